@@ -1,0 +1,3 @@
+//! Authorization server of a FHIR data platform for health payers.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Team-chat server with the REST API existing clients speak.
+
+fn main() {}

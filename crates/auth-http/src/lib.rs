@@ -1,0 +1,1 @@
+//! The authorization server's wire: routes, forms, error table.

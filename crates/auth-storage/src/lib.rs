@@ -1,0 +1,1 @@
+//! All SQL of the authorization database, one text for SQLite and Postgres.

@@ -1,0 +1,1 @@
+//! The chat server's rules without I/O: permissions, rendering, narrows, events as data.

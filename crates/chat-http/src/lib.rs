@@ -1,0 +1,1 @@
+//! The chat server's wire: routes under /api/v1, envelope, parameter decoding.

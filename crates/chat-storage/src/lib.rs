@@ -1,0 +1,1 @@
+//! All SQL of the chat database, one text for SQLite and Postgres.

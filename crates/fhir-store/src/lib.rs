@@ -1,0 +1,1 @@
+//! FHIR resources as JSON: references, bundles, conditional writes, format rewriting, outcomes.

@@ -1,0 +1,1 @@
+//! One-time startup migrations: states, run-once identity, init bundle, packages.

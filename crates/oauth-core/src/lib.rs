@@ -1,0 +1,1 @@
+//! OAuth 2.0, OpenID and SMART rules without I/O: clients, assertions, tokens, keys, introspection, discovery, policies.

@@ -1,0 +1,3 @@
+//! The workspace's own commands: demo, test-all, check, tidy, bench.
+
+fn main() {}
