@@ -1,0 +1,50 @@
+//! Time and randomness as values.
+//!
+//! No rule of this crate reads a clock or a generator of its own: the caller makes one [`Env`] per
+//! request and passes it first. Tests pass a fixed instant and a seeded generator.
+
+/// What a rule may know of the world outside its arguments.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    /// Microseconds since the UNIX epoch.
+    pub now_us: i64,
+    /// Where identifiers, secrets and nonces come from.
+    pub random: &'a dyn Random,
+}
+
+impl Env<'_> {
+    /// Whole seconds since the UNIX epoch, the unit of every JWT claim (RFC 7519, section 2).
+    #[must_use]
+    pub fn now_s(&self) -> i64 {
+        self.now_us.div_euclid(1_000_000)
+    }
+
+    /// `N` fresh random bytes.
+    #[must_use]
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.random.fill(&mut bytes);
+        bytes
+    }
+
+    /// A random identifier of 128 bits as 22 characters of base64url, safe in URLs and headers.
+    #[must_use]
+    pub fn identifier(&self) -> String {
+        use base64::Engine as _;
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.bytes::<16>())
+    }
+}
+
+impl std::fmt::Debug for Env<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Env")
+            .field("now_us", &self.now_us)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A source of random bytes. In the servers it is the operating system's; in tests a seeded one.
+pub trait Random: Send + Sync {
+    /// Fills `bytes` completely.
+    fn fill(&self, bytes: &mut [u8]);
+}

@@ -1,0 +1,33 @@
+//! Every bound of this crate in one place.
+
+/// Longest client assertion accepted, in bytes. A RS384 assertion with ample claims has under 2 KiB.
+pub const ASSERTION_MAX_BYTES: usize = 8 * 1024;
+/// Longest `jti`, in bytes. Not specified; 256 holds every identifier scheme in use.
+pub const JTI_MAX_BYTES: usize = 256;
+/// Longest `client_id`, in bytes.
+pub const CLIENT_ID_MAX_BYTES: usize = 64;
+/// Longest `kid`, in bytes.
+pub const KID_MAX_BYTES: usize = 256;
+/// Longest presented access token, in bytes.
+pub const ACCESS_TOKEN_MAX_BYTES: usize = 8 * 1024;
+/// Longest form body of a machine endpoint, in bytes.
+pub const FORM_MAX_BYTES: usize = 64 * 1024;
+/// Longest client secret, in bytes: bounds what a caller can make the server hash.
+pub const SECRET_MAX_BYTES: usize = 1024;
+/// Largest key set fetched from a `jwks_uri`, in bytes.
+pub const JWKS_MAX_BYTES: usize = 1024 * 1024;
+/// Most keys read from one key set; more is a fault of the set.
+pub const JWKS_MAX_KEYS: usize = 100;
+
+/// An assertion may expire at most this many seconds from now (specification, Limits).
+pub const ASSERTION_LIFETIME_MAX_S: i64 = 300;
+/// Clock difference tolerated on an assertion, in seconds (CONTRACT: up to 60 s of clock leeway).
+pub const CLOCK_LEEWAY_S: i64 = 60;
+
+/// Lifetime of an access token where the Client sets none, in seconds (SMART Backend Services,
+/// section 3: at most 300 s recommended).
+pub const BACKEND_TOKEN_LIFETIME_S: i64 = 300;
+/// Lifetime of an access token of a Client that authenticates with a secret, in seconds.
+pub const SECRET_TOKEN_LIFETIME_S: i64 = 3600;
+/// Longest lifetime a Client may be registered with, in seconds: one day.
+pub const TOKEN_LIFETIME_MAX_S: i64 = 86_400;

@@ -1,0 +1,214 @@
+//! What this crate needs from outside: storage and one kind of outbound call.
+//!
+//! One storage method is one transaction, named for the rule it serves. Uniqueness, expiry and
+//! once-only live in the statement behind the method, never in a read before it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::keys::KeyRecord;
+
+/// Storage failed. The cause is logged once, where the failure becomes an answer; callers of the
+/// server never see it.
+#[derive(Debug, thiserror::Error)]
+#[error("storage failed: {0}")]
+pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// A resource and the version it was read at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Versioned {
+    /// Grows with every write of the resource; never reused, not even after a delete.
+    pub version: i64,
+    /// The resource as stored, without `resourceType` and `id`.
+    pub resource: Value,
+}
+
+/// The resources that authorization decisions are made from.
+#[async_trait]
+pub trait PartyStore: Send + Sync {
+    /// The Client of this id, or `None` when there is none (or it was deleted).
+    async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    /// The User of this id.
+    async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    /// The Organization of this id.
+    async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    /// Every `AccessPolicy` with its id, and the revision the set was read at, in one snapshot.
+    async fn policies(&self) -> Result<PolicySet, StoreError>;
+    /// What must be known about a caller before its request is judged, in one statement.
+    async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError>;
+}
+
+/// The access policies of the deployment at one revision.
+#[derive(Debug, Clone, Default)]
+pub struct PolicySet {
+    /// Changes whenever any `AccessPolicy` is written or deleted.
+    pub revision: i64,
+    /// Id and resource of each policy.
+    pub policies: Vec<(String, Value)>,
+}
+
+/// Whose standing is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StandingQuery<'a> {
+    /// The calling Client.
+    pub client_id: Option<&'a str>,
+    /// The calling User.
+    pub user_id: Option<&'a str>,
+    /// The `jti` of the presented access token.
+    pub token_id: Option<&'a str>,
+}
+
+/// The answer to a [`StandingQuery`], true at the moment of the statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Current version of the Client, `None` when it does not exist.
+    pub client_version: Option<i64>,
+    /// Current version of the User, `None` when it does not exist.
+    pub user_version: Option<i64>,
+    /// Whether the token was revoked.
+    pub token_revoked: bool,
+    /// Current revision of the access policies (see [`PolicySet::revision`]).
+    pub policy_revision: i64,
+}
+
+/// Admission of token requests: the one database access of a token request.
+#[async_trait]
+pub trait AdmissionStore: Send + Sync {
+    /// Claims the assertion's `jti`, if there is one, and returns the current versions of the
+    /// Client and the Organization, in one statement that concurrent requests share.
+    ///
+    /// Returns only after the claim is durable. Of any number of simultaneous claims of one
+    /// `(client_id, jti)`, on any number of nodes, exactly one is told
+    /// [`Claim::Fresh`] until the claim's expiry has passed.
+    async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError>;
+}
+
+/// A token request that asks for admission.
+#[derive(Debug, Clone)]
+pub struct Admission {
+    /// The authenticated Client.
+    pub client_id: Arc<str>,
+    /// The Organization its B2B extension names, if any.
+    pub organization_id: Option<Arc<str>>,
+    /// The assertion's nonce, for assertions.
+    pub nonce: Option<Nonce>,
+    /// Seconds since the UNIX epoch.
+    pub now_s: i64,
+}
+
+/// A client assertion's `jti` with the time until which it must be remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nonce {
+    /// As sent, at most [`crate::limits::JTI_MAX_BYTES`] long.
+    pub jti: String,
+    /// Seconds since the UNIX epoch after which the assertion would be refused as expired anyway,
+    /// leeway included.
+    pub expires_s: i64,
+}
+
+/// What admission found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admitted {
+    /// Whether the nonce was claimed by this call.
+    pub claim: Claim,
+    /// Current version of the Client, `None` when it does not exist.
+    pub client_version: Option<i64>,
+    /// Current version of the Organization, `None` when it does not exist or none was asked for.
+    pub organization_version: Option<i64>,
+}
+
+/// The fate of a nonce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// There was no nonce to claim.
+    NotAsked,
+    /// This call claimed it.
+    Fresh,
+    /// It had been claimed before.
+    Replayed,
+}
+
+/// Tokens that need a row: opaque ones, and whatever was revoked.
+#[async_trait]
+pub trait TokenStore: Send + Sync {
+    /// Stores an opaque access token.
+    async fn insert_opaque(&self, token: OpaqueToken) -> Result<(), StoreError>;
+    /// The opaque token with this hash, revoked or not, expired or not.
+    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<OpaqueToken>, StoreError>;
+    /// Revokes the token with this id until `expires_s`, after which it is expired anyway.
+    /// Revoking twice is not an error.
+    async fn revoke(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError>;
+    /// Forgets opaque tokens and revocations that expired before `now_s`; returns how many.
+    async fn forget_expired(&self, now_s: i64) -> Result<u64, StoreError>;
+}
+
+/// An opaque access token as stored: its hash and what it stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpaqueToken {
+    /// SHA-256 of the token; the token itself is never stored.
+    pub hash: [u8; 32],
+    /// The token's identifier, what `jti` is in a JWT.
+    pub token_id: String,
+    /// The Client it was issued to.
+    pub client_id: String,
+    /// The claims a JWT of this grant would carry.
+    pub claims: Value,
+    /// Seconds since the UNIX epoch.
+    pub expires_s: i64,
+}
+
+/// The server's own signing keys and pepper.
+#[async_trait]
+pub trait KeyStore: Send + Sync {
+    /// Every key that is not retired, oldest first.
+    async fn keys(&self) -> Result<Vec<KeyRecord>, StoreError>;
+    /// Stores `candidates` if the database holds no key at all yet, in one statement with that
+    /// check, and returns what the database then holds: of several nodes that start at once, all
+    /// get the first one's keys.
+    async fn establish(&self, candidates: Vec<KeyRecord>) -> Result<Vec<KeyRecord>, StoreError>;
+    /// Adds a key.
+    async fn insert(&self, key: KeyRecord) -> Result<(), StoreError>;
+    /// Retires a key: it is neither published nor used from `at_s` on. Returns whether there was
+    /// such a key.
+    async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError>;
+    /// The value stored under `name` (for example the pepper of client secrets), storing
+    /// `candidate` first if there is none.
+    async fn establish_secret(&self, name: &str, candidate: Vec<u8>)
+    -> Result<Vec<u8>, StoreError>;
+}
+
+/// Fetches a partner's key set.
+#[async_trait]
+pub trait JwksFetch: Send + Sync {
+    /// One GET of `uri`, with the limits of [`crate::jwks`]; no caching here.
+    async fn fetch(&self, uri: &str) -> Result<FetchedJwks, JwksFetchError>;
+}
+
+/// A key set as received.
+#[derive(Debug, Clone)]
+pub struct FetchedJwks {
+    /// The body, at most [`crate::limits::JWKS_MAX_BYTES`] long.
+    pub body: Vec<u8>,
+    /// For how many seconds the response may be reused according to its `Cache-Control` (RFC 9111);
+    /// `None` when the response says nothing about it, `Some(0)` for `no-store` and `no-cache`.
+    pub fresh_for_s: Option<i64>,
+}
+
+/// Why a key set could not be fetched. The text names the cause and no address of an inner network.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum JwksFetchError {
+    /// The URI is not one this server calls: not https, or a private address.
+    #[error("the address is not allowed: {0}")]
+    Refused(String),
+    /// No answer in time, or none at all.
+    #[error("the host did not answer: {0}")]
+    Unreachable(String),
+    /// An answer other than 200.
+    #[error("the host answered with status {0}")]
+    Status(u16),
+    /// The body was larger than the limit.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+}
