@@ -1,0 +1,368 @@
+//! What the rest of a server sees of a store: its types, and the trait an engine implements.
+//!
+//! The rules an engine has to follow are in [`crate::plan`], so that its own code is statements
+//! and nothing else.
+
+use std::error::Error;
+use std::str::FromStr;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::filter::Filter;
+use crate::key::{ResourceId, ResourceKey, ResourceType};
+use crate::limits;
+use crate::shape::ShapeFault;
+
+/// A resource as a store keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Type and id.
+    pub key: ResourceKey,
+    /// The number of the write that made this version; it grows with every write of the store,
+    /// so two versions of one resource need not be neighbours.
+    pub version: i64,
+    /// When this version was written, unix microseconds.
+    pub updated_us: i64,
+    /// The body, always an object, without `resourceType`, `id`, `meta.versionId` and
+    /// `meta.lastUpdated`: those are the fields above.
+    pub resource: Value,
+}
+
+impl Stored {
+    /// The whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let mut meta = Map::new();
+        meta.insert("versionId".to_owned(), self.version.to_string().into());
+        meta.insert("lastUpdated".to_owned(), self.last_updated().into());
+        if let Some(Value::Object(own)) = self.resource.get("meta") {
+            meta.extend(own.clone());
+        }
+        let mut document = Map::new();
+        document.insert("resourceType".to_owned(), self.key.kind.as_str().into());
+        document.insert("id".to_owned(), self.key.id.as_str().into());
+        document.insert("meta".to_owned(), Value::Object(meta));
+        if let Value::Object(body) = &self.resource {
+            let rest = body.iter().filter(|(name, _)| *name != "meta");
+            document.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
+        }
+        Value::Object(document)
+    }
+
+    /// The weak entity tag of this version: `W/"7"`.
+    #[must_use]
+    pub fn etag(&self) -> String {
+        format!("W/\"{}\"", self.version)
+    }
+
+    /// The location of this version, relative to the base: `Type/id/_history/7`.
+    #[must_use]
+    pub fn location(&self) -> String {
+        format!("{}/_history/{}", self.key, self.version)
+    }
+
+    /// When this version was written, as a FHIR `instant` in UTC with microseconds.
+    #[must_use]
+    pub fn last_updated(&self) -> String {
+        let limit = if self.updated_us < 0 {
+            Timestamp::MIN
+        } else {
+            Timestamp::MAX
+        };
+        let at = Timestamp::from_microsecond(self.updated_us).unwrap_or(limit);
+        format!("{at:.6}")
+    }
+}
+
+/// What a store knows under a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lookup {
+    /// The current version.
+    Found(Stored),
+    /// It existed and was deleted.
+    Deleted {
+        /// The number of the write that deleted it.
+        version: i64,
+    },
+    /// It never existed.
+    Missing,
+}
+
+/// A list of resources of one type, a page of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListQuery {
+    /// The type to list.
+    pub kind: ResourceType,
+    /// Conditions that all have to hold; none lists everything.
+    pub filters: Vec<Filter>,
+    /// Entries per page, at most [`limits::MAX_COUNT`]; 0 asks for the total alone.
+    pub count: u32,
+    /// The page, from 1.
+    pub page: u32,
+}
+
+impl ListQuery {
+    /// The first page of everything of a type.
+    #[must_use]
+    pub fn all(kind: ResourceType) -> Self {
+        Self {
+            kind,
+            filters: Vec::new(),
+            count: limits::DEFAULT_COUNT,
+            page: 1,
+        }
+    }
+
+    /// How many entries lie before this page.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        u64::from(self.count) * u64::from(self.page.saturating_sub(1))
+    }
+}
+
+/// A page of a list, ordered by id (byte order), so that pages neither overlap nor leave gaps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// How many resources the whole list has.
+    pub total: u64,
+    /// The resources of this page.
+    pub entries: Vec<Stored>,
+}
+
+/// One write of a transaction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    /// The type written to.
+    pub kind: ResourceType,
+    /// The id asked for. A create without one is given an id; a put, patch or delete without one
+    /// finds its target by `precondition.if_none_exist`.
+    pub id: Option<ResourceId>,
+    /// What to do.
+    pub operation: Operation,
+    /// Under which condition.
+    pub precondition: Precondition,
+    /// The name other writes of the transaction refer to this one by, usually `urn:uuid:…`.
+    pub full_url: Option<String>,
+}
+
+impl Write {
+    /// A write without conditions to the resource under `key`.
+    #[must_use]
+    pub fn to(key: ResourceKey, operation: Operation) -> Self {
+        Self {
+            kind: key.kind,
+            id: Some(key.id),
+            operation,
+            precondition: Precondition::default(),
+            full_url: None,
+        }
+    }
+}
+
+/// What a write does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Make a resource that is not there yet.
+    Create(Value),
+    /// Make a resource or replace it.
+    Put(Value),
+    /// Change a resource that is there.
+    Patch(PatchDocument),
+    /// Remove a resource.
+    Delete,
+}
+
+/// A change to a resource, applied to its whole document as a reader sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PatchDocument {
+    /// JSON Merge Patch (RFC 7396).
+    Merge(Value),
+    /// JSON Patch (RFC 6902).
+    Json(json_patch::Patch),
+}
+
+/// The condition of a write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Precondition {
+    /// The version the writer has seen.
+    pub if_match: Option<IfMatch>,
+    /// For a write with an id, and for every create: write only when nothing matches. For a put,
+    /// patch or delete without an id: what to find the target by.
+    pub if_none_exist: Option<Vec<Filter>>,
+}
+
+/// The right side of `If-Match`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfMatch {
+    /// `*`: the resource exists.
+    Any,
+    /// `W/"7"`: the resource exists in this version.
+    Version(i64),
+}
+
+/// The text is not an `If-Match` this store understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("If-Match is `*` or one entity tag such as `W/\"1\"`")]
+pub struct NotAnIfMatch;
+
+impl FromStr for IfMatch {
+    type Err = NotAnIfMatch;
+
+    /// Reads `*`, `W/"7"`, `"7"` and the bare `7` some clients send.
+    fn from_str(text: &str) -> Result<Self, NotAnIfMatch> {
+        let text = text.trim();
+        if text == "*" {
+            return Ok(Self::Any);
+        }
+        let tag = text.strip_prefix("W/").unwrap_or(text);
+        let bare = match tag.strip_prefix('"') {
+            Some(opened) => opened.strip_suffix('"').ok_or(NotAnIfMatch)?,
+            None if tag.len() == text.len() => tag,
+            None => return Err(NotAnIfMatch),
+        };
+        if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(NotAnIfMatch);
+        }
+        bare.parse().map(Self::Version).map_err(|_| NotAnIfMatch)
+    }
+}
+
+/// What a write did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Written {
+    /// The resource was not there (or deleted) and is now.
+    Created(Stored),
+    /// There is a new version.
+    Updated(Stored),
+    /// The content is what it was; there is no new version.
+    Unchanged(Stored),
+    /// `ifNoneExist` matched this resource; nothing was written.
+    Existing(Stored),
+    /// The resource is gone; this was its last version.
+    Deleted(Stored),
+    /// There was nothing to delete.
+    Absent,
+}
+
+impl Written {
+    /// The resource the answer is about, if there is one.
+    #[must_use]
+    pub fn stored(&self) -> Option<&Stored> {
+        match self {
+            Self::Created(stored)
+            | Self::Updated(stored)
+            | Self::Unchanged(stored)
+            | Self::Existing(stored)
+            | Self::Deleted(stored) => Some(stored),
+            Self::Absent => None,
+        }
+    }
+}
+
+/// Why a transaction was refused; nothing of it was written.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("write {index} of the transaction: {cause}")]
+pub struct WriteRefusal {
+    /// The write it failed at, from 0, in the order given.
+    pub index: usize,
+    /// Why.
+    #[source]
+    pub cause: WriteFault,
+}
+
+/// Why a write cannot be done.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WriteFault {
+    /// A create of what is already there.
+    #[error("{0} already exists")]
+    AlreadyExists(ResourceKey),
+    /// `If-Match` named another version than the current one.
+    #[error("{key} is not in the expected version")]
+    VersionMismatch {
+        /// The resource.
+        key: ResourceKey,
+        /// Its current version; `None` when it does not exist.
+        current: Option<i64>,
+    },
+    /// The condition of a conditional write matches more than one resource.
+    #[error("the condition matches more than one {kind}")]
+    MultipleMatches {
+        /// The type the condition was evaluated on.
+        kind: ResourceType,
+    },
+    /// A patch of what never existed.
+    #[error("{0} not found")]
+    NotFound(ResourceKey),
+    /// A conditional patch whose condition matches nothing.
+    #[error("no {0} matches the condition")]
+    NothingMatches(ResourceType),
+    /// A patch of what was deleted.
+    #[error("{0} was deleted")]
+    Gone(ResourceKey),
+    /// The patch does not apply; the text says why and is fit for the caller.
+    #[error("the patch does not apply: {0}")]
+    Patch(String),
+    /// A reference `urn:uuid:…` that no entry of the transaction carries.
+    #[error("the reference {0} names no entry of the transaction")]
+    UnresolvedReference(String),
+    /// The body is no storable resource.
+    #[error("the resource is not valid: {}", first_of(.0))]
+    Invalid(Vec<ShapeFault>),
+}
+
+fn first_of(faults: &[ShapeFault]) -> String {
+    faults.first().map(ToString::to_string).unwrap_or_default()
+}
+
+/// A store of resources.
+///
+/// One method is one transaction of the engine, at serializable isolation or what comes to the
+/// same for the rows it touches.
+#[async_trait]
+pub trait ResourceStore: Send + Sync {
+    /// The current state of one resource.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError>;
+
+    /// One page of the resources that meet every filter, and how many there are in all.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// Does all the writes in the order given, or none of them; the answers are in the same order.
+    ///
+    /// `now_us` is the time of every version made, unix microseconds. Each write that changes
+    /// something gets a version of its own, also when several writes name one resource.
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed, the inner one that a rule refuses the
+    /// transaction; nothing is written in either case.
+    async fn transact(
+        &self,
+        writes: Vec<Write>,
+        now_us: i64,
+    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError>;
+}
+
+/// What an engine reports as the cause of its failure. It may hold statements and addresses, so it
+/// goes to the log and never to a caller.
+pub type EngineError = Box<dyn Error + Send + Sync>;
+
+/// The store failed. What it prints is fit for anybody; the source is not.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The engine cannot be reached, or answers with an error of its own.
+    #[error("the store is not available")]
+    Unavailable(#[source] EngineError),
+    /// Others kept writing the same rows; the whole call may be tried again.
+    #[error("the store is busy with the same resources")]
+    Contended(#[source] EngineError),
+    /// What was read is nothing this crate writes.
+    #[error("the store holds a resource that cannot be read")]
+    Corrupt(#[source] EngineError),
+}
