@@ -37,9 +37,7 @@ impl Env<'_> {
 
 impl std::fmt::Debug for Env<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Env")
-            .field("now_us", &self.now_us)
-            .finish_non_exhaustive()
+        f.debug_struct("Env").field("now_us", &self.now_us).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The server's own signing keys.
 
-use serde::{Deserialize, Serialize};
+pub use crate::jose::SigningAlg;
 
 /// A signing key as stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,17 +31,4 @@ impl std::fmt::Debug for KeyRecord {
             .field("signs_from_s", &self.signs_from_s)
             .finish_non_exhaustive()
     }
-}
-
-/// The algorithms this server signs with (RFC 7518, section 3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum SigningAlg {
-    /// ECDSA on P-256 with SHA-256: the default of access tokens.
-    ES256,
-    /// ECDSA on P-384 with SHA-384.
-    ES384,
-    /// RSASSA-PKCS1-v1_5 with SHA-256: id tokens (OpenID Connect Core, section 15.1).
-    RS256,
-    /// RSASSA-PKCS1-v1_5 with SHA-384.
-    RS384,
 }

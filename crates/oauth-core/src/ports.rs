@@ -175,8 +175,7 @@ pub trait KeyStore: Send + Sync {
     async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError>;
     /// The value stored under `name` (for example the pepper of client secrets), storing
     /// `candidate` first if there is none.
-    async fn establish_secret(&self, name: &str, candidate: Vec<u8>)
-    -> Result<Vec<u8>, StoreError>;
+    async fn establish_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError>;
 }
 
 /// Fetches a partner's key set.

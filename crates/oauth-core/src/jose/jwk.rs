@@ -1,0 +1,242 @@
+//! Public keys of others: one JWK, and sets of them (RFC 7517).
+
+use aws_lc_rs::signature::{ParsedPublicKey, RsaPublicKeyComponents};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{SigningAlg, from_base64url};
+use crate::limits::{JWKS_MAX_KEYS, KID_MAX_BYTES};
+
+/// A public key that verifies one algorithm, parsed once.
+#[derive(Clone)]
+pub struct PublicKey {
+    kid: String,
+    alg: SigningAlg,
+    key: ParsedPublicKey,
+}
+
+impl std::fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PublicKey").field("kid", &self.kid).field("alg", &self.alg).finish_non_exhaustive()
+    }
+}
+
+/// Why a JWK is not a key this server verifies with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JwkFault {
+    /// Not an object, or a member of the wrong type.
+    #[error("the key is not a JSON object with members of the right types")]
+    Malformed,
+    /// `kid` is missing, empty or too long.
+    #[error("the key has no usable kid")]
+    NoKid,
+    /// A member that RFC 7518 requires for the key type is missing or not base64url.
+    #[error("the key's member {0} is missing or not base64url")]
+    BadMember(&'static str),
+    /// Only RSA and EC keys are used.
+    #[error("the key type is not RSA or EC")]
+    UnknownKeyType,
+    /// An EC key on another curve than the algorithm needs.
+    #[error("the key's curve does not fit: ES384 needs P-384")]
+    UnknownCurve,
+    /// The key may not be used for signatures (`use`, `key_ops`) or names another `alg`.
+    #[error("the key is not for verifying signatures with an accepted algorithm")]
+    OtherUse,
+    /// The numbers are not a key: a point off the curve, a modulus under 2,048 bits.
+    #[error("the key's numbers are not a valid public key of at least 2048 bits (RSA) or on the curve (EC)")]
+    Invalid,
+    /// The key carries private members.
+    #[error("the key carries private members; publish the public key only")]
+    Private,
+}
+
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    kid: Option<String>,
+    alg: Option<String>,
+    r#use: Option<String>,
+    key_ops: Option<Vec<String>>,
+    crv: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+}
+
+const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+impl PublicKey {
+    /// Reads a key a client signs assertions with: RSA for RS384, EC on P-384 for ES384.
+    /// Members this server does not know are ignored.
+    ///
+    /// # Errors
+    /// Any [`JwkFault`].
+    ///
+    /// # Source
+    /// Specification, Client JWKS; RFC 7517, section 4; RFC 7518, section 6.
+    pub fn for_assertions(jwk: &Value) -> Result<Self, JwkFault> {
+        let alg = match jwk.get("kty").and_then(Value::as_str) {
+            Some("RSA") => SigningAlg::RS384,
+            Some("EC") => SigningAlg::ES384,
+            Some(_) => return Err(JwkFault::UnknownKeyType),
+            None => return Err(JwkFault::Malformed),
+        };
+        Self::for_alg(jwk, alg)
+    }
+
+    /// Reads a key that verifies `alg`.
+    ///
+    /// # Errors
+    /// Any [`JwkFault`].
+    pub fn for_alg(jwk: &Value, alg: SigningAlg) -> Result<Self, JwkFault> {
+        if PRIVATE_MEMBERS.iter().any(|member| jwk.get(member).is_some()) {
+            return Err(JwkFault::Private);
+        }
+        let jwk = Jwk::deserialize(jwk).map_err(|_| JwkFault::Malformed)?;
+        let kid = jwk.kid.clone().filter(|kid| !kid.is_empty() && kid.len() <= KID_MAX_BYTES);
+        let kid = kid.ok_or(JwkFault::NoKid)?;
+        jwk.check_use(alg)?;
+        let key = match (jwk.kty.as_str(), alg.ecdsa(), alg.rsa()) {
+            ("EC", Some(_), _) => jwk.ec_key(alg)?,
+            ("RSA", _, Some(_)) => jwk.rsa_key(alg)?,
+            _ => return Err(JwkFault::UnknownKeyType),
+        };
+        Ok(Self { kid, alg, key })
+    }
+
+    /// The key's identifier.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// The one algorithm this key verifies.
+    #[must_use]
+    pub const fn alg(&self) -> SigningAlg {
+        self.alg
+    }
+
+    /// Whether `signature` over `message` is this key's. Cost: 145 µs for ES384, 13 µs for RS384.
+    #[must_use]
+    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        self.key.verify_sig(message, signature).is_ok()
+    }
+}
+
+impl Jwk {
+    fn check_use(&self, alg: SigningAlg) -> Result<(), JwkFault> {
+        let for_signatures = self.r#use.as_deref().is_none_or(|usage| usage == "sig");
+        let verifies = self.key_ops.as_ref().is_none_or(|ops| ops.iter().any(|op| op == "verify"));
+        let same_alg = self.alg.as_deref().is_none_or(|name| name == alg.name());
+        if for_signatures && verifies && same_alg { Ok(()) } else { Err(JwkFault::OtherUse) }
+    }
+
+    fn ec_key(&self, alg: SigningAlg) -> Result<ParsedPublicKey, JwkFault> {
+        let (curve, coordinate_bytes) = match alg {
+            SigningAlg::ES256 => ("P-256", 32),
+            _ => ("P-384", 48),
+        };
+        if self.crv.as_deref() != Some(curve) {
+            return Err(JwkFault::UnknownCurve);
+        }
+        let mut point = Vec::with_capacity(1 + 2 * coordinate_bytes);
+        point.push(4); // uncompressed (SEC 1, section 2.3.3)
+        for (name, member) in [("x", &self.x), ("y", &self.y)] {
+            let coordinate = decode(name, member.as_deref())?;
+            if coordinate.len() != coordinate_bytes {
+                return Err(JwkFault::BadMember(name));
+            }
+            point.extend_from_slice(&coordinate);
+        }
+        let algorithm = alg.ecdsa().ok_or(JwkFault::UnknownKeyType)?;
+        ParsedPublicKey::new(algorithm, &point).map_err(|_| JwkFault::Invalid)
+    }
+
+    fn rsa_key(&self, alg: SigningAlg) -> Result<ParsedPublicKey, JwkFault> {
+        let n = unsigned(decode("n", self.n.as_deref())?);
+        let e = unsigned(decode("e", self.e.as_deref())?);
+        if n.len() < 256 || n.len() > 1024 || e.len() > 8 {
+            return Err(JwkFault::Invalid);
+        }
+        let parameters = alg.rsa().ok_or(JwkFault::UnknownKeyType)?;
+        RsaPublicKeyComponents { n, e }.to_parsed_public_key(parameters).map_err(|_| JwkFault::Invalid)
+    }
+}
+
+fn decode(name: &'static str, member: Option<&str>) -> Result<Vec<u8>, JwkFault> {
+    member.and_then(from_base64url).filter(|bytes| !bytes.is_empty()).ok_or(JwkFault::BadMember(name))
+}
+
+/// RFC 7518, section 6.3.1.1 forbids leading zero octets, but some libraries write one.
+fn unsigned(mut bytes: Vec<u8>) -> Vec<u8> {
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    bytes.drain(..zeros);
+    bytes
+}
+
+/// The usable keys of a JWK Set.
+#[derive(Debug, Clone, Default)]
+pub struct KeySet {
+    keys: Vec<PublicKey>,
+}
+
+/// Why a document is not a JWK Set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeySetFault {
+    /// Not JSON with a `keys` array (RFC 7517, section 5).
+    #[error("the document is not a JSON object with a keys array")]
+    Malformed,
+    /// More keys than the limit.
+    #[error("the set holds more than {JWKS_MAX_KEYS} keys")]
+    TooManyKeys,
+}
+
+impl KeySet {
+    /// Reads a fetched set. Keys this server cannot use are skipped, as RFC 7517, section 5 asks.
+    ///
+    /// # Errors
+    /// Any [`KeySetFault`].
+    pub fn parse(document: &[u8]) -> Result<Self, KeySetFault> {
+        #[derive(Deserialize)]
+        struct Document {
+            keys: Vec<Value>,
+        }
+        let document: Document = serde_json::from_slice(document).map_err(|_| KeySetFault::Malformed)?;
+        Self::from_values(&document.keys)
+    }
+
+    /// The usable keys among `jwks`.
+    ///
+    /// # Errors
+    /// [`KeySetFault::TooManyKeys`].
+    pub fn from_values(jwks: &[Value]) -> Result<Self, KeySetFault> {
+        if jwks.len() > JWKS_MAX_KEYS {
+            return Err(KeySetFault::TooManyKeys);
+        }
+        Ok(Self { keys: jwks.iter().filter_map(|jwk| PublicKey::for_assertions(jwk).ok()).collect() })
+    }
+
+    /// The keys with this identifier that verify `alg`.
+    pub fn matching<'a>(&'a self, kid: &'a str, alg: SigningAlg) -> impl Iterator<Item = &'a PublicKey> {
+        self.keys.iter().filter(move |key| key.kid == kid && key.alg == alg)
+    }
+
+    /// Whether any key, of whatever type, has this identifier.
+    #[must_use]
+    pub fn knows(&self, kid: &str) -> bool {
+        self.keys.iter().any(|key| key.kid == kid)
+    }
+
+    /// Number of usable keys.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether the set holds no usable key.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+}

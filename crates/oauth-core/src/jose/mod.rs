@@ -1,0 +1,39 @@
+//! The part of JOSE this server lives on: compact JWS (RFC 7515), JWK (RFC 7517) and the four
+//! signature algorithms of RFC 7518 it uses, over `aws-lc-rs` with keys parsed once.
+//!
+//! A general JWT library parses the private key at every signature, which costs more than the
+//! signature itself; this layer exists for that reason alone, and the tests check it against one.
+
+mod alg;
+mod compact;
+mod jwk;
+mod sign;
+
+pub use alg::SigningAlg;
+pub use compact::{CompactFault, CompactJws, Header};
+pub use jwk::{JwkFault, KeySet, KeySetFault, PublicKey};
+pub use sign::{GeneratedKey, SignError, SigningKey};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// base64url without padding, the encoding of every JOSE part (RFC 7515, section 2).
+#[must_use]
+pub fn base64url(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The bytes behind unpadded base64url, or `None` when the text is not that.
+#[must_use]
+pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
+}
+
+/// SHA-256 of `bytes`.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    let mut out = [0; 32];
+    out.copy_from_slice(digest.as_ref());
+    out
+}
