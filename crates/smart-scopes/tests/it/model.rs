@@ -76,7 +76,7 @@ fn only(scope: &ClinicalScope) -> ScopeSet {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::seeded())]
 
     #[test]
     fn a_restriction_grants_the_intersection_no_more_and_no_less(requested in sets(), registered in sets()) {

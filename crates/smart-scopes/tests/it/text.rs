@@ -27,6 +27,8 @@ fn is_fit_for_error_description(text: &str) -> bool {
 }
 
 proptest! {
+    #![proptest_config(crate::seeded())]
+
     #[test]
     fn any_string_is_read_or_refused_without_a_panic(text in any::<String>()) {
         if let Err(refusal) = text.parse::<Scope>() {
