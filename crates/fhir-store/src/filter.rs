@@ -66,17 +66,13 @@ impl FilterValue {
         if self.0.trim().len() != self.0.len() {
             return None;
         }
-        serde_json::from_str(&self.0)
-            .ok()
-            .filter(|value: &Value| value.is_boolean() || value.is_number())
+        serde_json::from_str(&self.0).ok().filter(|value: &Value| value.is_boolean() || value.is_number())
     }
 
     /// Numbers are equal as SQL has it: `1` equals `1.0`.
     fn equals_number(&self, number: &Number) -> bool {
         match self.scalar() {
-            Some(Value::Number(asked)) if asked.is_f64() || number.is_f64() => {
-                asked.as_f64() == number.as_f64()
-            }
+            Some(Value::Number(asked)) if asked.is_f64() || number.is_f64() => asked.as_f64() == number.as_f64(),
             Some(Value::Number(asked)) => asked == *number,
             _ => false,
         }
@@ -93,10 +89,7 @@ impl Filter {
     /// The condition that the value at `path` equals `value`.
     #[must_use]
     pub fn new<P: Into<String>>(path: impl IntoIterator<Item = P>, value: &str) -> Self {
-        Self {
-            path: path.into_iter().map(Into::into).collect(),
-            value: FilterValue::new(value),
-        }
+        Self { path: path.into_iter().map(Into::into).collect(), value: FilterValue::new(value) }
     }
 
     /// The condition that the resource has this id.
@@ -129,9 +122,7 @@ impl Filter {
         }
         match path.split_first() {
             None => self.value.matches(value),
-            Some((key, rest)) => value
-                .get(key)
-                .is_some_and(|inner| self.holds_at(rest, inner)),
+            Some((key, rest)) => value.get(key).is_some_and(|inner| self.holds_at(rest, inner)),
         }
     }
 }

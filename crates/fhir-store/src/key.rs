@@ -18,9 +18,7 @@ pub struct ResourceType(String);
 
 /// The text is not a resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a resource type is a capital letter followed by letters and digits, 64 characters at most"
-)]
+#[error("a resource type is a capital letter followed by letters and digits, 64 characters at most")]
 pub struct NotAResourceType;
 
 impl ResourceType {
@@ -43,16 +41,9 @@ impl FromStr for ResourceType {
     type Err = NotAResourceType;
 
     fn from_str(text: &str) -> Result<Self, NotAResourceType> {
-        let capital = text
-            .bytes()
-            .next()
-            .is_some_and(|first| first.is_ascii_uppercase());
+        let capital = text.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
         let rest = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if capital && rest && text.len() <= MAX_TYPE_BYTES {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(NotAResourceType)
-        }
+        if capital && rest && text.len() <= MAX_TYPE_BYTES { Ok(Self(text.to_owned())) } else { Err(NotAResourceType) }
     }
 }
 
@@ -93,15 +84,9 @@ impl FromStr for ResourceId {
     type Err = NotAResourceId;
 
     fn from_str(text: &str) -> Result<Self, NotAResourceId> {
-        let letters = text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+        let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
         let length = (1..=MAX_ID_BYTES).contains(&text.len());
-        if letters && length && text != "." && text != ".." {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(NotAResourceId)
-        }
+        if letters && length && text != "." && text != ".." { Ok(Self(text.to_owned())) } else { Err(NotAResourceId) }
     }
 }
 
@@ -130,10 +115,7 @@ impl FromStr for ResourceKey {
 
     fn from_str(text: &str) -> Result<Self, NotAResourceKey> {
         let (kind, id) = text.split_once('/').ok_or(NotAResourceKey)?;
-        Ok(Self {
-            kind: kind.parse().map_err(|_| NotAResourceKey)?,
-            id: id.parse().map_err(|_| NotAResourceKey)?,
-        })
+        Ok(Self { kind: kind.parse().map_err(|_| NotAResourceKey)?, id: id.parse().map_err(|_| NotAResourceKey)? })
     }
 }
 
@@ -153,14 +135,8 @@ mod tests {
             assert_eq!(text.parse::<ResourceType>().unwrap().as_str(), text);
         }
         let long = format!("A{}", "b".repeat(64));
-        for text in [
-            "", "client", "1A", "Cli-ent", "Cli ent", "Cliént", "A;drop", &long,
-        ] {
-            assert_eq!(
-                text.parse::<ResourceType>(),
-                Err(NotAResourceType),
-                "{text}"
-            );
+        for text in ["", "client", "1A", "Cli-ent", "Cli ent", "Cliént", "A;drop", &long] {
+            assert_eq!(text.parse::<ResourceType>(), Err(NotAResourceType), "{text}");
         }
     }
 

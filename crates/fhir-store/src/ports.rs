@@ -66,11 +66,7 @@ impl Stored {
     /// When this version was written, as a FHIR `instant` in UTC with microseconds.
     #[must_use]
     pub fn last_updated(&self) -> String {
-        let limit = if self.updated_us < 0 {
-            Timestamp::MIN
-        } else {
-            Timestamp::MAX
-        };
+        let limit = if self.updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };
         let at = Timestamp::from_microsecond(self.updated_us).unwrap_or(limit);
         format!("{at:.6}")
     }
@@ -107,12 +103,7 @@ impl ListQuery {
     /// The first page of everything of a type.
     #[must_use]
     pub fn all(kind: ResourceType) -> Self {
-        Self {
-            kind,
-            filters: Vec::new(),
-            count: limits::DEFAULT_COUNT,
-            page: 1,
-        }
+        Self { kind, filters: Vec::new(), count: limits::DEFAULT_COUNT, page: 1 }
     }
 
     /// How many entries lie before this page.
@@ -151,13 +142,7 @@ impl Write {
     /// A write without conditions to the resource under `key`.
     #[must_use]
     pub fn to(key: ResourceKey, operation: Operation) -> Self {
-        Self {
-            kind: key.kind,
-            id: Some(key.id),
-            operation,
-            precondition: Precondition::default(),
-            full_url: None,
-        }
+        Self { kind: key.kind, id: Some(key.id), operation, precondition: Precondition::default(), full_url: None }
     }
 }
 
@@ -342,11 +327,8 @@ pub trait ResourceStore: Send + Sync {
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses the
     /// transaction; nothing is written in either case.
-    async fn transact(
-        &self,
-        writes: Vec<Write>,
-        now_us: i64,
-    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError>;
+    async fn transact(&self, writes: Vec<Write>, now_us: i64)
+    -> Result<Result<Vec<Written>, WriteRefusal>, StoreError>;
 }
 
 /// What an engine reports as the cause of its failure. It may hold statements and addresses, so it

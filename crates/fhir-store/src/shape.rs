@@ -1,4 +1,15 @@
 //! Whether a body may be stored: an object of the right type and id, not too deep, without NUL.
+//!
+//! Only the shape is looked at here. What the elements of a type have to be is the business of
+//! whoever owns the type.
+
+use serde_json::{Map, Value};
+
+use crate::key::{ResourceId, ResourceKey, ResourceType};
+use crate::limits;
+
+/// Most faults reported of one body; the rest would tell the writer nothing new.
+const MAX_FAULTS: usize = 20;
 
 /// One thing that is wrong with a body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -11,9 +22,9 @@ pub struct ShapeFault {
 }
 
 /// What is wrong at one place of a body.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeProblem {
-    /// A resource is a JSON object.
+    /// A resource, and its `meta`, are JSON objects.
     #[error("must be an object")]
     NotAnObject,
     /// `resourceType` or `id` is no string.
@@ -22,16 +33,233 @@ pub enum ShapeProblem {
     /// `resourceType` is another one than the address says.
     #[error("does not name the type that is written")]
     OtherType,
+    /// `id` is needed, because neither address nor condition names the resource.
+    #[error("is required")]
+    Required,
     /// `id` has characters or a length an id cannot have.
     #[error("is not an id")]
     NotAnId,
     /// `id` is another one than the address says.
     #[error("does not equal the id that is written")]
     OtherId,
-    /// Nested deeper than [`crate::limits::MAX_DEPTH`].
+    /// Nested deeper than [`limits::MAX_DEPTH`].
     #[error("is nested too deeply")]
     TooDeep,
     /// A string or a key holds the character NUL, which no engine stores.
     #[error("contains the character NUL")]
     Nul,
+}
+
+impl ShapeFault {
+    pub(crate) fn new(expression: impl Into<String>, problem: ShapeProblem) -> Self {
+        Self { expression: expression.into(), problem }
+    }
+}
+
+/// The id a body carries, if it carries one.
+///
+/// # Errors
+/// When `id` is there and is no id.
+pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, ShapeFault> {
+    let fault = |problem| ShapeFault::new(format!("{kind}.id"), problem);
+    match body.get("id") {
+        None => Ok(None),
+        Some(Value::String(id)) => id.parse().map(Some).map_err(|_| fault(ShapeProblem::NotAnId)),
+        Some(_) => Err(fault(ShapeProblem::NotAString)),
+    }
+}
+
+/// The body as it is stored under `key`: checked, and without what the store keeps in columns.
+///
+/// `resourceType` and `id` may be left out; when they are there they have to be the key's.
+/// `meta.versionId` and `meta.lastUpdated` are dropped without a look, because writers send back
+/// what they read.
+///
+/// # Errors
+/// Every fault found, twenty at most.
+pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<ShapeFault>> {
+    let root = key.kind.as_str();
+    let Value::Object(mut object) = body else {
+        return Err(vec![ShapeFault::new(root, ShapeProblem::NotAnObject)]);
+    };
+    let mut faults = identity_faults(key, &object);
+    for (name, value) in &object {
+        let mut walk = Walk { path: root.to_owned(), faults: &mut faults };
+        walk.member(name, value, 1);
+    }
+    faults.truncate(MAX_FAULTS);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    object.shift_remove("resourceType");
+    object.shift_remove("id");
+    strip_meta(&mut object);
+    Ok(Value::Object(object))
+}
+
+fn identity_faults(key: &ResourceKey, object: &Map<String, Value>) -> Vec<ShapeFault> {
+    let mut faults = Vec::new();
+    let mut compare = |name: &str, expected: &str, other| {
+        let problem = match object.get(name) {
+            None => return,
+            Some(Value::String(text)) if text == expected => return,
+            Some(Value::String(_)) => other,
+            Some(_) => ShapeProblem::NotAString,
+        };
+        faults.push(ShapeFault::new(format!("{}.{name}", key.kind), problem));
+    };
+    compare("resourceType", key.kind.as_str(), ShapeProblem::OtherType);
+    compare("id", key.id.as_str(), ShapeProblem::OtherId);
+    if object.get("meta").is_some_and(|meta| !meta.is_object()) {
+        let expression = format!("{}.meta", key.kind);
+        faults.push(ShapeFault::new(expression, ShapeProblem::NotAnObject));
+    }
+    faults
+}
+
+fn strip_meta(object: &mut Map<String, Value>) {
+    let Some(Value::Object(meta)) = object.get_mut("meta") else { return };
+    meta.shift_remove("versionId");
+    meta.shift_remove("lastUpdated");
+    if meta.is_empty() {
+        object.shift_remove("meta");
+    }
+}
+
+/// How many levels of objects and arrays a value has; a scalar has none.
+pub(crate) fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// A walk over a body that keeps the expression of where it is.
+struct Walk<'a> {
+    path: String,
+    faults: &'a mut Vec<ShapeFault>,
+}
+
+impl Walk<'_> {
+    fn member(&mut self, name: &str, value: &Value, depth: usize) {
+        let length = self.path.len();
+        self.path.push('.');
+        self.path.push_str(name);
+        if name.contains('\0') {
+            self.report(ShapeProblem::Nul);
+        }
+        self.value(value, depth);
+        self.path.truncate(length);
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        match value {
+            Value::String(text) if text.contains('\0') => self.report(ShapeProblem::Nul),
+            Value::Array(_) | Value::Object(_) if depth >= limits::MAX_DEPTH => {
+                self.report(ShapeProblem::TooDeep);
+            }
+            Value::Array(elements) => {
+                for (index, element) in elements.iter().enumerate() {
+                    let length = self.path.len();
+                    self.path.extend(["[", &index.to_string(), "]"]);
+                    self.value(element, depth + 1);
+                    self.path.truncate(length);
+                }
+            }
+            Value::Object(members) => {
+                for (name, inner) in members {
+                    self.member(name, inner, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&mut self, problem: ShapeProblem) {
+        if self.faults.len() < MAX_FAULTS {
+            // A NUL in a key must not travel on into the answer.
+            let expression = self.path.replace('\0', "\u{fffd}");
+            self.faults.push(ShapeFault::new(expression, problem));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn client() -> ResourceKey {
+        "Client/c1".parse().unwrap()
+    }
+
+    fn faults(body: Value) -> Vec<(String, ShapeProblem)> {
+        let faults = stored_body(&client(), body).unwrap_err();
+        faults.into_iter().map(|fault| (fault.expression, fault.problem)).collect()
+    }
+
+    #[test]
+    fn a_stored_body_has_nothing_the_columns_hold() {
+        let body = json!({
+            "resourceType": "Client", "id": "c1", "active": true,
+            "meta": {"versionId": "7", "lastUpdated": "2020-01-01T00:00:00Z", "tag": [1]},
+        });
+        let stored = stored_body(&client(), body).unwrap();
+        assert_eq!(stored, json!({"active": true, "meta": {"tag": [1]}}));
+    }
+
+    #[test]
+    fn a_meta_of_nothing_but_columns_is_dropped_whole() {
+        let stored = stored_body(&client(), json!({"meta": {"versionId": "7"}})).unwrap();
+        assert_eq!(stored, json!({}));
+    }
+
+    #[test]
+    fn type_and_id_may_be_left_out_but_not_differ() {
+        assert_eq!(stored_body(&client(), json!({})).unwrap(), json!({}));
+        let body = json!({"resourceType": "User", "id": "c2"});
+        let expected = vec![
+            ("Client.resourceType".to_owned(), ShapeProblem::OtherType),
+            ("Client.id".to_owned(), ShapeProblem::OtherId),
+        ];
+        assert_eq!(faults(body), expected);
+        let expected = vec![("Client.id".to_owned(), ShapeProblem::NotAString)];
+        assert_eq!(faults(json!({"id": 1})), expected);
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for body in [json!([]), json!("x"), json!(null), json!(1)] {
+            assert_eq!(faults(body), vec![("Client".to_owned(), ShapeProblem::NotAnObject)]);
+        }
+        let expected = vec![("Client.meta".to_owned(), ShapeProblem::NotAnObject)];
+        assert_eq!(faults(json!({"meta": []})), expected);
+    }
+
+    #[test]
+    fn nul_is_refused_with_its_place() {
+        let expected = vec![("Client.a[1].b".to_owned(), ShapeProblem::Nul)];
+        assert_eq!(faults(json!({"a": [0, {"b": "x\0"}]})), expected);
+        let expected = vec![("Client.a\u{fffd}".to_owned(), ShapeProblem::Nul)];
+        assert_eq!(faults(json!({"a\0": 1})), expected);
+    }
+
+    #[test]
+    fn the_deepest_allowed_nesting_passes_and_one_more_is_refused() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        let fits = json!({"a": nested(limits::MAX_DEPTH - 1)});
+        assert_eq!(depth(&fits), limits::MAX_DEPTH);
+        assert!(stored_body(&client(), fits).is_ok());
+        let found = faults(json!({"a": nested(limits::MAX_DEPTH)}));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].1, ShapeProblem::TooDeep);
+    }
+
+    #[test]
+    fn faults_are_counted_only_so_far() {
+        let body = json!({"a": vec!["\0"; 500]});
+        assert_eq!(faults(body).len(), MAX_FAULTS);
+    }
 }

@@ -1,0 +1,188 @@
+//! A store in memory, for tests and for programs that keep nothing.
+//!
+//! It runs the same rules as the engines ([`crate::plan`]) and is the shortest example of how to.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use uuid::{Builder, Uuid};
+
+use crate::filter::Filter;
+use crate::key::{ResourceId, ResourceKey, ResourceType};
+use crate::plan::{self, Decision, Target};
+use crate::ports::{
+    ListQuery, Lookup, Page, ResourceStore, StoreError, Stored, Write, WriteFault, WriteRefusal, Written,
+};
+
+/// Resources in a sorted map behind one lock; a transaction holds the lock from start to end.
+///
+/// Ids it gives are counted, not random, so that tests know them: two stores give the same ids,
+/// and nobody should take them for secrets.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    rows: BTreeMap<ResourceKey, Row>,
+    last_version: i64,
+    last_id: u128,
+}
+
+#[derive(Clone, Debug)]
+enum Row {
+    Live(Stored),
+    Dead { version: i64 },
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A transaction changes the state in one assignment at its end, so a state left behind by
+        // a panic is a consistent one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ResourceStore for MemoryStore {
+    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
+        Ok(lookup(self.lock().rows.get(key)))
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
+        let state = self.lock();
+        let matching = || state.matching(&query.kind, &query.filters);
+        let skipped = usize::try_from(query.offset()).unwrap_or(usize::MAX);
+        let count = usize::try_from(query.count).unwrap_or(usize::MAX);
+        Ok(Page {
+            total: u64::try_from(matching().count()).unwrap_or(u64::MAX),
+            entries: matching().skip(skipped).take(count).cloned().collect(),
+        })
+    }
+
+    async fn transact(
+        &self,
+        writes: Vec<Write>,
+        now_us: i64,
+    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
+        let mut state = self.lock();
+        let mut transaction = Transaction { before: &state, after: Changes::of(&state), now_us };
+        let outcome = transaction.run(writes);
+        let changes = transaction.after;
+        if outcome.is_ok() {
+            state.commit(changes);
+        }
+        Ok(outcome)
+    }
+}
+
+impl State {
+    fn matching<'a>(&'a self, kind: &'a ResourceType, filters: &'a [Filter]) -> impl Iterator<Item = &'a Stored> {
+        let live = self.rows.values().filter_map(|row| match row {
+            Row::Live(stored) => Some(stored),
+            Row::Dead { .. } => None,
+        });
+        live.filter(move |stored| stored.key.kind == *kind)
+            .filter(move |stored| filters.iter().all(|filter| filter.matches(stored)))
+    }
+
+    fn commit(&mut self, changes: Changes) {
+        self.rows.extend(changes.rows);
+        self.last_version = changes.last_version;
+        self.last_id = changes.last_id;
+    }
+}
+
+fn lookup(row: Option<&Row>) -> Lookup {
+    match row {
+        Some(Row::Live(stored)) => Lookup::Found(stored.clone()),
+        Some(Row::Dead { version }) => Lookup::Deleted { version: *version },
+        None => Lookup::Missing,
+    }
+}
+
+/// What a transaction will have changed.
+struct Changes {
+    rows: BTreeMap<ResourceKey, Row>,
+    last_version: i64,
+    last_id: u128,
+}
+
+impl Changes {
+    fn of(state: &State) -> Self {
+        let State { last_version, last_id, .. } = *state;
+        Self { rows: BTreeMap::new(), last_version, last_id }
+    }
+}
+
+struct Transaction<'a> {
+    before: &'a State,
+    after: Changes,
+    now_us: i64,
+}
+
+impl Transaction<'_> {
+    fn run(&mut self, writes: Vec<Write>) -> Result<Vec<Written>, WriteRefusal> {
+        let refuse = |index| move |cause| WriteRefusal { index, cause };
+        let mut targets = Vec::with_capacity(writes.len());
+        for (index, write) in writes.iter().enumerate() {
+            targets.push(self.resolve(write).map_err(refuse(index))?);
+        }
+        let urls = plan::full_urls(&writes, &targets);
+        let mut answers = Vec::with_capacity(writes.len());
+        for (index, (write, target)) in writes.into_iter().zip(&targets).enumerate() {
+            let current = target.key().map_or(Lookup::Missing, |key| self.current(key));
+            let decision = plan::decide(write, target, current, &urls).map_err(refuse(index))?;
+            answers.push(self.carry_out(decision));
+        }
+        Ok(answers)
+    }
+
+    fn resolve(&mut self, write: &Write) -> Result<Target, WriteFault> {
+        let matches: Vec<ResourceKey> = match plan::condition(write) {
+            Some(filters) => {
+                let found = self.before.matching(&write.kind, filters);
+                found.map(|stored| stored.key.clone()).take(2).collect()
+            }
+            None => Vec::new(),
+        };
+        plan::resolve(write, &matches, &self.next_id())
+    }
+
+    fn current(&self, key: &ResourceKey) -> Lookup {
+        lookup(self.after.rows.get(key).or_else(|| self.before.rows.get(key)))
+    }
+
+    fn carry_out(&mut self, decision: Decision) -> Written {
+        if matches!(decision, Decision::Nothing(_)) {
+            return decision.written(0, self.now_us);
+        }
+        self.after.last_version += 1;
+        let version = self.after.last_version;
+        let written = decision.written(version, self.now_us);
+        match &written {
+            Written::Created(stored) | Written::Updated(stored) => {
+                self.after.rows.insert(stored.key.clone(), Row::Live(stored.clone()));
+            }
+            Written::Deleted(stored) => {
+                self.after.rows.insert(stored.key.clone(), Row::Dead { version });
+            }
+            Written::Unchanged(_) | Written::Existing(_) | Written::Absent => {}
+        }
+        written
+    }
+
+    fn next_id(&mut self) -> ResourceId {
+        self.after.last_id += 1;
+        let uuid: Uuid = Builder::from_random_bytes(self.after.last_id.to_be_bytes()).into_uuid();
+        ResourceId::from(uuid)
+    }
+}

@@ -1,0 +1,177 @@
+//! Applying a patch to a document, within limits.
+
+use json_patch::{PatchErrorKind, PatchOperation};
+use serde_json::Value;
+
+use crate::limits;
+use crate::ports::PatchDocument;
+use crate::shape;
+
+/// Why a patch does not apply to a document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchFault {
+    /// A merge patch that is no object would replace the resource by a scalar.
+    #[error("a merge patch is an object")]
+    NotAnObject,
+    /// More operations than [`limits::MAX_PATCH_OPERATIONS`].
+    #[error("a patch has at most {} operations", limits::MAX_PATCH_OPERATIONS)]
+    TooManyOperations,
+    /// The operation does not fit the document.
+    #[error("operation {index}: {reason}")]
+    Operation {
+        /// Which, from 0.
+        index: usize,
+        /// Why, in words.
+        reason: &'static str,
+    },
+}
+
+/// Reads a JSON Patch (RFC 6902) from its array.
+///
+/// # Errors
+/// A sentence for the caller when the value is no JSON Patch.
+pub fn read_json_patch(value: Value) -> Result<PatchDocument, String> {
+    serde_json::from_value(value).map(PatchDocument::Json).map_err(|error| error.to_string())
+}
+
+/// The document with the patch applied; the original stays as it is.
+///
+/// # Errors
+/// See [`PatchFault`]. A `test` that fails is one of them.
+pub fn apply(document: &Value, patch: &PatchDocument) -> Result<Value, PatchFault> {
+    let mut patched = document.clone();
+    match patch {
+        PatchDocument::Merge(changes) if changes.is_object() => {
+            json_patch::merge(&mut patched, changes);
+        }
+        PatchDocument::Merge(_) => return Err(PatchFault::NotAnObject),
+        PatchDocument::Json(operations) => apply_all(&mut patched, &operations.0)?,
+    }
+    Ok(patched)
+}
+
+fn apply_all(document: &mut Value, operations: &[PatchOperation]) -> Result<(), PatchFault> {
+    if operations.len() > limits::MAX_PATCH_OPERATIONS {
+        return Err(PatchFault::TooManyOperations);
+    }
+    let mut budget = limits::MAX_PATCH_COPIED_BYTES;
+    for (index, operation) in operations.iter().enumerate() {
+        let fault = |reason| PatchFault::Operation { index, reason };
+        check_growth(document, operation, &mut budget).map_err(fault)?;
+        json_patch::patch_unsafe(document, std::slice::from_ref(operation))
+            .map_err(|error| fault(reason_of(&error.kind)))?;
+    }
+    Ok(())
+}
+
+/// Refuses an operation before it makes the document too deep or multiplies it.
+fn check_growth(document: &Value, operation: &PatchOperation, budget: &mut usize) -> Result<(), &'static str> {
+    let levels = operation.path().count();
+    let from = match operation {
+        PatchOperation::Copy(copy) => Some(copy.from.as_str()),
+        PatchOperation::Move(moved) => Some(moved.from.as_str()),
+        _ => None,
+    };
+    let source = from.and_then(|pointer| document.pointer(pointer));
+    if levels + source.map_or(0, shape::depth) > limits::MAX_DEPTH {
+        return Err("the path leads too deep");
+    }
+    *budget = budget.checked_sub(source.map_or(0, weight)).ok_or("copies and moves more than one patch may")?;
+    Ok(())
+}
+
+/// About how many bytes a value is as JSON.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(elements) => 2 + elements.iter().map(weight).sum::<usize>(),
+        Value::Object(members) => {
+            let pairs = members.iter().map(|(name, inner)| name.len() + 4 + weight(inner));
+            2 + pairs.sum::<usize>()
+        }
+    }
+}
+
+fn reason_of(kind: &PatchErrorKind) -> &'static str {
+    match kind {
+        PatchErrorKind::TestFailed => "the tested value is another one",
+        PatchErrorKind::InvalidFromPointer => "`from` names nothing in the resource",
+        PatchErrorKind::InvalidPointer => "`path` names nothing in the resource",
+        PatchErrorKind::CannotMoveInsideItself => "a value cannot be moved into itself",
+        _ => "it cannot be applied",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn json_patch(operations: Value) -> PatchDocument {
+        read_json_patch(operations).unwrap()
+    }
+
+    #[test]
+    fn a_merge_patch_sets_removes_and_keeps() {
+        let patch = PatchDocument::Merge(json!({"a": {"x": null, "z": 3}, "b": null}));
+        let patched = apply(&json!({"a": {"x": 1, "y": 2}, "b": 1, "c": 1}), &patch).unwrap();
+        assert_eq!(patched, json!({"a": {"y": 2, "z": 3}, "c": 1}));
+    }
+
+    #[test]
+    fn a_merge_patch_that_is_no_object_is_refused() {
+        let patch = PatchDocument::Merge(json!([]));
+        assert_eq!(apply(&json!({}), &patch), Err(PatchFault::NotAnObject));
+    }
+
+    #[test]
+    fn a_json_patch_applies_in_order() {
+        let patch = json_patch(json!([
+            {"op": "test", "path": "/a", "value": [1]},
+            {"op": "add", "path": "/a/-", "value": 2},
+            {"op": "copy", "from": "/a", "path": "/b"},
+            {"op": "remove", "path": "/a/0"},
+        ]));
+        let patched = apply(&json!({"a": [1]}), &patch).unwrap();
+        assert_eq!(patched, json!({"a": [2], "b": [1, 2]}));
+    }
+
+    #[test]
+    fn a_patch_that_does_not_fit_names_its_operation() {
+        let patch = json_patch(json!([
+            {"op": "add", "path": "/b", "value": 1},
+            {"op": "test", "path": "/a", "value": 2},
+        ]));
+        let fault = apply(&json!({"a": 1}), &patch).unwrap_err();
+        assert_eq!(fault.to_string(), "operation 1: the tested value is another one");
+        let patch = json_patch(json!([{"op": "remove", "path": "/x/y"}]));
+        let fault = apply(&json!({}), &patch).unwrap_err();
+        assert_eq!(fault.to_string(), "operation 0: `path` names nothing in the resource");
+    }
+
+    #[test]
+    fn copies_of_copies_are_stopped_before_they_fill_the_memory() {
+        let doubling: Vec<Value> =
+            (0..64).map(|step| json!({"op": "copy", "from": "/a", "path": format!("/a/{step}")})).collect();
+        let document = json!({"a": {"text": "x".repeat(1000)}});
+        let fault = apply(&document, &json_patch(json!(doubling))).unwrap_err();
+        assert!(matches!(fault, PatchFault::Operation { .. }), "{fault}");
+    }
+
+    #[test]
+    fn a_path_deeper_than_a_resource_may_be_is_refused() {
+        let deep = "/a".repeat(limits::MAX_DEPTH + 1);
+        let patch = json_patch(json!([{"op": "add", "path": deep, "value": 1}]));
+        let fault = apply(&json!({}), &patch).unwrap_err();
+        assert_eq!(fault.to_string(), "operation 0: the path leads too deep");
+    }
+
+    #[test]
+    fn too_many_operations_are_refused() {
+        let operation = json!({"op": "test", "path": "", "value": {}});
+        let patch = json_patch(json!(vec![operation; limits::MAX_PATCH_OPERATIONS + 1]));
+        assert_eq!(apply(&json!({}), &patch), Err(PatchFault::TooManyOperations));
+    }
+}

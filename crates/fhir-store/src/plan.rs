@@ -1,0 +1,228 @@
+//! The rules of a transaction as pure functions, so that an engine is statements and nothing else.
+//!
+//! An engine runs two passes over the writes, inside one transaction of its own:
+//!
+//! 1. For every write: when [`condition`] gives filters, look up the keys that match (two are
+//!    enough), then [`resolve`] says which resource the write is about. [`full_urls`] then
+//!    collects the names entries have for each other.
+//! 2. For every write, in order: read the current state of its target, let [`decide`] say what to
+//!    do, do it, and turn the decision into the answer with [`Decision::written`].
+//!
+//! Conditions therefore see the rows as they were before the transaction, but a write sees what
+//! the ones before it did to its own resource: two entries may name one key, and two conditional
+//! creates of one id make one resource. A fault at any point ends the transaction.
+
+use serde_json::Value;
+
+use crate::filter::Filter;
+use crate::key::{ResourceId, ResourceKey};
+use crate::patch;
+use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, WriteFault, Written};
+use crate::reference::FullUrls;
+use crate::shape::{self, ShapeFault, ShapeProblem};
+
+/// Which resource a write is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The resource to write.
+    At(ResourceKey),
+    /// `ifNoneExist` matched this one: there is nothing to write.
+    Existing(ResourceKey),
+    /// A conditional delete that matches nothing.
+    Nobody,
+}
+
+impl Target {
+    /// The resource whose current state [`decide`] has to be told.
+    #[must_use]
+    pub fn key(&self) -> Option<&ResourceKey> {
+        match self {
+            Self::At(key) | Self::Existing(key) => Some(key),
+            Self::Nobody => None,
+        }
+    }
+}
+
+/// What to do for one write.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Store the first version, or the first one after a deletion.
+    Insert {
+        /// Under this key.
+        key: ResourceKey,
+        /// This body.
+        resource: Value,
+    },
+    /// Store a further version.
+    Replace {
+        /// Of this resource.
+        previous: Stored,
+        /// This body.
+        resource: Value,
+    },
+    /// Remove this resource.
+    Delete(Stored),
+    /// Leave everything as it is; this is the answer.
+    Nothing(Written),
+}
+
+impl Decision {
+    /// The answer to the write, once the engine did what was decided.
+    ///
+    /// `version` is the number the engine gave the new version, `now_us` the time of the
+    /// transaction in unix microseconds; a decision that makes no version ignores both.
+    #[must_use]
+    pub fn written(self, version: i64, now_us: i64) -> Written {
+        let store = |key, resource| Stored { key, version, updated_us: now_us, resource };
+        match self {
+            Self::Insert { key, resource } => Written::Created(store(key, resource)),
+            Self::Replace { previous, resource } => Written::Updated(store(previous.key, resource)),
+            Self::Delete(stored) => Written::Deleted(stored),
+            Self::Nothing(written) => written,
+        }
+    }
+}
+
+/// The filters to evaluate before a write can be resolved.
+#[must_use]
+pub fn condition(write: &Write) -> Option<&[Filter]> {
+    write.precondition.if_none_exist.as_deref()
+}
+
+/// Which resource a write is about.
+///
+/// `matches` are the keys that meet [`condition`], two at least when there are several; it is
+/// ignored for a write without a condition. `new_id` is a fresh id for a resource that has none.
+///
+/// # Errors
+/// `MultipleMatches`, `NothingMatches`, and `Invalid` for a body whose id is none or that is
+/// missing where it is needed.
+pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> Result<Target, WriteFault> {
+    let at = |id: ResourceId| Target::At(ResourceKey { kind: write.kind.clone(), id });
+    if condition(write).is_some() {
+        match matches {
+            [] => {}
+            [one] if finds_target(write) => return Ok(Target::At(one.clone())),
+            [one] => return Ok(Target::Existing(one.clone())),
+            _ => return Err(WriteFault::MultipleMatches { kind: write.kind.clone() }),
+        }
+    }
+    if let Some(id) = &write.id {
+        return Ok(at(id.clone()));
+    }
+    match &write.operation {
+        Operation::Create(body) => Ok(at(body_id(write, body)?.unwrap_or_else(|| new_id.clone()))),
+        Operation::Put(body) if finds_target(write) => Ok(at(body_id(write, body)?.unwrap_or_else(|| new_id.clone()))),
+        Operation::Put(body) => body_id(write, body)?.map(at).ok_or_else(|| id_required(write)),
+        Operation::Patch(_) if finds_target(write) => Err(WriteFault::NothingMatches(write.kind.clone())),
+        Operation::Delete if finds_target(write) => Ok(Target::Nobody),
+        Operation::Patch(_) | Operation::Delete => Err(id_required(write)),
+    }
+}
+
+/// Whether the condition of a write is how it finds its target, rather than a guard.
+fn finds_target(write: &Write) -> bool {
+    let creates = matches!(write.operation, Operation::Create(_));
+    condition(write).is_some() && write.id.is_none() && !creates
+}
+
+fn body_id(write: &Write, body: &Value) -> Result<Option<ResourceId>, WriteFault> {
+    shape::id_of(&write.kind, body).map_err(|fault| WriteFault::Invalid(vec![fault]))
+}
+
+fn id_required(write: &Write) -> WriteFault {
+    let expression = format!("{}.id", write.kind);
+    WriteFault::Invalid(vec![ShapeFault::new(expression, ShapeProblem::Required)])
+}
+
+/// The names the entries of a transaction have for each other, once all are resolved.
+#[must_use]
+pub fn full_urls(writes: &[Write], targets: &[Target]) -> FullUrls {
+    let mut urls = FullUrls::default();
+    for (write, target) in writes.iter().zip(targets) {
+        if let (Some(full_url), Some(key)) = (&write.full_url, target.key()) {
+            urls.insert(full_url, key);
+        }
+    }
+    urls
+}
+
+/// What to do for a write, given the current state of its target.
+///
+/// `current` is [`Lookup::Missing`] when the target has no key.
+///
+/// # Errors
+/// Every [`WriteFault`] but those of [`resolve`].
+pub fn decide(write: Write, target: &Target, current: Lookup, urls: &FullUrls) -> Result<Decision, WriteFault> {
+    match (target, current) {
+        (Target::Nobody, _) => Ok(Decision::Nothing(Written::Absent)),
+        (Target::Existing(_), Lookup::Found(stored)) => Ok(Decision::Nothing(Written::Existing(stored))),
+        // An earlier write of this transaction removed what the condition found.
+        (Target::Existing(key), _) => Err(WriteFault::Gone(key.clone())),
+        (Target::At(key), current) => decide_at(write, key.clone(), current, urls),
+    }
+}
+
+fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -> Result<Decision, WriteFault> {
+    let guarded = condition(&write).is_some() && !finds_target(&write);
+    check_version(write.precondition.if_match, &key, &current)?;
+    let previous = match current {
+        Lookup::Found(stored) if guarded && meets(&stored, condition(&write)) => {
+            return Ok(Decision::Nothing(Written::Existing(stored)));
+        }
+        Lookup::Found(stored) => Some(stored),
+        Lookup::Deleted { .. } if matches!(write.operation, Operation::Patch(_)) => {
+            return Err(WriteFault::Gone(key));
+        }
+        Lookup::Deleted { .. } | Lookup::Missing => None,
+    };
+    match (write.operation, previous) {
+        (Operation::Create(_), Some(_)) => Err(WriteFault::AlreadyExists(key)),
+        (Operation::Create(body) | Operation::Put(body), None) => {
+            let resource = storable(&key, body, urls)?;
+            Ok(Decision::Insert { key, resource })
+        }
+        (Operation::Put(body), Some(previous)) => replace(previous, body, urls),
+        (Operation::Patch(_), None) => Err(WriteFault::NotFound(key)),
+        (Operation::Patch(change), Some(previous)) => patched(previous, &change, urls),
+        (Operation::Delete, None) => Ok(Decision::Nothing(Written::Absent)),
+        (Operation::Delete, Some(previous)) => Ok(Decision::Delete(previous)),
+    }
+}
+
+fn meets(stored: &Stored, filters: Option<&[Filter]>) -> bool {
+    filters.is_some_and(|filters| filters.iter().all(|filter| filter.matches(stored)))
+}
+
+fn check_version(if_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup) -> Result<(), WriteFault> {
+    let version = match current {
+        Lookup::Found(stored) => Some(stored.version),
+        Lookup::Deleted { .. } | Lookup::Missing => None,
+    };
+    let holds = match if_match {
+        None => true,
+        Some(IfMatch::Any) => version.is_some(),
+        Some(IfMatch::Version(expected)) => version == Some(expected),
+    };
+    if holds { Ok(()) } else { Err(WriteFault::VersionMismatch { key: key.clone(), current: version }) }
+}
+
+fn patched(previous: Stored, change: &PatchDocument, urls: &FullUrls) -> Result<Decision, WriteFault> {
+    let body = patch::apply(&previous.document(), change).map_err(|fault| WriteFault::Patch(fault.to_string()))?;
+    replace(previous, body, urls)
+}
+
+fn replace(previous: Stored, body: Value, urls: &FullUrls) -> Result<Decision, WriteFault> {
+    let resource = storable(&previous.key, body, urls)?;
+    if resource == previous.resource {
+        Ok(Decision::Nothing(Written::Unchanged(previous)))
+    } else {
+        Ok(Decision::Replace { previous, resource })
+    }
+}
+
+fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteFault> {
+    let mut resource = shape::stored_body(key, body).map_err(WriteFault::Invalid)?;
+    urls.rewrite(&mut resource).map_err(WriteFault::UnresolvedReference)?;
+    Ok(resource)
+}

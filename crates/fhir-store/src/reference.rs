@@ -1,0 +1,223 @@
+//! References between resources, in both spellings, and those between entries of a transaction.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::key::{ResourceId, ResourceKey};
+
+/// What may stand beside the target in a reference. An object with anything else is no reference.
+const COMPANIONS: [&str; 7] = ["display", "type", "identifier", "extension", "_reference", "_display", "_type"];
+
+/// Elements that hold a whole resource, not a reference to one.
+const RESOURCE_ELEMENTS: [&str; 4] = ["contained", "resource", "outcome", "params"];
+
+/// Elements whose `uri` is an element of their own: a union of types (`value`), a package
+/// dependency, a code system of a capability statement, a mapping.
+const URI_ELEMENTS: [&str; 4] = ["value", "dependsOn", "codeSystem", "mapping"];
+
+/// Where a reference points, as its text in FHIR says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// `Type/id` or `Type/id/_history/version`.
+    Resource {
+        /// The resource.
+        key: ResourceKey,
+        /// The version, when the reference is to one version.
+        version: Option<ResourceId>,
+    },
+    /// An absolute URL or a URN.
+    Absolute(&'a str),
+    /// `#name`: a resource contained in this one; without the `#`.
+    Contained(&'a str),
+}
+
+impl<'a> Target<'a> {
+    /// Reads the text of a reference; `None` for anything else, such as a conditional reference.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        if let Some(name) = text.strip_prefix('#') {
+            return Some(Self::Contained(name));
+        }
+        if is_absolute(text) {
+            return Some(Self::Absolute(text));
+        }
+        let (key, version) = match text.split_once("/_history/") {
+            Some((key, version)) => (key, Some(version.parse().ok()?)),
+            None => (text, None),
+        };
+        Some(Self::Resource { key: key.parse().ok()?, version })
+    }
+}
+
+/// Whether a text is a URL or URN rather than a relative reference.
+pub(crate) fn is_absolute(text: &str) -> bool {
+    ["http://", "https://", "urn:"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// Whether the object under `element` can be a reference at all.
+pub(crate) fn may_be_reference(element: &str) -> bool {
+    !RESOURCE_ELEMENTS.contains(&element)
+}
+
+/// Whether `uri` of the object under `element` can be the target of a native reference.
+pub(crate) fn may_be_uri_reference(element: &str) -> bool {
+    may_be_reference(element) && !URI_ELEMENTS.contains(&element)
+}
+
+/// Whether an object has the given keys and nothing but what may accompany a reference.
+pub(crate) fn has_only(object: &Map<String, Value>, own: &[&str]) -> bool {
+    object.keys().all(|key| own.contains(&key.as_str()) || COMPANIONS.contains(&key.as_str()))
+}
+
+/// The names entries of one transaction have for each other: `fullUrl` to key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FullUrls(BTreeMap<String, ResourceKey>);
+
+impl FullUrls {
+    /// Adds a name; the first one of a name stays, since a Bundle that repeats one is refused when
+    /// it is read.
+    pub fn insert(&mut self, full_url: &str, key: &ResourceKey) {
+        self.0.entry(full_url.to_owned()).or_insert_with(|| key.clone());
+    }
+
+    /// The resource an entry's name stands for.
+    #[must_use]
+    pub fn get(&self, full_url: &str) -> Option<&ResourceKey> {
+        self.0.get(full_url)
+    }
+
+    /// Replaces every reference to an entry by a reference to its resource, each in the spelling
+    /// it has: `{"reference": …}` stays FHIR, `{"uri": …}` becomes `{"resourceType", "id"}`.
+    ///
+    /// References inside a `Bundle` resource mean that Bundle's own entries and are left alone, as
+    /// are URNs outside references (narrative, `uri` values).
+    ///
+    /// # Errors
+    /// The first `urn:uuid:…` that no entry carries.
+    pub fn rewrite(&self, value: &mut Value) -> Result<(), String> {
+        self.rewrite_under("", value)
+    }
+
+    fn rewrite_under(&self, element: &str, value: &mut Value) -> Result<(), String> {
+        match value {
+            Value::Array(elements) => elements.iter_mut().try_for_each(|inner| self.rewrite_under(element, inner)),
+            Value::Object(object) if is_bundle(object) => Ok(()),
+            Value::Object(object) => {
+                self.rewrite_fhir(object)?;
+                if may_be_uri_reference(element) && has_only(object, &["uri"]) {
+                    self.rewrite_native(object)?;
+                }
+                object.iter_mut().try_for_each(|(name, inner)| self.rewrite_under(name, inner))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn rewrite_fhir(&self, object: &mut Map<String, Value>) -> Result<(), String> {
+        if let Some(Value::String(text)) = object.get_mut("reference")
+            && let Some(key) = self.resolve(text)?
+        {
+            *text = key.to_string();
+        }
+        Ok(())
+    }
+
+    fn rewrite_native(&self, object: &mut Map<String, Value>) -> Result<(), String> {
+        let Some(Value::String(text)) = object.get("uri") else { return Ok(()) };
+        let Some(key) = self.resolve(text)? else { return Ok(()) };
+        let mut rewritten = Map::new();
+        rewritten.insert("resourceType".to_owned(), key.kind.as_str().into());
+        rewritten.insert("id".to_owned(), key.id.as_str().into());
+        object.shift_remove("uri");
+        rewritten.append(object);
+        *object = rewritten;
+        Ok(())
+    }
+
+    fn resolve(&self, text: &str) -> Result<Option<&ResourceKey>, String> {
+        match self.get(text) {
+            None if text.starts_with("urn:uuid:") => Err(text.to_owned()),
+            found => Ok(found),
+        }
+    }
+}
+
+fn is_bundle(object: &Map<String, Value>) -> bool {
+    object.get("resourceType").is_some_and(|kind| kind == "Bundle")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const URN: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
+
+    fn urls() -> FullUrls {
+        let mut urls = FullUrls::default();
+        urls.insert(URN, &"Organization/o1".parse().unwrap());
+        urls
+    }
+
+    fn rewritten(mut value: Value) -> Result<Value, String> {
+        urls().rewrite(&mut value).map(|()| value)
+    }
+
+    #[test]
+    fn a_reference_text_says_where_it_points() {
+        let key: ResourceKey = "Patient/1".parse().unwrap();
+        let version = Some("2".parse().unwrap());
+        assert_eq!(Target::parse("Patient/1"), Some(Target::Resource { key: key.clone(), version: None }));
+        assert_eq!(Target::parse("Patient/1/_history/2"), Some(Target::Resource { key, version }));
+        assert_eq!(Target::parse("#c1"), Some(Target::Contained("c1")));
+        assert_eq!(Target::parse("urn:oid:1.2"), Some(Target::Absolute("urn:oid:1.2")));
+        for text in ["", "Patient", "Patient?identifier=1", "patient/1", "Patient/1/x", "A/b/_history/"] {
+            assert_eq!(Target::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn both_spellings_of_a_reference_to_an_entry_are_resolved_where_they_stand() {
+        let value = rewritten(json!({
+            "a": {"reference": URN, "display": "x"},
+            "b": [{"uri": URN, "display": "y"}],
+            "extension": [{"url": "u", "valueReference": {"reference": URN}}],
+        }));
+        let expected = json!({
+            "a": {"reference": "Organization/o1", "display": "x"},
+            "b": [{"resourceType": "Organization", "id": "o1", "display": "y"}],
+            "extension": [{"url": "u", "valueReference": {"reference": "Organization/o1"}}],
+        });
+        assert_eq!(value, Ok(expected));
+    }
+
+    #[test]
+    fn a_urn_that_no_entry_carries_is_named() {
+        let other = "urn:uuid:00000000-0000-0000-0000-000000000000";
+        assert_eq!(rewritten(json!({"a": {"reference": other}})), Err(other.to_owned()));
+        assert_eq!(rewritten(json!({"a": {"uri": other}})), Err(other.to_owned()));
+    }
+
+    #[test]
+    fn a_uri_that_is_no_reference_is_left_alone() {
+        for value in [
+            json!({"extension": [{"url": "u", "value": {"uri": URN}}]}),
+            json!({"extension": [{"url": "u", "valueUri": URN}]}),
+            json!({"dependsOn": [{"uri": URN}]}),
+            json!({"a": {"uri": URN, "version": "1"}}),
+            json!({"a": {"reference": "http://h/Patient/1"}}),
+        ] {
+            assert_eq!(rewritten(value.clone()), Ok(value));
+        }
+    }
+
+    #[test]
+    fn a_bundle_inside_a_resource_keeps_its_own_names() {
+        let value = json!({"contained": [
+            {"resourceType": "Bundle", "entry": [{"resource": {"subject": {"reference": "urn:uuid:x"}}}]},
+        ]});
+        assert_eq!(rewritten(value.clone()), Ok(value));
+    }
+}

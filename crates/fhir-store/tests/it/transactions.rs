@@ -1,0 +1,134 @@
+//! Several writes that stand or fall together.
+
+use fhir_store::{Filter, ListQuery, Lookup, WriteFault, WriteRefusal, Written};
+use serde_json::json;
+
+use crate::support::{Store, WriteWords, create, delete, key, put};
+
+const ORGANIZATION: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
+const CLIENT: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000002";
+
+#[test]
+fn answers_come_in_the_order_of_the_writes() {
+    let store = Store::new();
+    let answers =
+        store.transact(vec![put("Client/b", json!({})), put("Client/a", json!({})), delete("Client/x")]).unwrap();
+    let keys: Vec<_> = answers.iter().map(|answer| answer.stored().map(|s| s.key.to_string())).collect();
+    assert_eq!(keys, [Some("Client/b".to_owned()), Some("Client/a".to_owned()), None]);
+}
+
+#[test]
+fn entries_refer_to_each_other_in_both_directions_and_both_spellings() {
+    let store = Store::new();
+    let answers = store
+        .transact(vec![
+            create("Client", json!({"organization": {"reference": ORGANIZATION}})).named(CLIENT),
+            create("Organization", json!({"contact": {"uri": CLIENT, "display": "c"}})).named(ORGANIZATION),
+        ])
+        .unwrap();
+    let [Written::Created(client), Written::Created(organization)] = answers.as_slice() else { panic!("{answers:?}") };
+    let to_organization = json!({"organization": {"reference": organization.key.to_string()}});
+    assert_eq!(client.resource, to_organization);
+    let id = client.key.id.as_str();
+    let to_client = json!({"contact": {"resourceType": "Client", "id": id, "display": "c"}});
+    assert_eq!(organization.resource, to_client);
+    assert_eq!(store.found(&client.key.to_string()).resource, to_organization);
+}
+
+#[test]
+fn a_reference_to_a_conditional_entry_leads_to_the_existing_resource() {
+    let store = Store::new();
+    store.write(put("Organization/o1", json!({"name": "Payer"}))).unwrap();
+    let filters = [Filter::new(["name"], "Payer")];
+    store
+        .transact(vec![
+            create("Organization", json!({"name": "Payer"})).if_none_exist(&filters).named(ORGANIZATION),
+            put("Client/c1", json!({"organization": {"reference": ORGANIZATION}})),
+        ])
+        .unwrap();
+    let expected = json!({"organization": {"reference": "Organization/o1"}});
+    assert_eq!(store.found("Client/c1").resource, expected);
+}
+
+#[test]
+fn a_reference_no_entry_carries_fails_the_transaction_at_its_entry() {
+    let store = Store::new();
+    let refusal = store
+        .transact(vec![
+            put("Client/c1", json!({})),
+            put("Client/c2", json!({"organization": {"reference": ORGANIZATION}})),
+        ])
+        .unwrap_err();
+    let cause = WriteFault::UnresolvedReference(ORGANIZATION.to_owned());
+    assert_eq!(refusal, WriteRefusal { index: 1, cause });
+    assert_eq!(store.read("Client/c1"), Lookup::Missing);
+}
+
+#[test]
+fn nothing_of_a_refused_transaction_is_written() {
+    let store = Store::new();
+    store.write(put("Client/old", json!({"n": 1}))).unwrap();
+    store.write(put("Client/gone", json!({}))).unwrap();
+    let before = store.list(&ListQuery::all("Client".parse().unwrap()));
+    let refusal = store
+        .transact(vec![
+            put("Client/new", json!({})),
+            put("Client/old", json!({"n": 2})),
+            delete("Client/gone"),
+            create("Client/old", json!({})),
+        ])
+        .unwrap_err();
+    assert_eq!(refusal.index, 3);
+    assert_eq!(refusal.cause, WriteFault::AlreadyExists(key("Client/old")));
+    assert_eq!(store.list(&ListQuery::all("Client".parse().unwrap())), before);
+    assert_eq!(store.read("Client/new"), Lookup::Missing);
+    let next = store.write(put("Client/next", json!({}))).unwrap();
+    assert_eq!(next.stored().unwrap().version, 3, "a refused transaction uses up no version");
+}
+
+#[test]
+fn a_later_write_sees_what_an_earlier_one_did_to_its_resource() {
+    let store = Store::new();
+    let answers = store
+        .transact(vec![
+            create("Client/c1", json!({"n": 1})),
+            put("Client/c1", json!({"n": 2})),
+            put("Client/c1", json!({"n": 2})),
+            delete("Client/c1"),
+            create("Client/c1", json!({"n": 3})),
+        ])
+        .unwrap();
+    let [created, updated, unchanged, deleted, recreated] = answers.as_slice() else { panic!("{answers:?}") };
+    assert!(matches!(created, Written::Created(stored) if stored.version == 1));
+    assert!(matches!(updated, Written::Updated(stored) if stored.version == 2));
+    assert!(matches!(unchanged, Written::Unchanged(stored) if stored.version == 2));
+    assert!(matches!(deleted, Written::Deleted(stored) if stored.version == 2));
+    assert!(matches!(recreated, Written::Created(stored) if stored.version == 4));
+    assert_eq!(store.found("Client/c1").resource, json!({"n": 3}));
+}
+
+#[test]
+fn two_conditional_creates_of_one_id_make_one_resource() {
+    let store = Store::new();
+    let write = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[Filter::id("m1")]);
+    let answers = store.transact(vec![write(1), write(2)]).unwrap();
+    assert!(matches!(answers[0], Written::Created(_)));
+    assert!(matches!(answers[1], Written::Existing(_)));
+    assert_eq!(store.found("Client/m1").resource, json!({"n": 1}));
+}
+
+#[test]
+fn what_a_condition_found_and_an_earlier_entry_deleted_is_gone() {
+    let store = Store::new();
+    store.write(put("Client/c1", json!({"name": "a"}))).unwrap();
+    let refusal = store
+        .transact(vec![delete("Client/c1"), create("Client", json!({})).if_none_exist(&[Filter::new(["name"], "a")])])
+        .unwrap_err();
+    assert_eq!(refusal, WriteRefusal { index: 1, cause: WriteFault::Gone(key("Client/c1")) });
+    assert!(matches!(store.read("Client/c1"), Lookup::Found(_)));
+}
+
+#[test]
+fn an_empty_transaction_does_nothing() {
+    assert_eq!(Store::new().transact(Vec::new()), Ok(Vec::new()));
+}
