@@ -1,0 +1,616 @@
+//! Client secrets and passwords at rest.
+//!
+//! Two kinds of secret, two costs. A secret a machine generated with at least 128 bits cannot be
+//! guessed, so a keyed SHA-256 is as good as any slow function and a token request stays cheap
+//! (under 2 µs). Everything else (every human password, every short or word-like client secret) is
+//! stored under Argon2id, about 15 ms of one core and 19 MiB per hash or verification.
+//!
+//! Nothing here blocks on anything but the processor. A caller in an async context runs whatever
+//! is not [`SecretHash::is_cheap`] in a bounded blocking pool, otherwise strangers who guess
+//! passwords decide how much memory and how many threads the server uses.
+//!
+//! The road not taken: Argon2id for all. It would make a symmetric token request a hundred times
+//! dearer without making a 128-bit secret harder to find.
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, PasswordHasher as _, PasswordVerifier as _, Version};
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use zeroize::ZeroizeOnDrop;
+
+use crate::env::Env;
+use crate::limits::SECRET_MAX_BYTES;
+
+/// From this many estimated bits on, a secret is stored under the cheap keyed hash.
+pub const CHEAP_MIN_BITS: u32 = 128;
+
+/// Memory of one Argon2id computation, in KiB (OWASP Password Storage Cheat Sheet: 19 MiB, t=2, p=1).
+const ARGON2_MEMORY_KIB: u32 = 19_456;
+/// Passes over that memory.
+const ARGON2_PASSES: u32 = 2;
+/// Lanes of that memory.
+const ARGON2_LANES: u32 = 1;
+/// A stored hash may ask for this many times our own work per parameter, not more: a row written
+/// by other hands must not be able to exhaust the server.
+const ARGON2_MAX_FACTOR: u32 = 4;
+
+/// What precedes the base64 of a keyed hash in its stored text.
+const KEYED_PREFIX: &str = "$hmac-sha256$v=1$";
+
+/// A well-formed Argon2id hash with our parameters and an output nobody derived from a password.
+const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$\
+                     AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+
+/// The key of the keyed hash: 32 bytes, one per deployment, from
+/// [`KeyStore::establish_secret`](crate::ports::KeyStore::establish_secret).
+#[derive(Clone, ZeroizeOnDrop)]
+pub struct Pepper([u8; 32]);
+
+impl Pepper {
+    /// A pepper of these bytes.
+    #[must_use]
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// A fresh pepper, the candidate of a first start.
+    #[must_use]
+    pub fn generate(env: &Env<'_>) -> Self {
+        Self(env.bytes())
+    }
+
+    /// The pepper as stored, `None` unless it is exactly 32 bytes.
+    #[must_use]
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The bytes to store.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    fn key(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, &self.0)
+    }
+}
+
+impl std::fmt::Debug for Pepper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pepper(…)")
+    }
+}
+
+/// A secret as stored: never the secret, but still nothing to show to anybody.
+#[derive(Clone)]
+pub struct SecretHash(Stored);
+
+#[derive(Clone)]
+enum Stored {
+    Keyed([u8; 32]),
+    Argon2id(Box<PasswordHash>),
+    Nobodys,
+}
+
+/// Why a secret was not hashed.
+#[derive(Debug, thiserror::Error)]
+pub enum HashError {
+    /// An empty secret protects nothing.
+    #[error("a secret must not be empty")]
+    Empty,
+    /// Longer than [`SECRET_MAX_BYTES`].
+    #[error("a secret has at most {SECRET_MAX_BYTES} bytes")]
+    TooLong,
+    /// Argon2id refused its input.
+    #[error("the secret could not be hashed: {0}")]
+    Argon2(String),
+}
+
+/// A stored text that is no hash of this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stored text is no secret hash of this server")]
+pub struct NotAHash;
+
+/// Hashes a client secret: cheaply when [`estimated_bits`] says it was generated, else with
+/// Argon2id (see the module text for the costs).
+///
+/// # Errors
+/// [`HashError`] for an empty or too long secret.
+pub fn hash_secret(env: &Env<'_>, pepper: &Pepper, secret: &[u8]) -> Result<SecretHash, HashError> {
+    check_length(secret)?;
+    if estimated_bits(secret) < CHEAP_MIN_BITS {
+        return hash_password(env, secret);
+    }
+    let mut tag = [0; 32];
+    tag.copy_from_slice(hmac::sign(&pepper.key(), secret).as_ref());
+    Ok(SecretHash(Stored::Keyed(tag)))
+}
+
+/// Hashes a person's password with Argon2id and a fresh salt: about 15 ms and 19 MiB.
+///
+/// # Errors
+/// [`HashError`] for an empty or too long password.
+pub fn hash_password(env: &Env<'_>, password: &[u8]) -> Result<SecretHash, HashError> {
+    check_length(password)?;
+    let params = Params::new(ARGON2_MEMORY_KIB, ARGON2_PASSES, ARGON2_LANES, None)
+        .map_err(|e| HashError::Argon2(e.to_string()))?;
+    let hash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_with_salt(password, &env.bytes::<16>())
+        .map_err(|e| HashError::Argon2(e.to_string()))?;
+    Ok(SecretHash(Stored::Argon2id(Box::new(hash))))
+}
+
+fn check_length(secret: &[u8]) -> Result<(), HashError> {
+    match secret.len() {
+        0 => Err(HashError::Empty),
+        1..=SECRET_MAX_BYTES => Ok(()),
+        _ => Err(HashError::TooLong),
+    }
+}
+
+impl SecretHash {
+    /// Reads a stored text.
+    ///
+    /// # Errors
+    /// [`NotAHash`] when it is neither of the two forms, or asks for more than four times the work
+    /// of our own parameters.
+    pub fn parse(text: &str) -> Result<Self, NotAHash> {
+        if let Some(tag) = text.strip_prefix(KEYED_PREFIX) {
+            let bytes = STANDARD_NO_PAD.decode(tag).map_err(|_| NotAHash)?;
+            let tag = bytes.try_into().map_err(|_| NotAHash)?;
+            return Ok(Self(Stored::Keyed(tag)));
+        }
+        let hash = PasswordHash::new(text).map_err(|_| NotAHash)?;
+        let params = Params::try_from(&hash).map_err(|_| NotAHash)?;
+        let complete = hash.salt.is_some() && hash.hash.is_some();
+        let affordable = params.m_cost() <= ARGON2_MEMORY_KIB * ARGON2_MAX_FACTOR
+            && params.t_cost() <= ARGON2_PASSES * ARGON2_MAX_FACTOR
+            && params.p_cost() <= ARGON2_LANES * ARGON2_MAX_FACTOR;
+        if hash.algorithm.as_str() != "argon2id" || !complete || !affordable {
+            return Err(NotAHash);
+        }
+        Ok(Self(Stored::Argon2id(Box::new(hash))))
+    }
+
+    /// A hash no password has, to verify against when there is no such user, so that the answer
+    /// takes as long as it does for a wrong password.
+    #[must_use]
+    pub fn dummy() -> Self {
+        Self(Stored::Nobodys)
+    }
+
+    /// The text to store: `$hmac-sha256$v=1$…` or an Argon2id string in the PHC format.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        match &self.0 {
+            Stored::Keyed(tag) => format!("{KEYED_PREFIX}{}", STANDARD_NO_PAD.encode(tag)),
+            Stored::Argon2id(hash) => hash.to_string(),
+            Stored::Nobodys => DUMMY.to_owned(),
+        }
+    }
+
+    /// Whether [`verify`](Self::verify) costs microseconds and may run where it is called.
+    #[must_use]
+    pub fn is_cheap(&self) -> bool {
+        matches!(self.0, Stored::Keyed(_))
+    }
+
+    /// Whether `candidate` is the secret. Takes as long for a near miss as for any other wrong
+    /// value; a candidate over [`SECRET_MAX_BYTES`] is wrong at once.
+    #[must_use]
+    pub fn verify(&self, pepper: &Pepper, candidate: &[u8]) -> bool {
+        if candidate.len() > SECRET_MAX_BYTES {
+            return false;
+        }
+        match &self.0 {
+            Stored::Keyed(tag) => hmac::verify(&pepper.key(), candidate, tag).is_ok(),
+            Stored::Argon2id(hash) => is_argon2id_of(candidate, hash),
+            Stored::Nobodys => {
+                PasswordHash::new(DUMMY).is_ok_and(|hash| is_argon2id_of(candidate, &hash))
+            }
+        }
+    }
+}
+
+/// Runs Argon2id with the parameters of `hash`; the outputs are compared in constant time.
+fn is_argon2id_of(candidate: &[u8], hash: &PasswordHash) -> bool {
+    Argon2::default().verify_password(candidate, hash).is_ok()
+}
+
+impl std::fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_cheap() {
+            "SecretHash(hmac-sha256, …)"
+        } else {
+            "SecretHash(argon2id, …)"
+        })
+    }
+}
+
+/// Only this many leading bytes are estimated: what follows can only add to the entropy.
+const ESTIMATED_BYTES: usize = 128;
+/// Repetitions and sequences shorter than this occur by chance in random text.
+const PATTERN_MIN_LEN: usize = 5;
+
+/// How many bits an attacker must guess at least, `0` for whatever does not look generated.
+///
+/// Deliberately one-sided: a wrong "low" costs 15 ms per request, a wrong "high" puts a guessable
+/// secret under a fast hash. So only two shapes earn bits at all, lower- or upper-case hexadecimal
+/// (4 bits a character) and printable ASCII with both letter cases (6 bits a character, base64 and
+/// password generators), and only when
+/// - at least three quarters of the distinct characters are there that random text of this length
+///   has on average,
+/// - in the second shape, one neighbour in three is of another class (upper, lower, digit, other),
+///   and at most two thirds of the text are runs of four or more letters of one case, as words are;
+/// - a repetition of five or more characters seen before, or a run such as `aaaaa` or `12345`,
+///   counts as one character.
+///
+/// Of random secrets of exactly 128 bits about one in two hundred is taken for a dear one.
+#[must_use]
+pub fn estimated_bits(secret: &[u8]) -> u32 {
+    let text = secret.get(..ESTIMATED_BYTES).unwrap_or(secret);
+    let (alphabet, bits) = if is_hexadecimal(text) {
+        (16.0, 4)
+    } else if is_mixed_case(text) && !is_wordy(text) {
+        (64.0, 6)
+    } else {
+        return 0;
+    };
+    if !is_varied(text, alphabet) {
+        return 0;
+    }
+    unpredicted(text) * bits
+}
+
+fn is_hexadecimal(text: &[u8]) -> bool {
+    let has = |of: fn(&u8) -> bool| text.iter().any(of);
+    text.iter().all(u8::is_ascii_hexdigit)
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_lowercase) != has(u8::is_ascii_uppercase)
+}
+
+fn is_mixed_case(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_graphic)
+        && text.iter().any(u8::is_ascii_lowercase)
+        && text.iter().any(u8::is_ascii_uppercase)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Digit,
+    Other,
+}
+
+fn class(byte: u8) -> Class {
+    match byte {
+        b'a'..=b'z' => Class::Lower,
+        b'A'..=b'Z' => Class::Upper,
+        b'0'..=b'9' => Class::Digit,
+        _ => Class::Other,
+    }
+}
+
+fn is_wordy(text: &[u8]) -> bool {
+    let runs: Vec<_> = text
+        .chunk_by(|a, b| class(*a) == class(*b))
+        .map(|run| (run.first().map_or(Class::Other, |b| class(*b)), run.len()))
+        .collect();
+    let in_words: usize = runs
+        .iter()
+        .filter(|(class, len)| matches!(class, Class::Lower | Class::Upper) && *len >= 4)
+        .map(|(_, len)| len)
+        .sum();
+    let changes = runs.len().saturating_sub(1);
+    changes * 3 < text.len().saturating_sub(1) || in_words * 3 > text.len() * 2
+}
+
+fn is_varied(text: &[u8], alphabet: f64) -> bool {
+    let mut seen = [false; 256];
+    for byte in text {
+        if let Some(slot) = seen.get_mut(usize::from(*byte)) {
+            *slot = true;
+        }
+    }
+    let distinct: f64 = seen.iter().filter(|s| **s).map(|_| 1.0).sum();
+    let missing: f64 = text.iter().map(|_| 1.0 - 1.0 / alphabet).product();
+    distinct >= 0.75 * alphabet * (1.0 - missing)
+}
+
+/// The number of characters that do not follow from the ones before them.
+fn unpredicted(text: &[u8]) -> u32 {
+    let mut count = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let (before, rest) = text.split_at(at);
+        let predicted = sequence_len(rest).max(repeated_len(before, rest));
+        at += if predicted >= PATTERN_MIN_LEN {
+            predicted
+        } else {
+            1
+        };
+        count += 1;
+    }
+    count
+}
+
+/// How many leading characters go on by the same step of 0, +1 or −1.
+fn sequence_len(text: &[u8]) -> usize {
+    let step = |pair: &[u8]| match pair {
+        [a, b] => i16::from(*b) - i16::from(*a),
+        _ => i16::MAX,
+    };
+    let mut steps = text.windows(2).map(step);
+    let Some(first) = steps.next().filter(|s| (-1..=1).contains(s)) else {
+        return 1;
+    };
+    2 + steps.take_while(|s| *s == first).count()
+}
+
+/// The longest start of `text` that occurs in `before`, letter case ignored.
+fn repeated_len(before: &[u8], text: &[u8]) -> usize {
+    let same = |(a, b): &(&u8, &u8)| a.eq_ignore_ascii_case(b);
+    (0..before.len())
+        .filter_map(|from| before.get(from..))
+        .map(|earlier| earlier.iter().zip(text).take_while(same).count())
+        .max()
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Random;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    use proptest::prelude::*;
+    use std::sync::Mutex;
+
+    /// A seeded generator (xorshift64*).
+    struct Seeded(Mutex<u64>);
+
+    impl Random for Seeded {
+        fn fill(&self, bytes: &mut [u8]) {
+            let mut state = self.0.lock().unwrap();
+            for byte in bytes {
+                *state ^= *state >> 12;
+                *state ^= *state << 25;
+                *state ^= *state >> 27;
+                *byte = state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_be_bytes()[0];
+            }
+        }
+    }
+
+    fn seeded(seed: u64) -> Seeded {
+        Seeded(Mutex::new(seed))
+    }
+
+    fn env(random: &Seeded) -> Env<'_> {
+        Env {
+            now_us: 1_700_000_000_000_000,
+            random,
+        }
+    }
+
+    const GENERATED: &str = "9f86d081884c7d659a2feaa0c55ad015";
+
+    #[test]
+    fn a_generated_secret_is_stored_under_the_pepper_and_verifies_only_with_it() {
+        let random = seeded(1);
+        let pepper = Pepper::new([7; 32]);
+        let hash = hash_secret(&env(&random), &pepper, GENERATED.as_bytes()).unwrap();
+        assert!(hash.is_cheap());
+        assert!(hash.to_text().starts_with("$hmac-sha256$v=1$"));
+        assert!(hash.verify(&pepper, GENERATED.as_bytes()));
+        assert!(!hash.verify(&pepper, b"9f86d081884c7d659a2feaa0c55ad016"));
+        assert!(!hash.verify(&pepper, b""));
+        assert!(!hash.verify(&Pepper::new([8; 32]), GENERATED.as_bytes()));
+    }
+
+    #[test]
+    fn a_password_is_stored_as_argon2id_with_a_fresh_salt() {
+        let random = seeded(2);
+        let pepper = Pepper::new([7; 32]);
+        let first = hash_password(&env(&random), b"correct horse").unwrap();
+        let second = hash_password(&env(&random), b"correct horse").unwrap();
+        assert!(
+            first
+                .to_text()
+                .starts_with("$argon2id$v=19$m=19456,t=2,p=1$")
+        );
+        assert_ne!(first.to_text(), second.to_text());
+        assert!(!first.is_cheap());
+        assert!(first.verify(&pepper, b"correct horse"));
+        assert!(second.verify(&pepper, b"correct horse"));
+        assert!(!first.verify(&pepper, b"correct horsf"));
+    }
+
+    #[test]
+    fn a_password_is_never_stored_cheaply_however_random_it_looks() {
+        let random = seeded(3);
+        let hash = hash_password(&env(&random), GENERATED.as_bytes()).unwrap();
+        assert!(!hash.is_cheap());
+    }
+
+    #[test]
+    fn a_short_client_secret_is_stored_as_argon2id() {
+        let random = seeded(4);
+        let pepper = Pepper::new([7; 32]);
+        let hash = hash_secret(&env(&random), &pepper, b"s3cr3t").unwrap();
+        assert!(!hash.is_cheap());
+        assert!(hash.verify(&pepper, b"s3cr3t"));
+        assert!(!hash.verify(&pepper, b"s3cr3u"));
+    }
+
+    #[test]
+    fn the_stored_text_reads_back() {
+        let random = seeded(5);
+        let pepper = Pepper::new([7; 32]);
+        for secret in [GENERATED, "short"] {
+            let hash = hash_secret(&env(&random), &pepper, secret.as_bytes()).unwrap();
+            let read = SecretHash::parse(&hash.to_text()).unwrap();
+            assert_eq!(read.to_text(), hash.to_text());
+            assert!(read.verify(&pepper, secret.as_bytes()));
+            assert!(!read.verify(&pepper, b"another"));
+        }
+    }
+
+    #[test]
+    fn texts_that_are_no_hash_of_ours_are_refused() {
+        for text in [
+            "",
+            "s3cr3t",
+            "$hmac-sha256$v=1$",
+            "$hmac-sha256$v=1$AAAA",
+            "$hmac-sha256$v=2$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+            "$argon2id$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw",
+            "$argon2i$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+            "$argon2id$v=19$m=4194304,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+            "$argon2id$v=19$m=19456,t=900,p=1$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+            "$2b$12$abcdefghijklmnopqrstuv",
+        ] {
+            assert_eq!(SecretHash::parse(text).err(), Some(NotAHash), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_dummy_costs_what_a_password_costs_and_accepts_nothing() {
+        let dummy = SecretHash::dummy();
+        assert!(SecretHash::parse(&dummy.to_text()).is_ok());
+        assert!(!dummy.is_cheap());
+        let pepper = Pepper::new([7; 32]);
+        let random = seeded(6);
+        let real = hash_password(&env(&random), b"x").unwrap().to_text();
+        let cost = |text: &str| text.split('$').nth(3).map(str::to_owned);
+        assert_eq!(cost(&dummy.to_text()), cost(&real));
+        for candidate in ["", "x", "password"] {
+            assert!(!dummy.verify(&pepper, candidate.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn empty_and_oversized_secrets_are_refused() {
+        let random = seeded(7);
+        let pepper = Pepper::new([7; 32]);
+        let hash = |secret: &[u8]| hash_secret(&env(&random), &pepper, secret).err();
+        assert!(matches!(hash(b""), Some(HashError::Empty)));
+        let long = vec![b'a'; SECRET_MAX_BYTES + 1];
+        assert!(matches!(hash(&long), Some(HashError::TooLong)));
+        assert!(matches!(
+            hash_password(&env(&random), &long),
+            Err(HashError::TooLong)
+        ));
+        assert!(hash(&long[..SECRET_MAX_BYTES]).is_none());
+    }
+
+    #[test]
+    fn an_oversized_candidate_is_wrong() {
+        let random = seeded(8);
+        let pepper = Pepper::new([7; 32]);
+        let hash = hash_secret(&env(&random), &pepper, GENERATED.as_bytes()).unwrap();
+        assert!(!hash.verify(&pepper, &vec![b'a'; SECRET_MAX_BYTES + 1]));
+    }
+
+    #[test]
+    fn nothing_secret_is_printed() {
+        let random = seeded(9);
+        let pepper = Pepper::new([0x41; 32]);
+        let hash = hash_secret(&env(&random), &pepper, GENERATED.as_bytes()).unwrap();
+        assert_eq!(format!("{hash:?}"), "SecretHash(hmac-sha256, …)");
+        assert_eq!(format!("{pepper:?}"), "Pepper(…)");
+    }
+
+    #[test]
+    fn a_pepper_has_exactly_32_bytes() {
+        assert!(Pepper::from_slice(&[1; 32]).is_some());
+        assert!(Pepper::from_slice(&[1; 31]).is_none());
+        assert!(Pepper::from_slice(&[]).is_none());
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        let digit = |d: u8| char::from(b"0123456789abcdef"[usize::from(d)]);
+        bytes
+            .iter()
+            .flat_map(|b| [digit(b >> 4), digit(b & 15)])
+            .collect()
+    }
+
+    #[test]
+    fn generated_secrets_of_128_bits_and_more_pass() {
+        let random = seeded(10);
+        let env = env(&random);
+        let mut dear = 0;
+        let mut judge = |secret: String| {
+            if estimated_bits(secret.as_bytes()) < CHEAP_MIN_BITS {
+                dear += 1;
+            }
+        };
+        for _ in 0..1000 {
+            let bytes = env.bytes::<32>();
+            for length in [16, 24, 32] {
+                let hex = hex(&bytes[..length]);
+                judge(hex.to_uppercase());
+                judge(hex);
+                judge(URL_SAFE_NO_PAD.encode(&bytes[..length]));
+                judge(STANDARD.encode(&bytes[..length]));
+            }
+        }
+        assert!(dear <= 40, "{dear} of 12000");
+    }
+
+    #[test]
+    fn secrets_people_make_up_do_not_pass() {
+        for secret in [
+            "secret",
+            "correcthorsebatterystaplecorrecthorsebatterystaple",
+            "Correct-Horse-Battery-Staple-Elephant",
+            "change-me-in-production-Please-2024",
+            "Winter2024Winter2024Summer2025!!",
+            "P@ssw0rdP@ssw0rdP@ssw0rdP@ssw0rd",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "00000000000000000000000000000000000000000000000000",
+            "deadbeefdeadbeefdeadbeefdeadbeef",
+            "0123456789abcdef0123456789abcdef",
+            "0123456789abcdef0123456789ABCDEF",
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+            "qwertyuiopasdfghjklzxcvbnm1234567890QWERTYUIOP",
+            "12345678901234567890123456789012345678901234567890",
+            "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+            "9f86d081884c7d65",
+            "My Dog Ate 3 Pizzas And 2 Burgers At Noon!",
+        ] {
+            let bits = estimated_bits(secret.as_bytes());
+            assert!(bits < CHEAP_MIN_BITS, "{secret}: {bits}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_estimate_never_exceeds_six_bits_a_byte(secret in prop::collection::vec(any::<u8>(), 0..200)) {
+            let bound = u32::try_from(secret.len()).unwrap() * 6;
+            prop_assert!(estimated_bits(&secret) <= bound);
+        }
+
+        #[test]
+        fn repeating_a_weak_text_does_not_make_it_strong(word in "[a-zA-Z0-9]{1,10}") {
+            prop_assert!(estimated_bits(word.repeat(12).as_bytes()) < CHEAP_MIN_BITS);
+        }
+
+        #[test]
+        fn no_stored_text_makes_the_parser_panic(text in "\\PC{0,120}") {
+            let _ = SecretHash::parse(&text);
+        }
+
+        #[test]
+        fn a_keyed_hash_accepts_its_secret_alone(seed in 1..u64::MAX, other in "[0-9a-f]{32}") {
+            let random = seeded(seed);
+            let env = env(&random);
+            let pepper = Pepper::generate(&env);
+            let hash = hash_secret(&env, &pepper, GENERATED.as_bytes()).unwrap();
+            prop_assert!(hash.verify(&pepper, GENERATED.as_bytes()));
+            prop_assert_eq!(hash.verify(&pepper, other.as_bytes()), other == GENERATED);
+        }
+    }
+}
