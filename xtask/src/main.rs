@@ -1,3 +1,66 @@
-//! The workspace's own commands: demo, test-all, check, tidy, bench.
+//! The workspace's own commands, run as `cargo xtask <command>`.
+//!
+//! Owns: what a developer and the continuous integration run (`demo`, `test-all`, `check`, `tidy`,
+//! `bench`, `pg`). Refuses: any dependency on a crate of this workspace, so that it still builds and
+//! judges when one of them does not; it meets the servers as strangers do, over HTTP.
+//!
+//! Decision: one Rust program instead of shell scripts, because it runs wherever the workspace builds
+//! and its rules have unit tests. The road not taken is a task runner, one more thing to install before
+//! the first command works.
+//!
+//! ```sh
+//! cargo xtask check      # before a commit
+//! cargo xtask test-all   # what the continuous integration runs
+//! ```
 
-fn main() {}
+mod bench;
+mod check;
+mod demo;
+mod interrupt;
+mod postgres;
+mod process;
+mod table;
+mod test_all;
+mod tidy;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use workspace::Workspace;
+
+/// The commands of this workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Formatting, lints and the tidy rules: what to run before a commit.
+    Check,
+    /// The rules no compiler checks: dependency edges, file lengths, schema folders, forbidden text.
+    Tidy,
+    /// Everything: checks, tests on both engines, release build, third-party clients; ends with a table.
+    TestAll,
+    /// Start both servers with demonstration data and run their main job before your eyes.
+    Demo(demo::Options),
+    /// The benchmarks, as ratios against a limit measured in the same run.
+    Bench(bench::Options),
+    /// A private Postgres in the foreground, for development; prints its URL and ends with Ctrl-C.
+    Pg,
+}
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    let workspace = Workspace::load()?;
+    match cli.command {
+        Command::Check => check::run(&workspace),
+        Command::Tidy => tidy::run(&workspace),
+        Command::TestAll => test_all::run(&workspace),
+        Command::Demo(options) => demo::run(&workspace, options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Pg => postgres::serve(&workspace),
+    }
+}

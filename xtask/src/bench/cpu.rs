@@ -1,0 +1,110 @@
+//! CPU time of a process and everything it started, from `/proc`.
+
+use std::{collections::BTreeMap, fs, process::Command};
+
+use anyhow::{Context, Result};
+
+/// CPU time spent so far, user and system, in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticks(u64);
+
+/// Reads the CPU time of one process tree.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meter {
+    root: u32,
+    ticks_per_second: u32,
+}
+
+/// The fields of one `/proc/<pid>/stat` that count here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    ticks: u64,
+}
+
+impl Meter {
+    /// A meter for the tree below and including this process.
+    ///
+    /// # Errors
+    /// When `getconf CLK_TCK` gives no number.
+    pub(crate) fn of(process: u32) -> Result<Self> {
+        let output = Command::new("getconf").arg("CLK_TCK").output().context("cannot start getconf")?;
+        let text = String::from_utf8(output.stdout)?;
+        Ok(Self { root: process, ticks_per_second: text.trim().parse().context("getconf CLK_TCK gave no number")? })
+    }
+
+    /// The time spent until now. Children that ended count once their parent has collected them.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be listed, or the process is gone.
+    pub(crate) fn read(self) -> Result<Ticks> {
+        let mut processes = BTreeMap::new();
+        for entry in fs::read_dir("/proc").context("cannot list /proc")? {
+            let path = entry?.path();
+            let id = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+            // A process may end between the listing and the reading.
+            let stat = fs::read_to_string(path.join("stat")).ok();
+            if let Some((id, stat)) = id.zip(stat.as_deref().and_then(parse)) {
+                processes.insert(id, stat);
+            }
+        }
+        sum(&processes, self.root).map(Ticks).context("the process to measure is gone")
+    }
+
+    /// Microseconds of CPU per operation between two readings. One tick is usually 10 ms: measure seconds.
+    pub(crate) fn micros_each(self, (from, to): (Ticks, Ticks), operations: u32) -> f64 {
+        // Exact up to 2^32 ticks, 497 days of one core.
+        let ticks = u32::try_from(to.0.saturating_sub(from.0)).unwrap_or(u32::MAX);
+        f64::from(ticks) * 1e6 / f64::from(self.ticks_per_second) / f64::from(operations.max(1))
+    }
+}
+
+/// # Source
+/// proc(5), `/proc/pid/stat`: field 4 parent, 14–17 user and system time, own and of collected children.
+fn parse(stat: &str) -> Option<Stat> {
+    // The name in field 2 may hold anything, also spaces and parentheses.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Stat { parent: u32::try_from(field(4)?).ok()?, ticks: field(14)? + field(15)? + field(16)? + field(17)? })
+}
+
+fn sum(processes: &BTreeMap<u32, Stat>, root: u32) -> Option<u64> {
+    let own = processes.get(&root)?.ticks;
+    let children = processes.iter().filter(|(id, stat)| stat.parent == root && **id != root);
+    Some(own + children.filter_map(|(id, _)| sum(processes, *id)).sum::<u64>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_behind_a_name_with_spaces_and_parentheses() {
+        let line = "7 (a) b (c) S 3 7 7 0 -1 4194304 99 0 0 0 10 20 3 4 20 0 1 0";
+        assert_eq!(parse(line), Some(Stat { parent: 3, ticks: 37 }));
+        assert_eq!(parse("7 (short) S 3"), None);
+    }
+
+    #[test]
+    fn a_tree_counts_its_descendants_and_nobody_else() {
+        let stat = |parent, ticks| Stat { parent, ticks };
+        let processes = BTreeMap::from([(1, stat(0, 1)), (2, stat(1, 10)), (3, stat(2, 100)), (4, stat(1, 1000))]);
+        assert_eq!(sum(&processes, 2), Some(110));
+        assert_eq!(sum(&processes, 9), None);
+    }
+
+    #[test]
+    fn ticks_become_microseconds_per_operation() {
+        let meter = Meter { root: 1, ticks_per_second: 100 };
+        let each = meter.micros_each((Ticks(50), Ticks(150)), 1000);
+        assert!((each - 1000.0).abs() < 1e-9, "{each}");
+    }
+
+    #[test]
+    fn this_process_can_be_measured() {
+        let meter = Meter::of(std::process::id()).unwrap();
+        let first = meter.read().unwrap();
+        assert!(meter.read().unwrap().0 >= first.0);
+    }
+}

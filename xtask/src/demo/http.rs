@@ -1,0 +1,184 @@
+//! One HTTP call: sent by the demonstration, and printed as the command that does the same.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::Value;
+use ureq::Agent;
+
+/// How long a call may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A request that can be sent, or shown.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    method: &'static str,
+    url: String,
+    credentials: Credentials,
+    body: Option<Body>,
+}
+
+#[derive(Debug, Clone)]
+enum Credentials {
+    None,
+    Basic { id: String, secret: String },
+    Bearer(String),
+}
+
+#[derive(Debug, Clone)]
+struct Body {
+    media_type: &'static str,
+    text: String,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// The document, or the bare text where it is no JSON.
+    pub(super) body: Value,
+}
+
+impl Call {
+    pub(super) fn get(url: String) -> Self {
+        Self::new("GET", url, None)
+    }
+
+    /// A resource for the native endpoint.
+    pub(super) fn put(url: String, document: &Value) -> Self {
+        Self::new("PUT", url, Some(("application/json", document.to_string())))
+    }
+
+    /// A resource for the FHIR endpoint.
+    pub(super) fn put_fhir(url: String, document: &Value) -> Self {
+        Self::new("PUT", url, Some(("application/fhir+json", document.to_string())))
+    }
+
+    pub(super) fn post_form(url: String, fields: &[(&str, &str)]) -> Self {
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        Self::new("POST", url, Some(("application/x-www-form-urlencoded", form)))
+    }
+
+    fn new(method: &'static str, url: String, body: Option<(&'static str, String)>) -> Self {
+        Self {
+            method,
+            url,
+            credentials: Credentials::None,
+            body: body.map(|(media_type, text)| Body { media_type, text }),
+        }
+    }
+
+    pub(super) fn basic(mut self, id: &str, secret: &str) -> Self {
+        self.credentials = Credentials::Basic { id: id.to_owned(), secret: secret.to_owned() };
+        self
+    }
+
+    pub(super) fn bearer(mut self, token: &str) -> Self {
+        self.credentials = Credentials::Bearer(token.to_owned());
+        self
+    }
+
+    /// Sends it; any status is an answer.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or does not answer within 10 s.
+    pub(super) fn send(&self) -> Result<Answer> {
+        let agent: Agent = Agent::config_builder()
+            .timeout_global(Some(LIMIT))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            // Both servers are on this machine.
+            .proxy(None)
+            .build()
+            .into();
+        let mut request = ureq::http::Request::builder().method(self.method).uri(&self.url);
+        if let Some(value) = self.authorization() {
+            request = request.header("authorization", value);
+        }
+        if let Some(body) = &self.body {
+            request = request.header("content-type", body.media_type);
+        }
+        let sent = match &self.body {
+            Some(body) => agent.run(request.body(body.text.clone())?),
+            None => agent.run(request.body(())?),
+        };
+        let mut response = sent.with_context(|| format!("{} {}", self.method, self.url))?;
+        let text = response.body_mut().read_to_string()?;
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        })
+    }
+
+    /// The same call as one line for a shell.
+    pub(super) fn curl(&self) -> String {
+        let mut words = vec!["curl".to_owned(), "-s".to_owned()];
+        if self.method != "GET" {
+            words.extend(["-X".to_owned(), self.method.to_owned()]);
+        }
+        if let Some(value) = self.authorization() {
+            words.extend(["-H".to_owned(), quote(&format!("Authorization: {value}"))]);
+        }
+        if let Some(body) = &self.body {
+            words.extend(["-H".to_owned(), quote(&format!("Content-Type: {}", body.media_type))]);
+            words.extend(["--data-raw".to_owned(), quote(&body.text)]);
+        }
+        words.push(quote(&self.url));
+        words.join(" ")
+    }
+
+    /// Method and path, as a heading.
+    pub(super) fn title(&self) -> String {
+        let path = self.url.splitn(4, '/').nth(3).unwrap_or_default();
+        format!("{} /{path}", self.method)
+    }
+
+    fn authorization(&self) -> Option<String> {
+        match &self.credentials {
+            Credentials::None => None,
+            Credentials::Basic { id, secret } => {
+                Some(format!("Basic {}", BASE64_STANDARD.encode(format!("{id}:{secret}"))))
+            }
+            Credentials::Bearer(token) => Some(format!("Bearer {token}")),
+        }
+    }
+}
+
+/// A shell word that means exactly this text.
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_back_what_was_quoted() {
+        let text = r#"it's {"a": "$b"} `c` \d"#;
+        let output = Command::new("sh").args(["-c", &format!("printf %s {}", quote(text))]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), text);
+    }
+
+    #[test]
+    fn the_printed_command_carries_the_whole_call() {
+        let call = Call::put("http://h:1/Client/a".into(), &json!({"id": "a"})).basic("root", "s");
+        assert_eq!(
+            call.curl(),
+            "curl -s -X PUT -H 'Authorization: Basic cm9vdDpz' -H 'Content-Type: application/json' \
+             --data-raw '{\"id\":\"a\"}' 'http://h:1/Client/a'"
+        );
+        assert_eq!(call.title(), "PUT /Client/a");
+    }
+
+    #[test]
+    fn a_form_keeps_its_special_characters_apart() {
+        let call = Call::post_form("http://h:1/t".into(), &[("scope", "system/*.read a&b")]);
+        assert_eq!(call.body.unwrap().text, "scope=system%2F*.read+a%26b");
+    }
+}

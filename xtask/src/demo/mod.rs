@@ -1,0 +1,59 @@
+//! `cargo xtask demo`: both servers on their embedded database, doing their main job before the reader's eyes.
+//!
+//! It talks to them over HTTP alone, with a third-party client and a third-party JWT library, as a partner
+//! would; every command it prints is one of the calls it made or would make.
+
+mod auth;
+mod chat;
+mod http;
+mod partner;
+mod server;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use xshell::{Shell, cmd};
+
+use crate::{interrupt, workspace::Workspace};
+
+/// What the demonstration does at its end.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Options {
+    /// End after the run instead of waiting for Ctrl-C; status 0 only when the claim was in the token.
+    #[arg(long)]
+    exit: bool,
+}
+
+/// Builds, starts, shows, waits. Both servers and their data are gone when it returns.
+///
+/// # Errors
+/// When a build fails, the authorization server does not come up, or the run did not show the claim.
+pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<()> {
+    let interrupted = interrupt::Flag::install()?;
+    build(workspace)?;
+    let folder = tempfile::Builder::new()
+        .prefix("demo-")
+        .tempdir()
+        .context("cannot create a folder for the demonstration data")?;
+    let binaries = workspace.target.join("debug");
+
+    let auth = auth::start(&binaries, folder.path(), &interrupted)?;
+    auth.show()?;
+    let chat = chat::start_and_show(&binaries, folder.path(), &interrupted)?;
+
+    if !options.exit {
+        println!("\nCtrl-C ends both servers and removes their data.");
+        interrupted.wait();
+    }
+    // Explicit, so that the order is clear: the servers end before their data goes.
+    drop(chat);
+    drop(auth);
+    Ok(())
+}
+
+/// The dev profile: it is minutes faster from a fresh clone, and the crypto in it is C either way.
+fn build(workspace: &Workspace) -> Result<()> {
+    println!("Building both servers (the first time takes minutes) …");
+    let shell = Shell::new()?;
+    shell.change_dir(&workspace.root);
+    cmd!(shell, "cargo build -p auth-server -p chat-server").quiet().run().context("the servers do not build")
+}

@@ -1,0 +1,137 @@
+//! A server as a child process: started on a free port, its address read from its log, ended with us.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::http::Call;
+use crate::{interrupt, process};
+
+/// How long a server may take until it answers.
+const START_LIMIT: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(50);
+/// Every server of the demonstration listens here, on a port the system picks.
+const LISTEN: &str = "127.0.0.1:0";
+
+/// A server that answered its health check; dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Server {
+    child: Child,
+    name: &'static str,
+    base_url: String,
+}
+
+/// How a start ended.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// It serves.
+    Serving(Server),
+    /// It ended by itself; with what it logged.
+    Ended { status: ExitStatus, log: String },
+}
+
+impl Server {
+    /// Starts `<binaries>/<name>` on the embedded database in `<folder>/<name>`.
+    ///
+    /// # Errors
+    /// When it cannot start, or is not healthy within 30 s.
+    pub(super) fn start(
+        name: &'static str,
+        binaries: &Path,
+        folder: &Path,
+        environment: &[(&str, &str)],
+        interrupted: &interrupt::Flag,
+    ) -> Result<Start> {
+        let log = folder.join(format!("{name}.log"));
+        let out = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let child = Command::new(binaries.join(name))
+            .args(["serve", "--listen", LISTEN, "--data-dir"])
+            .arg(folder.join(name))
+            // By environment, so that no secret stands in the list of processes.
+            .envs(environment.iter().copied())
+            .env_remove("DATABASE_URL")
+            .env("NO_COLOR", "1")
+            .env("RUST_LOG", "info")
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let mut server = Self { child, name, base_url: String::new() };
+        match server.wait_until_healthy(&log, interrupted)? {
+            None => Ok(Start::Serving(server)),
+            Some(status) => Ok(Start::Ended { status, log: fs::read_to_string(&log).unwrap_or_default() }),
+        }
+    }
+
+    /// `http://` and the bound address, without a slash at the end.
+    pub(super) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// `Some` when the process ended instead.
+    fn wait_until_healthy(&mut self, log: &PathBuf, interrupted: &interrupt::Flag) -> Result<Option<ExitStatus>> {
+        let asked = Instant::now();
+        while asked.elapsed() < START_LIMIT && !interrupted.is_raised() {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            let text = fs::read_to_string(log).unwrap_or_default();
+            if let Some(port) = bound_port(&text) {
+                self.base_url = format!("http://127.0.0.1:{port}");
+                let health = Call::get(format!("{}/health", self.base_url)).send();
+                if health.is_ok_and(|answer| answer.status == 200) {
+                    return Ok(None);
+                }
+            }
+            thread::sleep(POLL);
+        }
+        let text = fs::read_to_string(log).unwrap_or_default();
+        bail!("{} did not become healthy within {} s; its log:\n{text}", self.name, START_LIMIT.as_secs())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        if let Err(error) = process::end(&mut self.child, "TERM") {
+            eprintln!("cannot stop {}: {error}", self.name);
+        }
+    }
+}
+
+/// The port in the log line that says `listening` and the bound address.
+fn bound_port(log: &str) -> Option<u16> {
+    let line = log.lines().find(|line| line.contains("listening"))?;
+    line.split("127.0.0.1:").skip(1).find_map(|rest| {
+        let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
+        digits.parse().ok().filter(|port| *port > 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_port_is_read_from_the_listening_line() {
+        let log = "INFO database sqlite at 127.0.0.1:5432\nINFO listening address=127.0.0.1:40123 base=x\n";
+        assert_eq!(bound_port(log), Some(40123));
+        assert_eq!(bound_port("INFO listening on http://127.0.0.1:8080\n"), Some(8080));
+    }
+
+    #[test]
+    fn a_port_that_was_only_asked_for_is_not_bound() {
+        assert_eq!(bound_port("INFO listening wanted=127.0.0.1:0 bound=127.0.0.1:4000"), Some(4000));
+        assert_eq!(bound_port("INFO starting 127.0.0.1:4000"), None);
+        assert_eq!(bound_port(""), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! `cargo xtask tidy`: the rules of this workspace that no compiler checks.
+//!
+//! One module per rule. A rule is a pure function from what it reads to findings, so that each has unit
+//! tests that show it refusing; reading the disk happens here and in the rules about files.
+
+mod edges;
+mod manifests;
+mod schema;
+mod sources;
+
+use anyhow::{Result, bail};
+
+use crate::workspace::Workspace;
+
+/// What a rule says about one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// A file, a crate, or the name of a table.
+    place: String,
+    /// What is wrong and what is wanted.
+    text: String,
+    weight: Weight,
+}
+
+/// Whether a finding stops the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    Error,
+    Warning,
+}
+
+impl Finding {
+    fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { place: place.into(), text: text.into(), weight: Weight::Error }
+    }
+
+    fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { weight: Weight::Warning, ..Self::error(place, text) }
+    }
+}
+
+/// Applies every rule and prints what they find.
+///
+/// # Errors
+/// When a file cannot be read, or a finding is more than a warning.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let mut findings = edges::check(&workspace.packages);
+    findings.extend(manifests::check(workspace)?);
+    findings.extend(sources::check(workspace)?);
+    findings.extend(schema::check(&workspace.root.join("migrations"))?);
+
+    for finding in &findings {
+        let word = match finding.weight {
+            Weight::Error => "error",
+            Weight::Warning => "warning",
+        };
+        eprintln!("tidy {word}: {}: {}", finding.place, finding.text);
+    }
+    let errors = findings.iter().filter(|finding| finding.weight == Weight::Error).count();
+    if errors > 0 {
+        bail!("tidy: {errors} errors");
+    }
+    println!("tidy: {} crates, no errors", workspace.packages.len());
+    Ok(())
+}
