@@ -24,6 +24,8 @@ mod test_all;
 mod tidy;
 mod workspace;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use workspace::Workspace;
@@ -52,15 +54,25 @@ enum Command {
     Pg,
 }
 
-fn main() -> Result<()> {
-    let cli = Cli::parse();
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The causes without a backtrace: they name a file or a program, not a place in this one.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
     let workspace = Workspace::load()?;
     match cli.command {
         Command::Check => check::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::TestAll => test_all::run(&workspace),
         Command::Demo(options) => demo::run(&workspace, options),
-        Command::Bench(options) => bench::run(&options),
+        Command::Bench(options) => bench::run(&workspace, &options),
         Command::Pg => postgres::serve(&workspace),
     }
 }

@@ -7,10 +7,11 @@ mod cpu;
 mod limits;
 mod pin;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use xshell::{Shell, cmd};
 
-use crate::table::Table;
+use crate::{table::Table, workspace::Workspace};
 
 /// Which benches to run.
 #[derive(Debug, Clone, Args)]
@@ -52,7 +53,7 @@ const BENCHES: &[Bench] = &[Bench {
 ///
 /// # Errors
 /// When a name is unknown, or a bench cannot run.
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if let Some(unknown) = options.names.iter().find(|name| BENCHES.iter().all(|bench| bench.name != **name)) {
         bail!("there is no bench {unknown}; there are: {}", names());
     }
@@ -61,6 +62,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             println!("{}: {}", bench.name, bench.what);
         }
         return Ok(());
+    }
+    if cfg!(debug_assertions) {
+        return run_optimised(workspace, &options.names);
     }
     match pin::pin()? {
         Some(core) => println!("Pinned to core {core}."),
@@ -76,6 +80,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("\nCPU, µs per operation\n{}", table(&rows));
     println!("\nBenches that exist: {}. The rest of the table of targets is not measured yet.", names());
     Ok(())
+}
+
+/// Starts the same command again, built as the servers are: an unoptimised limit would flatter us.
+fn run_optimised(workspace: &Workspace, names: &[String]) -> Result<()> {
+    println!("Building the benches in the release profile …");
+    let shell = Shell::new()?;
+    shell.change_dir(&workspace.root);
+    cmd!(shell, "cargo run --quiet --release --package xtask -- bench {names...}")
+        .quiet()
+        .run()
+        .context("the benches in the release profile")
 }
 
 fn names() -> String {
@@ -141,6 +156,8 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_refused_by_name() {
         let options = Options { names: vec!["nothing".into()], list: false };
-        assert!(run(&options).unwrap_err().to_string().contains("nothing"));
+        let workspace = Workspace::parse(r#"{"workspace_root":"/","target_directory":"/","packages":[]}"#).unwrap();
+        let error = run(&workspace, &options).unwrap_err();
+        assert!(error.to_string().contains("no bench nothing"), "{error}");
     }
 }

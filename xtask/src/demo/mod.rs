@@ -50,7 +50,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<()> {
     Ok(())
 }
 
-/// The dev profile: it is minutes faster from a fresh clone, and the crypto in it is C either way.
+/// The dev profile: it is minutes faster from a fresh clone, and nothing here is measured.
 fn build(workspace: &Workspace) -> Result<()> {
     println!("Building both servers (the first time takes minutes) …");
     let shell = Shell::new()?;

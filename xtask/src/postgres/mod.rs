@@ -23,6 +23,9 @@ pub(crate) use binaries::Binaries;
 
 /// How long a start may take before it counts as failed.
 const START_LIMIT: Duration = Duration::from_secs(30);
+/// In front of the process id in the name of a cluster's folder; told apart from anybody else's in a shared
+/// folder for temporary files.
+const PREFIX: &str = "xtask-pg-";
 const POLL: Duration = Duration::from_millis(50);
 /// Tests run in parallel, each with a pool of its own.
 const MAX_CONNECTIONS: &str = "max_connections=200";
@@ -157,9 +160,9 @@ fn initdb(binaries: &Binaries, account: &Account, data: &Path) -> Result<()> {
     bail!("initdb: {}", String::from_utf8_lossy(&output.stderr).trim())
 }
 
-/// `target/pg-<process id>`, or beside the temporary files when the server's user cannot reach `target`.
+/// `target/xtask-pg-<process id>`, or beside the temporary files when the server's user cannot reach `target`.
 fn folder(workspace: &Workspace, account: &Account) -> Result<PathBuf> {
-    let name = format!("pg-{}", std::process::id());
+    let name = format!("{PREFIX}{}", std::process::id());
     let temporary = std::env::temp_dir();
     for parent in [&workspace.target, &temporary] {
         let folder = parent.join(&name);
@@ -179,7 +182,7 @@ fn sweep(parent: &Path) {
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix("pg-"));
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         if owner.is_some_and(is_gone) {
             // It may belong to another user; then it is theirs to remove.
             let _ = fs::remove_dir_all(entry.path());
@@ -204,14 +207,16 @@ mod tests {
     #[test]
     fn folders_of_dead_commands_are_swept_and_others_kept() {
         let parent = tempfile::tempdir().unwrap();
-        let ours = format!("pg-{}", std::process::id());
+        let ours = format!("{PREFIX}{}", std::process::id());
         // Process ids end at 4194304, so nobody has this one.
-        for name in ["pg-4999999", &ours, "pg-notes"] {
+        let dead = format!("{PREFIX}4999999");
+        for name in [&dead, &ours, "pg-4999999", "xtask-pg-notes"] {
             fs::create_dir(parent.path().join(name)).unwrap();
         }
         sweep(parent.path());
-        assert!(!parent.path().join("pg-4999999").exists());
-        assert!(parent.path().join(ours).exists());
-        assert!(parent.path().join("pg-notes").exists());
+        assert!(!parent.path().join(dead).exists());
+        for kept in [&ours, "pg-4999999", "xtask-pg-notes"] {
+            assert!(parent.path().join(kept).exists(), "{kept} is gone");
+        }
     }
 }

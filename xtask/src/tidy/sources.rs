@@ -1,7 +1,7 @@
 //! Text of the checkout: lengths, crate docs, words that must not reach a commit.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -32,9 +32,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files()? {
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        // What is not UTF-8 is not text: images, archives.
-        let Ok(text) = String::from_utf8(bytes) else {
+        let Some(text) = read(&path)? else {
             continue;
         };
         let place = workspace.shown(&path).to_string();
@@ -48,6 +46,15 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>> {
         findings.extend(crate_docs(workspace, root)?);
     }
     Ok(findings)
+}
+
+/// `None` for what is not text (images, archives) and for a file an editor is replacing just now.
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
 }
 
 fn forbidden(place: &str, text: &str) -> Vec<Finding> {
