@@ -1,1 +1,81 @@
-//! The UDAP hl7-b2b claim of an access token, built from a Client's extension and its Organization.
+//! The `hl7-b2b` claim of an access token: whom the calling Client acts for, and for what purpose.
+//!
+//! **Owns** the reading of the `client-hl7B2b` extension ([`Registration`]), the claim built from it and
+//! the Organization it points at ([`Claim`], [`OrganizationId`]), the typed reason when there is none
+//! ([`Omission`]), and the check of the extension when a Client is written ([`validate_extension`]).
+//!
+//! **Refuses** storage, HTTP and JWT. Two steps, because the lookup of the Organization lies between
+//! them: [`Registration::from_client`], then [`Registration::claim`]. The token is issued either way;
+//! an [`Omission`] says in a label for a metric, a sentence for a log and a structure for an
+//! administrator why it carries no claim.
+//!
+//! **Key decision: nothing is repaired.** Systems are compared byte for byte, the union form that `/fhir`
+//! writes is not read, and whatever is ambiguous (two organizations, a value with `#`) yields no claim:
+//! the claim tells other operations who is calling, so a guess would be an impersonation.
+//!
+//! **Road not taken:** a claim sent by the client in its assertion. It would let any partner name any
+//! organization; only the registered one is used.
+//!
+//! **Choices where the specification is silent**
+//! - An absolute reference (`https://…/Organization/x`), a versioned one (`…/_history/2`), a contained
+//!   or a logical one is [`Omission::BadOrganizationReference`]: this crate knows no base address, and
+//!   the claim follows the current Organization. `Organization/x` and `{resourceType, id}` are read.
+//! - An empty `identifier.value` is no match; of several usable ones the first in order is taken.
+//! - An Organization without a name gives a claim without `organization_name`.
+//! - A purpose without system or code is left out.
+//!
+//! ```
+//! use b2b_claim::{Omission, Registration};
+//! use serde_json::json;
+//!
+//! let client = json!({
+//!     "auth": {"client_credentials": {"token_format": "jwt"}},
+//!     "extension": [{
+//!         "url": "http://platform.example/fhir/StructureDefinition/client-hl7B2b",
+//!         "extension": [
+//!             {"url": "organization", "valueReference": {"reference": "Organization/payer-a"}},
+//!             {"url": "organizationIdentifierSystem", "valueUri": "http://hl7.org/fhir/sid/us-npi"}
+//!         ]
+//!     }]
+//! });
+//! let registration = Registration::from_client(&client, "http://platform.example/fhir", "client_credentials")?;
+//! assert_eq!(registration.organization.id, "payer-a"); // to be looked up by the caller
+//!
+//! let organization = json!({
+//!     "name": "Payer A",
+//!     "identifier": [{"system": "http://hl7.org/fhir/sid/us-npi", "value": "1234567893"}]
+//! });
+//! let claim = registration.claim(Some(&organization))?;
+//! assert_eq!(claim.organization_id.to_string(), "http://hl7.org/fhir/sid/us-npi#1234567893");
+//!
+//! let why = registration.claim(None).unwrap_err();
+//! assert_eq!(why.code(), "organization_absent");
+//! # Ok::<(), Omission>(())
+//! ```
+
+mod claim;
+mod extension;
+pub mod limits;
+mod omission;
+mod organization_id;
+mod registration;
+mod validation;
+
+pub use claim::{Claim, Version};
+pub use extension::SubExtension;
+pub use omission::{Diagnosis, Omission};
+pub use organization_id::{OrganizationId, OrganizationIdError};
+pub use registration::{OrganizationRef, Purpose, Registration};
+pub use validation::{Issue, Problem, Severity, validate_extension};
+
+/// The key of the claim inside the token's `extensions` object.
+pub const CLAIM_KEY: &str = "hl7-b2b";
+
+/// The address of the extension under `ext_base`, with or without a slash at its end.
+///
+/// # Source
+/// Specification "Extension `client-hl7B2b`".
+#[must_use]
+pub fn extension_url(ext_base: &str) -> String {
+    format!("{}/StructureDefinition/client-hl7B2b", ext_base.trim_end_matches('/'))
+}

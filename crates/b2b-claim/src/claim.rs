@@ -1,0 +1,32 @@
+//! The claim itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::OrganizationId;
+
+/// What a JWT access token carries at `extensions`, under [`crate::CLAIM_KEY`].
+///
+/// # Source
+/// Specification "Access token claim `extensions.hl7-b2b`".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Always `1`.
+    pub version: Version,
+    /// The calling organization.
+    pub organization_id: OrganizationId,
+    /// Its name; left out when the Organization has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization_name: Option<String>,
+    /// `<system>#<code>` for each registered purpose in order; left out when there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub purpose_of_use: Vec<String>,
+}
+
+/// The version of the claim; a claim of any other version is not read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Version {
+    /// The string `1`.
+    #[default]
+    #[serde(rename = "1")]
+    One,
+}

@@ -1,0 +1,163 @@
+//! The check of the extension when a Client is written.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::extension::{StoredValue, members, of_client, parts, quoted, stored_value};
+use crate::{OrganizationRef, Purpose, SubExtension};
+
+/// Something about the extension of a Client that is being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    /// Whether the write should be refused.
+    pub severity: Severity,
+    /// Where, as a `FHIRPath` expression: `Client.extension[0].extension[2]`.
+    pub expression: String,
+    /// What.
+    pub problem: Problem,
+}
+
+/// What an [`Issue`] asks of the writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The Client contradicts itself and should not be stored.
+    Error,
+    /// The Client can be stored; its tokens will lack the claim or a part of it.
+    Warning,
+}
+
+/// What is wrong with an extension.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The extension is there more than once.
+    #[error("client-hl7B2b must be there once, not {count} times")]
+    RepeatedExtension {
+        /// How often.
+        count: usize,
+    },
+    /// A part of 1..1 is there more than once.
+    #[error("'{sub_extension}' must be there once, not {count} times")]
+    Repeated {
+        /// Which.
+        sub_extension: SubExtension,
+        /// How often.
+        count: usize,
+    },
+    /// A part of 1..1 is not there.
+    #[error("'{0}' is missing: tokens will carry no hl7-b2b claim")]
+    Missing(SubExtension),
+    /// A part with an unknown url.
+    #[error("'{url}' is no part of client-hl7B2b and is not read")]
+    UnknownUrl {
+        /// Its url, or JSON when it is no text.
+        url: String,
+    },
+    /// A part is in the union form, which the token builder does not read.
+    #[error("'{0}' is in the union form and is not read: write the Client through the native base endpoint")]
+    UnionForm(SubExtension),
+    /// A part has no value in its element.
+    #[error("'{sub_extension}' has no '{}'", sub_extension.value_element())]
+    WrongValueElement {
+        /// Which.
+        sub_extension: SubExtension,
+    },
+    /// A value that cannot be read.
+    #[error("'{sub_extension}' has a value that is not read: {stored}")]
+    BadValue {
+        /// Which.
+        sub_extension: SubExtension,
+        /// The value, cut.
+        stored: String,
+    },
+}
+
+/// Checks a Client's `client-hl7B2b` extension; a Client without it has nothing to check.
+///
+/// Too many are errors: a Client has at most one organization identifier system, and a second
+/// organization would make it ambiguous who calls. Everything else is a warning, because the
+/// specification describes Clients with an incomplete extension, with other sub-extension urls or in the
+/// union form as stored Clients whose tokens lack the claim.
+///
+/// Whether the Organization exists is not asked: its later edits and its deletion apply to the next
+/// token anyway.
+///
+/// # Source
+/// Specification "Extension `client-hl7B2b`" (cardinalities), "Client registration rule for the B2B
+/// extension", and "Limits".
+#[must_use]
+pub fn validate_extension(client: &Value, ext_base: &str) -> Vec<Issue> {
+    let extensions = of_client(client, ext_base);
+    let mut issues = Vec::new();
+    if extensions.len() > 1 {
+        let problem = Problem::RepeatedExtension { count: extensions.len() };
+        issues.push(Issue::new("Client.extension".to_owned(), problem));
+    }
+    for (at, extension) in extensions {
+        check_parts(&format!("Client.extension[{at}]"), extension, &mut issues);
+    }
+    issues
+}
+
+fn check_parts(place: &str, extension: &Value, issues: &mut Vec<Issue>) {
+    for kind in SubExtension::ALL {
+        let parts = parts(extension, kind);
+        if kind.is_single() && parts.is_empty() {
+            issues.push(Issue::new(place.to_owned(), Problem::Missing(kind)));
+        }
+        if kind.is_single() && parts.len() > 1 {
+            let problem = Problem::Repeated { sub_extension: kind, count: parts.len() };
+            issues.push(Issue::new(place.to_owned(), problem));
+        }
+        for (at, part) in parts {
+            let problem = problem_of_value(part, kind);
+            issues.extend(problem.map(|problem| Issue::new(format!("{place}.extension[{at}]"), problem)));
+        }
+    }
+    for (at, part) in members(extension, "extension").iter().enumerate() {
+        let url = part.get("url").unwrap_or(&Value::Null);
+        if !SubExtension::ALL.iter().any(|kind| url.as_str() == Some(kind.url())) {
+            let problem = Problem::UnknownUrl { url: quoted(url) };
+            issues.push(Issue::new(format!("{place}.extension[{at}]"), problem));
+        }
+    }
+}
+
+fn problem_of_value(part: &Value, kind: SubExtension) -> Option<Problem> {
+    let value = match stored_value(part, kind) {
+        StoredValue::Element(value) => value,
+        StoredValue::Union => return Some(Problem::UnionForm(kind)),
+        StoredValue::Other(_) => return Some(Problem::WrongValueElement { sub_extension: kind }),
+    };
+    let is_read = match kind {
+        SubExtension::Organization => OrganizationRef::read(value).is_some(),
+        SubExtension::OrganizationIdentifierSystem => value.as_str().is_some_and(|system| !system.trim().is_empty()),
+        SubExtension::PurposeOfUse => Purpose::read(value).is_some(),
+    };
+    (!is_read).then(|| Problem::BadValue { sub_extension: kind, stored: quoted(value) })
+}
+
+impl Issue {
+    fn new(expression: String, problem: Problem) -> Self {
+        Self { severity: problem.severity(), expression, problem }
+    }
+}
+
+impl Problem {
+    const fn severity(&self) -> Severity {
+        match self {
+            Self::RepeatedExtension { .. } | Self::Repeated { .. } => Severity::Error,
+            Self::Missing(_)
+            | Self::UnknownUrl { .. }
+            | Self::UnionForm(_)
+            | Self::WrongValueElement { .. }
+            | Self::BadValue { .. } => Severity::Warning,
+        }
+    }
+}
+
+impl fmt::Display for Issue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.expression, self.problem)
+    }
+}
