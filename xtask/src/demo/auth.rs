@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use super::{
     http::{Answer, Call},
     partner::{self, Partner},
-    server::{Server, Start},
+    server::{Program, Server, Start},
 };
 use crate::interrupt;
 
+const PROGRAM: Program = Program { name: "auth-server", listen: "BOX_LISTEN", data_dir: "BOX_DATA_DIR" };
 const ROOT: &str = "root";
 const CLIENT: &str = "partner";
 const ORGANIZATION: &str = "acme-health";
@@ -35,7 +36,7 @@ pub(super) fn start(binaries: &Path, folder: &Path, interrupted: &interrupt::Fla
     let root_secret = partner::secret()?;
     let environment =
         [("BOX_ROOT_CLIENT_ID", ROOT), ("BOX_ROOT_CLIENT_SECRET", root_secret.as_str()), ("BOX_EXT_BASE", EXT_BASE)];
-    match Server::start("auth-server", binaries, folder, &environment, interrupted)? {
+    match Server::start(&PROGRAM, binaries, folder, &environment, interrupted)? {
         Start::Serving(server) => Ok(Auth { server, root_secret, partner: Partner::generate()? }),
         Start::Ended { status, log } => bail!("auth-server ended by itself, {status}; its log:\n{log}"),
     }

@@ -7,9 +7,11 @@ use anyhow::Result;
 use super::{
     http::Call,
     partner,
-    server::{Server, Start},
+    server::{Program, Server, Start},
 };
 use crate::interrupt;
+
+const PROGRAM: Program = Program { name: "chat-server", listen: "CHAT_LISTEN", data_dir: "CHAT_DATA_DIR" };
 
 /// Starts the chat server; `None` when its binary does not serve.
 ///
@@ -23,7 +25,7 @@ pub(super) fn start_and_show(binaries: &Path, folder: &Path, interrupted: &inter
         ("CHAT_OWNER_NAME", "Owner"),
         ("CHAT_OWNER_PASSWORD", password.as_str()),
     ];
-    match Server::start("chat-server", binaries, folder, &environment, interrupted)? {
+    match Server::start(&PROGRAM, binaries, folder, &environment, interrupted)? {
         Start::Serving(server) => {
             println!("\nchat-server serves {}.", server.base_url());
             println!("Its API under /api/v1 is not built yet, so no message is sent here. To try:");

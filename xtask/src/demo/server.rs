@@ -17,7 +17,7 @@ use crate::{interrupt, process};
 const START_LIMIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
 /// Every server of the demonstration listens here, on a port the system picks.
-const LISTEN: &str = "127.0.0.1:0";
+const ANY_PORT: &str = "127.0.0.1:0";
 
 /// A server that answered its health check; dropping it ends it.
 #[derive(Debug)]
@@ -25,6 +25,16 @@ pub(super) struct Server {
     child: Child,
     name: &'static str,
     base_url: String,
+}
+
+/// A server as its contract names it.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) name: &'static str,
+    /// The variable of `--listen`.
+    pub(super) listen: &'static str,
+    /// The variable of `--data-dir`.
+    pub(super) data_dir: &'static str,
 }
 
 /// How a start ended.
@@ -37,24 +47,26 @@ pub(super) enum Start {
 }
 
 impl Server {
-    /// Starts `<binaries>/<name>` on the embedded database in `<folder>/<name>`.
+    /// Starts the program in `binaries` on the embedded database in `<folder>/<name>`.
     ///
     /// # Errors
     /// When it cannot start, or is not healthy within 30 s.
     pub(super) fn start(
-        name: &'static str,
+        program: &Program,
         binaries: &Path,
         folder: &Path,
         environment: &[(&str, &str)],
         interrupted: &interrupt::Flag,
     ) -> Result<Start> {
+        let name = program.name;
         let log = folder.join(format!("{name}.log"));
         let out = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let child = Command::new(binaries.join(name))
-            .args(["serve", "--listen", LISTEN, "--data-dir"])
-            .arg(folder.join(name))
-            // By environment, so that no secret stands in the list of processes.
+            // By environment: no secret stands in the list of processes, and a setting that a server does
+            // not have yet is no error.
             .envs(environment.iter().copied())
+            .env(program.data_dir, folder.join(name))
+            .env(program.listen, ANY_PORT)
             .env_remove("DATABASE_URL")
             .env("NO_COLOR", "1")
             .env("RUST_LOG", "info")
