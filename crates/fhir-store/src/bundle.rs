@@ -1,0 +1,15 @@
+//! Bundles: the requests that come in one, and the answers that go out in one.
+
+mod request;
+mod response;
+
+pub use request::{BundleFault, BundleKind, BundleRequest, EntryFault, EntryProblem, EntryRequest, read};
+pub use response::{
+    Links, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
+};
+
+/// Where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
+#[must_use]
+pub fn expression(index: usize) -> String {
+    format!("Bundle.entry[{index}]")
+}

@@ -1,0 +1,263 @@
+//! Reading a Bundle of requests.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::key::{ResourceId, ResourceKey, ResourceType};
+use crate::limits;
+use crate::patch;
+use crate::ports::{IfMatch, ListQuery, NotAnIfMatch, Operation, PatchDocument, Precondition, Write};
+use crate::query::{self, QueryFault};
+
+/// How the entries of a Bundle hang together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BundleKind {
+    /// Each entry on its own.
+    Batch,
+    /// All or none.
+    Transaction,
+}
+
+/// A Bundle of requests, in the order of its entries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BundleRequest {
+    /// Batch or transaction.
+    pub kind: BundleKind,
+    /// The requests. In a batch an entry that cannot be read is a fault of that entry alone; a
+    /// transaction has no such entries.
+    pub entries: Vec<Result<EntryRequest, EntryFault>>,
+}
+
+/// What one entry asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryRequest {
+    /// A write.
+    Write(Write),
+    /// The current version of a resource.
+    Read(ResourceKey),
+    /// A list of resources.
+    List(ListQuery),
+}
+
+/// Why a Bundle cannot be executed at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleFault {
+    /// The body is no Bundle.
+    #[error("the body is not a Bundle")]
+    NotABundle,
+    /// The Bundle is of a type that is nothing to execute.
+    #[error("a Bundle to execute has the type `batch` or `transaction`")]
+    Type,
+    /// `entry` is no list.
+    #[error("Bundle.entry must be an array")]
+    EntriesNotAnArray,
+    /// More entries than [`limits::MAX_BUNDLE_ENTRIES`].
+    #[error("a Bundle has at most {} entries", limits::MAX_BUNDLE_ENTRIES)]
+    TooManyEntries,
+    /// An entry of a transaction cannot be read.
+    #[error(transparent)]
+    Entry(#[from] EntryFault),
+}
+
+/// Why an entry cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {problem}", super::expression(*index))]
+pub struct EntryFault {
+    /// The entry, from 0.
+    pub index: usize,
+    /// Why.
+    pub problem: EntryProblem,
+}
+
+impl EntryFault {
+    /// Where, as a `FHIRPath`.
+    #[must_use]
+    pub fn expression(&self) -> String {
+        super::expression(self.index)
+    }
+}
+
+/// What is wrong with an entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryProblem {
+    /// The entry, or its `request`, is no object.
+    #[error("an entry is an object with a `request`")]
+    NotARequest,
+    /// A member of the request has to be a string and is not.
+    #[error("request.{0} must be a string")]
+    NotAString(&'static str),
+    /// The method is none of POST, PUT, PATCH, DELETE, GET.
+    #[error("request.method is POST, PUT, PATCH, DELETE or GET")]
+    Method,
+    /// The URL does not fit the method.
+    #[error("request.url of this method is {0}")]
+    Url(&'static str),
+    /// A write without `resource`.
+    #[error("the method needs a `resource`")]
+    NoResource,
+    /// The patch is in none of the forms understood.
+    #[error("a patch is an object (JSON merge patch) or an array (JSON Patch): {0}")]
+    Patch(String),
+    /// `ifMatch` cannot be read.
+    #[error("request.ifMatch: {0}")]
+    IfMatch(#[from] NotAnIfMatch),
+    /// The condition or the list cannot be read.
+    #[error("the query of the request: {0}")]
+    Query(#[from] QueryFault),
+    /// A create with a condition in its URL.
+    #[error("`ifNoneExist` and a query in the URL exclude each other")]
+    TwoConditions,
+    /// Two entries have the same `fullUrl`, so a reference to it has no one meaning.
+    #[error("another entry has the same fullUrl")]
+    DuplicateFullUrl,
+}
+
+/// Reads a Bundle of requests.
+///
+/// The bodies are taken as they are; at the FHIR endpoint
+/// [`write_to_native`](crate::format::write_to_native) is for each write. The id in the body of a
+/// POST is honoured.
+///
+/// # Errors
+/// See [`BundleFault`].
+pub fn read(body: Value) -> Result<BundleRequest, BundleFault> {
+    let Value::Object(mut bundle) = body else { return Err(BundleFault::NotABundle) };
+    if bundle.get("resourceType").and_then(Value::as_str) != Some("Bundle") {
+        return Err(BundleFault::NotABundle);
+    }
+    let kind = match bundle.get("type").and_then(Value::as_str) {
+        Some("batch") => BundleKind::Batch,
+        Some("transaction") => BundleKind::Transaction,
+        _ => return Err(BundleFault::Type),
+    };
+    let entries = match bundle.remove("entry") {
+        None => Vec::new(),
+        Some(Value::Array(entries)) => entries,
+        Some(_) => return Err(BundleFault::EntriesNotAnArray),
+    };
+    if entries.len() > limits::MAX_BUNDLE_ENTRIES {
+        return Err(BundleFault::TooManyEntries);
+    }
+    let mut names = BTreeSet::new();
+    let entries = entries
+        .into_iter()
+        .enumerate()
+        .map(|(index, value)| entry(value, &mut names).map_err(|problem| EntryFault { index, problem }));
+    let entries = match kind {
+        BundleKind::Batch => entries.collect(),
+        BundleKind::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
+    };
+    Ok(BundleRequest { kind, entries })
+}
+
+fn entry(value: Value, names: &mut BTreeSet<String>) -> Result<EntryRequest, EntryProblem> {
+    let Value::Object(mut entry) = value else { return Err(EntryProblem::NotARequest) };
+    let Some(Value::Object(request)) = entry.remove("request") else {
+        return Err(EntryProblem::NotARequest);
+    };
+    let full_url = text(&entry, "fullUrl")?.map(str::to_owned);
+    if full_url.as_ref().is_some_and(|full_url| !names.insert(full_url.clone())) {
+        return Err(EntryProblem::DuplicateFullUrl);
+    }
+    let method = text(&request, "method")?.ok_or(EntryProblem::Method)?;
+    let url = Url::read(text(&request, "url")?.unwrap_or_default())?;
+    if method == "GET" {
+        return url.get();
+    }
+    let operation = operation(method, &url, entry.remove("resource"))?;
+    Ok(EntryRequest::Write(Write {
+        precondition: precondition(&request, &url)?,
+        kind: url.kind,
+        id: url.id,
+        operation,
+        full_url,
+    }))
+}
+
+fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option<&'a str>, EntryProblem> {
+    match object.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(EntryProblem::NotAString(name)),
+    }
+}
+
+fn operation(method: &str, url: &Url<'_>, resource: Option<Value>) -> Result<Operation, EntryProblem> {
+    let body = || resource.ok_or(EntryProblem::NoResource);
+    let named = url.id.is_some() || url.query.is_some();
+    match method {
+        "POST" if url.id.is_some() || url.query.is_some() => Err(EntryProblem::Url("`Type`")),
+        "POST" => Ok(Operation::Create(body()?)),
+        "PUT" | "PATCH" | "DELETE" if !named => Err(EntryProblem::Url("`Type/id` or `Type?condition`")),
+        "PUT" => Ok(Operation::Put(body()?)),
+        "PATCH" => patch_document(&url.kind, body()?).map(Operation::Patch),
+        "DELETE" => Ok(Operation::Delete),
+        _ => Err(EntryProblem::Method),
+    }
+}
+
+/// A patch as an entry carries it.
+///
+/// FHIR's own forms, a Binary with the patch in base64 and a Parameters with `FHIRPath`s, are
+/// refused by name: read as a merge patch they would write nonsense.
+fn patch_document(kind: &ResourceType, body: Value) -> Result<PatchDocument, EntryProblem> {
+    match body {
+        Value::Array(_) => patch::read_json_patch(body).map_err(EntryProblem::Patch),
+        Value::Object(ref change) => match change.get("resourceType").and_then(Value::as_str) {
+            Some(other) if other != kind.as_str() => {
+                Err(EntryProblem::Patch(format!("the form {other} is not supported")))
+            }
+            _ => Ok(PatchDocument::Merge(body)),
+        },
+        _ => Err(EntryProblem::Patch("it is neither".to_owned())),
+    }
+}
+
+fn precondition(request: &Map<String, Value>, url: &Url<'_>) -> Result<Precondition, EntryProblem> {
+    let if_match = text(request, "ifMatch")?.map(str::parse::<IfMatch>).transpose()?;
+    let if_none_exist = match (text(request, "ifNoneExist")?, url.query) {
+        (Some(_), Some(_)) => return Err(EntryProblem::TwoConditions),
+        (Some(text), None) | (None, Some(text)) => Some(query::condition(text)?),
+        (None, None) => None,
+    };
+    Ok(Precondition { if_match, if_none_exist })
+}
+
+/// `Type`, `Type/id` or `Type?query`, with or without a slash in front.
+struct Url<'a> {
+    kind: ResourceType,
+    id: Option<ResourceId>,
+    query: Option<&'a str>,
+}
+
+impl<'a> Url<'a> {
+    fn read(text: &'a str) -> Result<Self, EntryProblem> {
+        const FORM: EntryProblem = EntryProblem::Url("`Type`, `Type/id` or `Type?condition`");
+        let text = text.strip_prefix('/').unwrap_or(text);
+        let (path, query) = match text.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (text, None),
+        };
+        let (kind, id) = match path.split_once('/') {
+            Some((kind, id)) => (kind, Some(id.parse().map_err(|_| FORM)?)),
+            None => (path, None),
+        };
+        if id.is_some() && query.is_some() {
+            return Err(FORM);
+        }
+        Ok(Self { kind: kind.parse().map_err(|_| FORM)?, id, query })
+    }
+
+    fn get(self) -> Result<EntryRequest, EntryProblem> {
+        if let Some(id) = self.id {
+            return Ok(EntryRequest::Read(ResourceKey { kind: self.kind, id }));
+        }
+        let pairs: Vec<_> = form_urlencoded::parse(self.query.unwrap_or_default().as_bytes()).collect();
+        let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+        Ok(EntryRequest::List(query::list(self.kind, pairs)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::filter::Filter;
+use crate::testing;
+
+fn transaction(entries: Value) -> Result<BundleRequest, BundleFault> {
+    let members = [("resourceType", "Bundle".into()), ("type", "transaction".into()), ("entry", entries)];
+    read(members.into_iter().collect())
+}
+
+fn one(entry: Value) -> Result<EntryRequest, EntryProblem> {
+    match transaction(Value::Array(vec![entry])) {
+        Ok(bundle) => Ok(bundle.entries[0].clone().unwrap()),
+        Err(BundleFault::Entry(fault)) => Err(fault.problem),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn request(method: &str, url: &str) -> Value {
+    json!({"request": {"method": method, "url": url}, "resource": {}})
+}
+
+fn write(entry: Value) -> Write {
+    match one(entry) {
+        Ok(EntryRequest::Write(write)) => write,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_migration_bundle_is_read_as_it_is_submitted() {
+    let resource = json!({"resourceType": "PlatformMigration", "id": "m1", "status": "to-run"});
+    let write = write(json!({
+        "request": {"method": "POST", "url": "PlatformMigration", "ifNoneExist": "id=m1"},
+        "resource": resource,
+    }));
+    let expected = Write {
+        kind: "PlatformMigration".parse().unwrap(),
+        id: None,
+        operation: Operation::Create(resource),
+        precondition: Precondition { if_match: None, if_none_exist: Some(vec![Filter::id("m1")]) },
+        full_url: None,
+    };
+    assert_eq!(write, expected);
+}
+
+#[test]
+fn each_method_becomes_its_operation() {
+    let id = Some("c1".parse().unwrap());
+    let put = write(request("PUT", "/Client/c1"));
+    assert_eq!((put.operation, put.id.clone()), (Operation::Put(json!({})), id.clone()));
+    let patch = write(request("PATCH", "Client/c1"));
+    assert_eq!(patch.operation, Operation::Patch(PatchDocument::Merge(json!({}))));
+    let delete = write(json!({"request": {"method": "DELETE", "url": "Client/c1"}}));
+    assert_eq!((delete.operation, delete.id), (Operation::Delete, id));
+    let read = one(request("GET", "Client/c1"));
+    assert_eq!(read, Ok(EntryRequest::Read("Client/c1".parse().unwrap())));
+    let Ok(EntryRequest::List(list)) = one(request("GET", "Client?name=a%20b&_count=5")) else { panic!("no list") };
+    assert_eq!((list.filters, list.count), (vec![Filter::new(["name"], "a b")], 5));
+}
+
+#[test]
+fn a_json_patch_is_an_array_and_fhirs_own_forms_are_refused() {
+    let patch =
+        |resource: Value| one(json!({"request": {"method": "PATCH", "url": "Client/c1"}, "resource": resource}));
+    let operations = json!([{"op": "remove", "path": "/a"}]);
+    let Ok(EntryRequest::Write(write)) = patch(operations) else { panic!("refused") };
+    assert!(matches!(write.operation, Operation::Patch(PatchDocument::Json(_))));
+    let refused = [
+        json!({"resourceType": "Binary", "data": "W10="}),
+        json!({"resourceType": "Parameters"}),
+        json!([{"op": "explode", "path": "/a"}]),
+        json!("text"),
+    ];
+    for resource in refused {
+        assert!(matches!(patch(resource.clone()), Err(EntryProblem::Patch(_))), "{resource}");
+    }
+}
+
+#[test]
+fn conditions_and_versions_are_read() {
+    let put = write(json!({
+        "fullUrl": "urn:uuid:1",
+        "request": {"method": "PUT", "url": "Client/c1", "ifMatch": "W/\"3\""},
+        "resource": {},
+    }));
+    assert_eq!(put.precondition.if_match, Some(IfMatch::Version(3)));
+    assert_eq!(put.full_url.as_deref(), Some("urn:uuid:1"));
+    let put = write(request("PUT", "Client?name=a"));
+    assert_eq!((put.id, put.precondition.if_none_exist), (None, Some(vec![Filter::new(["name"], "a")])));
+    let both = json!({"request": {"method": "PUT", "url": "Client?a=b", "ifNoneExist": "a=b"}, "resource": {}});
+    assert_eq!(one(both), Err(EntryProblem::TwoConditions));
+    let bad = json!({"request": {"method": "PUT", "url": "Client/c1", "ifMatch": "x"}, "resource": {}});
+    assert_eq!(one(bad), Err(EntryProblem::IfMatch(NotAnIfMatch)));
+    let empty = json!({"request": {"method": "POST", "url": "Client", "ifNoneExist": ""}, "resource": {}});
+    assert_eq!(one(empty), Err(EntryProblem::Query(QueryFault::Empty)));
+}
+
+#[test]
+fn a_url_that_does_not_fit_its_method_is_refused() {
+    let urls = [
+        ("POST", "Client/c1"),
+        ("POST", "Client?a=b"),
+        ("PUT", "Client"),
+        ("DELETE", "/Client"),
+        ("PATCH", "Client"),
+        ("PUT", "client/c1"),
+        ("PUT", "Client/c1/_history/1"),
+        ("GET", ""),
+        ("PUT", "Client/c1?a=b"),
+        ("PUT", "http://h/Client/c1"),
+        ("GET", "//Client"),
+    ];
+    for (method, url) in urls {
+        let problem = one(request(method, url)).unwrap_err();
+        assert!(matches!(problem, EntryProblem::Url(_)), "{method} {url}: {problem}");
+    }
+    let nothing = json!({"request": {"method": "DELETE", "url": "Client?"}});
+    assert_eq!(one(nothing), Err(EntryProblem::Query(QueryFault::Empty)));
+}
+
+#[test]
+fn an_entry_that_is_no_request_is_refused() {
+    for entry in [json!(null), json!({}), json!({"request": []})] {
+        assert_eq!(one(entry), Err(EntryProblem::NotARequest));
+    }
+    assert_eq!(one(request("HEAD", "Client/c1")), Err(EntryProblem::Method));
+    assert_eq!(one(json!({"request": {"url": "Client"}})), Err(EntryProblem::Method));
+    let number = json!({"request": {"method": 1, "url": "Client"}});
+    assert_eq!(one(number), Err(EntryProblem::NotAString("method")));
+    for method in ["POST", "PUT", "PATCH"] {
+        let url = if method == "POST" { "Client" } else { "Client/c1" };
+        let entry = json!({"request": {"method": method, "url": url}});
+        assert_eq!(one(entry), Err(EntryProblem::NoResource));
+    }
+}
+
+#[test]
+fn a_fault_of_a_transaction_names_its_entry_and_of_a_batch_only_its_entry() {
+    let entries = json!([request("PUT", "Client/c1"), request("PUT", "nowhere")]);
+    let Err(BundleFault::Entry(fault)) = transaction(entries.clone()) else { panic!("read") };
+    assert_eq!((fault.index, fault.expression()), (1, "Bundle.entry[1]".to_owned()));
+    let batch = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
+    let batch = read(batch).unwrap();
+    assert_eq!(batch.kind, BundleKind::Batch);
+    assert!(batch.entries[0].is_ok());
+    assert_eq!(batch.entries[1], Err(fault));
+}
+
+#[test]
+fn two_entries_cannot_share_a_name() {
+    let entry = json!({
+        "fullUrl": "urn:uuid:1", "request": {"method": "POST", "url": "Client"}, "resource": {},
+    });
+    let Err(BundleFault::Entry(fault)) = transaction(json!([entry, entry])) else { panic!("read") };
+    assert_eq!(fault, EntryFault { index: 1, problem: EntryProblem::DuplicateFullUrl });
+}
+
+#[test]
+fn what_is_no_bundle_to_execute_is_refused() {
+    for body in [json!(null), json!([]), json!({}), json!({"resourceType": "Client"})] {
+        assert_eq!(read(body), Err(BundleFault::NotABundle));
+    }
+    for kind in [json!("collection"), json!(null), json!(1)] {
+        assert_eq!(read(json!({"resourceType": "Bundle", "type": kind})), Err(BundleFault::Type));
+    }
+    assert_eq!(transaction(json!({})), Err(BundleFault::EntriesNotAnArray));
+    let many = vec![json!({}); limits::MAX_BUNDLE_ENTRIES + 1];
+    assert_eq!(transaction(json!(many)), Err(BundleFault::TooManyEntries));
+}
+
+#[test]
+fn a_bundle_without_entries_is_an_empty_one() {
+    let bundle = read(json!({"resourceType": "Bundle", "type": "transaction"})).unwrap();
+    assert_eq!(bundle, BundleRequest { kind: BundleKind::Transaction, entries: Vec::new() });
+}
+
+proptest! {
+    #![proptest_config(testing::config(500))]
+
+    #[test]
+    fn no_json_makes_the_reader_fail_otherwise_than_by_a_fault(
+        body in testing::any_json(),
+        entries in proptest::collection::vec(testing::any_json(), 0..4),
+        method in "(POST|PUT|PATCH|DELETE|GET)",
+        url in "/?[A-Z]?[a-z]{0,3}[/?]?.{0,8}",
+        condition in ".{0,16}",
+    ) {
+        let _ = read(body.clone());
+        let _ = transaction(Value::Array(entries));
+        let request = json!({"method": method, "url": url, "ifNoneExist": condition, "ifMatch": condition});
+        let entry = json!({"request": request, "resource": body});
+        if let Err(BundleFault::Entry(fault)) = transaction(json!([entry])) {
+            prop_assert_eq!(fault.index, 0);
+        }
+    }
+}

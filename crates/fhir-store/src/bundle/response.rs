@@ -1,0 +1,203 @@
+//! Writing a Bundle of answers.
+//!
+//! The functions take documents that are ready to be seen: which fields a caller may not see, and
+//! in which spelling they go out, is decided before.
+
+use serde_json::{Map, Value, json};
+
+use crate::ports::{ListQuery, Page, Stored, Written};
+
+/// The Bundle that answers a transaction.
+#[must_use]
+pub fn transaction_response(entries: Vec<Value>) -> Value {
+    bundle("transaction-response", entries)
+}
+
+/// The Bundle that answers a batch.
+#[must_use]
+pub fn batch_response(entries: Vec<Value>) -> Value {
+    bundle("batch-response", entries)
+}
+
+fn bundle(kind: &str, entries: Vec<Value>) -> Value {
+    let members = [("resourceType", "Bundle".into()), ("type", kind.into()), ("entry", Value::Array(entries))];
+    members.into_iter().collect()
+}
+
+/// The entry that answers a write; `resource` is the document to show, if any.
+///
+/// A deletion is 200 with what was deleted and 204 when there was nothing, as at the native
+/// endpoint.
+#[must_use]
+pub fn written_entry(written: &Written, resource: Option<Value>) -> Value {
+    let (status, current) = match written {
+        Written::Created(stored) => ("201", Some(stored)),
+        Written::Updated(stored) | Written::Unchanged(stored) | Written::Existing(stored) => ("200", Some(stored)),
+        Written::Deleted(_) => ("200", None),
+        Written::Absent => ("204", None),
+    };
+    let mut response = Map::new();
+    response.insert("status".to_owned(), status.into());
+    if let Some(stored) = current {
+        response.insert("location".to_owned(), stored.location().into());
+        response.insert("etag".to_owned(), stored.etag().into());
+        response.insert("lastModified".to_owned(), stored.last_updated().into());
+    }
+    entry(resource, response)
+}
+
+/// The entry that answers a read or a list.
+#[must_use]
+pub fn read_entry(stored: Option<&Stored>, resource: Value) -> Value {
+    let mut response = Map::new();
+    response.insert("status".to_owned(), "200".into());
+    if let Some(stored) = stored {
+        response.insert("etag".to_owned(), stored.etag().into());
+        response.insert("lastModified".to_owned(), stored.last_updated().into());
+    }
+    entry(Some(resource), response)
+}
+
+/// The entry of a batch that failed: the status it would have had on its own, and why.
+#[must_use]
+pub fn failed_entry(status: u16, outcome: Value) -> Value {
+    let response = [("status", status.to_string().into()), ("outcome", outcome)];
+    [("response", Value::from_iter(response))].into_iter().collect()
+}
+
+fn entry(resource: Option<Value>, response: Map<String, Value>) -> Value {
+    let mut entry = Map::new();
+    entry.extend(resource.map(|resource| ("resource".to_owned(), resource)));
+    entry.insert("response".to_owned(), Value::Object(response));
+    Value::Object(entry)
+}
+
+/// What the links of a list are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Links<'a> {
+    /// The address of the list without its query: `{base_url}/fhir/Client`.
+    pub address: &'a str,
+    /// The parameters of the request, decoded, in their order.
+    pub parameters: &'a [(String, String)],
+}
+
+impl Links<'_> {
+    fn to_page(self, page: u32) -> String {
+        let kept = self.parameters.iter().filter(|(name, _)| name != "_page");
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(kept)
+            .append_pair("_page", &page.to_string())
+            .finish();
+        format!("{}?{query}", self.address)
+    }
+}
+
+/// The Bundle that answers a list. `entries` are made by [`search_entry`] of the page's resources.
+#[must_use]
+pub fn searchset(query: &ListQuery, page: &Page, links: Links<'_>, entries: Vec<Value>) -> Value {
+    let mut link = vec![json!({"relation": "self", "url": links.to_page(query.page)})];
+    let here = query.offset().saturating_add(u64::from(query.count));
+    if let Some(next) = query.page.checked_add(1)
+        && query.count > 0
+        && here < page.total
+    {
+        link.push(json!({"relation": "next", "url": links.to_page(next)}));
+    }
+    let members = [
+        ("resourceType", "Bundle".into()),
+        ("type", "searchset".into()),
+        ("total", page.total.into()),
+        ("link", Value::Array(link)),
+        ("entry", Value::Array(entries)),
+    ];
+    members.into_iter().collect()
+}
+
+/// One resource of a list; `base` is what ids are relative to, without a slash at its end.
+#[must_use]
+pub fn search_entry(base: &str, stored: &Stored, resource: Value) -> Value {
+    let members = [
+        ("fullUrl", format!("{base}/{}", stored.key).into()),
+        ("resource", resource),
+        ("search", json!({"mode": "match"})),
+    ];
+    members.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored() -> Stored {
+        Stored {
+            key: "Client/c1".parse().unwrap(),
+            version: 7,
+            updated_us: 1_704_067_200_123_456,
+            resource: json!({"active": true}),
+        }
+    }
+
+    #[test]
+    fn a_created_resource_is_answered_with_where_and_when() {
+        let entry = written_entry(&Written::Created(stored()), Some(stored().document()));
+        let response = json!({
+            "status": "201",
+            "location": "Client/c1/_history/7",
+            "etag": "W/\"7\"",
+            "lastModified": "2024-01-01T00:00:00.123456Z",
+        });
+        assert_eq!(entry["response"], response);
+        assert_eq!(entry["resource"]["id"], "c1");
+    }
+
+    #[test]
+    fn every_answer_has_its_status() {
+        let status = |written: Written| {
+            let entry = written_entry(&written, None);
+            assert_eq!(entry.get("resource"), None);
+            entry["response"]["status"].as_str().map(str::to_owned).unwrap()
+        };
+        assert_eq!(status(Written::Updated(stored())), "200");
+        assert_eq!(status(Written::Unchanged(stored())), "200");
+        assert_eq!(status(Written::Existing(stored())), "200");
+        assert_eq!(status(Written::Deleted(stored())), "200");
+        assert_eq!(status(Written::Absent), "204");
+    }
+
+    #[test]
+    fn the_deleted_has_no_location() {
+        let entry = written_entry(&Written::Deleted(stored()), None);
+        assert_eq!(entry, json!({"response": {"status": "200"}}));
+    }
+
+    #[test]
+    fn a_failed_entry_carries_its_outcome() {
+        let entry = failed_entry(404, json!({"resourceType": "OperationOutcome"}));
+        assert_eq!(entry["response"]["status"], "404");
+        assert_eq!(entry["response"]["outcome"]["resourceType"], "OperationOutcome");
+    }
+
+    #[test]
+    fn a_list_links_to_itself_and_to_what_follows() {
+        let parameters = [("name".to_owned(), "a b&c".to_owned()), ("_page".to_owned(), "2".to_owned())];
+        let links = Links { address: "http://h/fhir/Client", parameters: &parameters };
+        let of = |page: u32, total: u64| {
+            let query = ListQuery { count: 10, page, ..ListQuery::all("Client".parse().unwrap()) };
+            searchset(&query, &Page { total, entries: Vec::new() }, links, Vec::new())
+        };
+        let link = |page: u32| format!("http://h/fhir/Client?name=a+b%26c&_page={page}");
+        let both = json!([
+            {"relation": "self", "url": link(2)}, {"relation": "next", "url": link(3)},
+        ]);
+        assert_eq!(of(2, 21)["link"], both);
+        assert_eq!(of(2, 20)["link"], json!([{"relation": "self", "url": link(2)}]));
+        assert_eq!(of(2, 21)["total"], 21);
+    }
+
+    #[test]
+    fn a_list_entry_names_its_resource_absolutely() {
+        let entry = search_entry("http://h/fhir", &stored(), stored().document());
+        assert_eq!(entry["fullUrl"], "http://h/fhir/Client/c1");
+        assert_eq!(entry["search"], json!({"mode": "match"}));
+    }
+}

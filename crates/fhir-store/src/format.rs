@@ -1,0 +1,266 @@
+//! The two spellings of a resource: FHIR's, and the native one.
+//!
+//! | FHIR | native |
+//! |---|---|
+//! | `{"reference": "Patient/1"}` | `{"resourceType": "Patient", "id": "1"}` |
+//! | `{"reference": "Patient/1/_history/2"}` | the same with `"versionId": "2"` |
+//! | `{"reference": "https://h/fhir/Patient/1"}` | `{"uri": "https://h/fhir/Patient/1"}` |
+//! | `{"reference": "#c1"}` | `{"localRef": "c1"}` |
+//! | extension with `"valueReference": …` | `"value": {"Reference": …}` |
+//! | extension with `"valueUri": …` | `"value": {"uri": …}` |
+//!
+//! What is written in FHIR is stored natively and read in FHIR again as it was; what is written
+//! natively is stored as sent, so a stored resource may hold either spelling, and reading it in
+//! FHIR gives FHIR from both.
+//!
+//! Not specified; the choice of types is rewritten in extensions alone and elements such as
+//! `deceasedBoolean` or `valueQuantity` stay as sent, because without the definition of every
+//! element nothing tells a choice (`valueString`) from a name that only looks like one, and what
+//! is not rewritten is the same both ways. For the same reason an object that has more keys than a
+//! reference can have is no reference, and whole resources (`contained`, `resource`, `outcome`,
+//! `params`) are never taken for one.
+
+use serde_json::{Map, Value};
+
+use crate::key::ResourceKey;
+use crate::patch::{self, PatchFault};
+use crate::ports::{Operation, PatchDocument, Stored, Write};
+use crate::reference::{self, Target};
+
+/// The primitive types: the native spelling begins with a small letter.
+///
+/// # Source
+/// FHIR R4, Data Types, Primitive Types; `integer64` of R5.
+const PRIMITIVES: [&str; 20] = [
+    "base64Binary",
+    "boolean",
+    "canonical",
+    "code",
+    "date",
+    "dateTime",
+    "decimal",
+    "id",
+    "instant",
+    "integer",
+    "integer64",
+    "markdown",
+    "oid",
+    "positiveInt",
+    "string",
+    "time",
+    "unsignedInt",
+    "uri",
+    "url",
+    "uuid",
+];
+
+/// A resource in FHIR's spelling as the native endpoint would store it.
+#[must_use]
+pub fn to_native(resource: Value) -> Value {
+    convert(Spelling::Native, ROOT, resource)
+}
+
+/// A resource in either spelling, or in a mixture, as FHIR spells it.
+#[must_use]
+pub fn to_fhir(resource: Value) -> Value {
+    convert(Spelling::Fhir, ROOT, resource)
+}
+
+/// A write whose bodies are in FHIR's spelling, with native ones.
+///
+/// A JSON Patch stays as it is: its paths mean the stored spelling. To apply one in FHIR's, use
+/// [`patched`] on the current version and put the result under its version.
+#[must_use]
+pub fn write_to_native(write: Write) -> Write {
+    let operation = match write.operation {
+        Operation::Create(body) => Operation::Create(to_native(body)),
+        Operation::Put(body) => Operation::Put(to_native(body)),
+        Operation::Patch(PatchDocument::Merge(change)) => Operation::Patch(PatchDocument::Merge(to_native(change))),
+        as_it_is @ (Operation::Patch(PatchDocument::Json(_)) | Operation::Delete) => as_it_is,
+    };
+    Write { operation, ..write }
+}
+
+/// The native body that comes of a patch written against FHIR's spelling of a resource.
+///
+/// # Errors
+/// When the patch does not apply.
+pub fn patched(current: &Stored, change: &PatchDocument) -> Result<Value, PatchFault> {
+    patch::apply(&to_fhir(current.document()), change).map(to_native)
+}
+
+/// The name of the element a resource itself is under: a place where no reference stands.
+const ROOT: &str = "resource";
+
+#[derive(Clone, Copy)]
+enum Spelling {
+    Native,
+    Fhir,
+}
+
+/// Converts what is inside first, so that every object is looked at once.
+fn convert(to: Spelling, element: &str, value: Value) -> Value {
+    match value {
+        Value::Array(elements) => elements.into_iter().map(|inner| convert(to, element, inner)).collect(),
+        Value::Object(object) => {
+            let converted: Map<String, Value> = object
+                .into_iter()
+                .map(|(name, inner)| {
+                    let inner = convert(to, &name, inner);
+                    (name, inner)
+                })
+                .collect();
+            Value::Object(convert_object(to, element, converted))
+        }
+        scalar => scalar,
+    }
+}
+
+fn convert_object(to: Spelling, element: &str, object: Map<String, Value>) -> Map<String, Value> {
+    let object = match to {
+        Spelling::Native => native_reference(element, object),
+        Spelling::Fhir => fhir_reference(element, object),
+    };
+    match (element, to) {
+        ("extension" | "modifierExtension", Spelling::Native) => native_union(object),
+        ("extension" | "modifierExtension", Spelling::Fhir) => fhir_choice(object),
+        _ => object,
+    }
+}
+
+fn native_reference(element: &str, object: Map<String, Value>) -> Map<String, Value> {
+    if !reference::may_be_reference(element) || !reference::has_only(&object, &["reference"]) {
+        return object;
+    }
+    let Some(Value::String(text)) = object.get("reference") else { return object };
+    let text = text.clone();
+    let target = match Target::parse(&text) {
+        Some(Target::Resource { key, version }) => {
+            let version = version.map(|version| ("versionId", version.to_string()));
+            let key = [("resourceType", key.kind.to_string()), ("id", key.id.to_string())];
+            key.into_iter().chain(version).collect()
+        }
+        Some(Target::Absolute(uri)) if reference::may_be_uri_reference(element) => {
+            vec![("uri", uri.to_owned())]
+        }
+        Some(Target::Contained(name)) => vec![("localRef", name.to_owned())],
+        Some(Target::Absolute(_)) | None => return object,
+    };
+    with_target(object, &["reference"], target)
+}
+
+fn fhir_reference(element: &str, object: Map<String, Value>) -> Map<String, Value> {
+    const RESOURCE: [&str; 3] = ["resourceType", "id", "versionId"];
+    if !reference::may_be_reference(element) {
+        return object;
+    }
+    let text = |name: &str| object.get(name).and_then(Value::as_str);
+    let target = if reference::has_only(&object, &RESOURCE) {
+        relative(text("resourceType"), text("id"), object.get("versionId"))
+    } else if reference::has_only(&object, &["localRef"]) {
+        text("localRef").map(|name| format!("#{name}"))
+    } else if reference::has_only(&object, &["uri"]) {
+        let allowed = reference::may_be_uri_reference(element);
+        text("uri").filter(|uri| allowed && reference::is_absolute(uri)).map(str::to_owned)
+    } else {
+        None
+    };
+    match target {
+        Some(target) => {
+            let native = ["resourceType", "id", "versionId", "localRef", "uri"];
+            with_target(object, &native, vec![("reference", target)])
+        }
+        None => object,
+    }
+}
+
+/// The text of a reference to a resource, if its parts make one.
+fn relative(kind: Option<&str>, id: Option<&str>, version: Option<&Value>) -> Option<String> {
+    let key = ResourceKey { kind: kind?.parse().ok()?, id: id?.parse().ok()? };
+    match version {
+        None => Some(key.to_string()),
+        Some(Value::String(version)) => {
+            let text = format!("{key}/_history/{version}");
+            Target::parse(&text).is_some().then_some(text)
+        }
+        Some(_) => None,
+    }
+}
+
+/// The object with the keys of one spelling replaced by those of the other, where the first stood.
+fn with_target(object: Map<String, Value>, remove: &[&str], target: Vec<(&str, String)>) -> Map<String, Value> {
+    let mut target = Some(target);
+    let mut rewritten = Map::new();
+    for (name, value) in object {
+        if remove.contains(&name.as_str()) {
+            let parts = target.take().into_iter().flatten();
+            rewritten.extend(parts.map(|(name, text)| (name.to_owned(), text.into())));
+        } else {
+            rewritten.insert(name, value);
+        }
+    }
+    rewritten
+}
+
+/// `valueX: v` as `value: {X: v}`.
+fn native_union(object: Map<String, Value>) -> Map<String, Value> {
+    let mut choices = object.keys().filter(|name| type_of_choice(name).is_some());
+    let (Some(choice), None) = (choices.next().cloned(), choices.next()) else { return object };
+    if object.contains_key("value") {
+        return object;
+    }
+    let renamed = object.into_iter().map(|(name, value)| match type_of_choice(&name) {
+        Some(kind) if name == choice => ("value".to_owned(), Value::Object(Map::from_iter([(kind, value)]))),
+        _ => (name, value),
+    });
+    renamed.collect()
+}
+
+/// `value: {X: v}` as `valueX: v`.
+fn fhir_choice(object: Map<String, Value>) -> Map<String, Value> {
+    let Some(Value::Object(union)) = object.get("value") else { return object };
+    let mut members = union.keys();
+    let (Some(kind), None) = (members.next(), members.next()) else { return object };
+    let Some(choice) = choice_of_type(kind) else { return object };
+    if object.keys().any(|name| type_of_choice(name).is_some()) {
+        return object;
+    }
+    let mut rewritten = Map::new();
+    for (name, value) in object {
+        match value {
+            Value::Object(union) if name == "value" => {
+                rewritten.extend(union.into_iter().map(|(_, value)| (choice.clone(), value)));
+            }
+            value => {
+                rewritten.insert(name, value);
+            }
+        }
+    }
+    rewritten
+}
+
+/// `valueUri` → `uri`, `valueCoding` → `Coding`; `None` for what is no choice of a type.
+fn type_of_choice(name: &str) -> Option<String> {
+    let kind = name.strip_prefix("value").filter(|kind| is_type_name(kind))?;
+    let primitive = PRIMITIVES.into_iter().find(|primitive| capitalized(primitive) == kind);
+    Some(primitive.unwrap_or(kind).to_owned())
+}
+
+/// `uri` → `valueUri`, `Coding` → `valueCoding`.
+fn choice_of_type(kind: &str) -> Option<String> {
+    (PRIMITIVES.contains(&kind) || is_type_name(kind)).then(|| format!("value{}", capitalized(kind)))
+}
+
+fn is_type_name(kind: &str) -> bool {
+    kind.bytes().next().is_some_and(|first| first.is_ascii_uppercase())
+        && kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn capitalized(name: &str) -> String {
+    let mut characters = name.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+#[cfg(test)]
+mod tests;

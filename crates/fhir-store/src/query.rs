@@ -1,0 +1,241 @@
+//! Reading what a list or a condition asks for out of a query string.
+//!
+//! A parameter is the name of an element (`name=x`), a path of elements after a dot
+//! (`.auth.client_credentials.token_format=jwt`), or one of `_id`, `_count`, `_page`. Everything
+//! is equality: search parameters, modifiers and prefixes of FHIR are refused by name rather than
+//! taken for something else, because a condition that silently matches nothing creates duplicates.
+
+use crate::filter::Filter;
+use crate::key::ResourceType;
+use crate::limits;
+use crate::ports::ListQuery;
+
+/// Parameters about how the answer is written, which a list has nothing to do with.
+const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
+
+/// Why a query cannot be answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryFault {
+    /// A parameter with a leading underscore that is not supported here.
+    #[error("the parameter {0} is not supported")]
+    Unsupported(String),
+    /// A name that is neither an element nor a path of elements.
+    #[error("{0} names no element: `name`, or a path such as `.auth.client_credentials`")]
+    Name(String),
+    /// An element the store keeps elsewhere and does not compare.
+    #[error("{0} cannot be compared")]
+    NotComparable(String),
+    /// `identifier=system|value`, which needs two values of one element.
+    #[error("`system|value` is not supported: use `.identifier.value` or the id")]
+    Token,
+    /// `_count` or `_page` is no number, or the page is 0.
+    #[error("{name} is not a number this list takes")]
+    Number {
+        /// `_count` or `_page`.
+        name: &'static str,
+    },
+    /// A value longer than [`limits::MAX_FILTER_VALUE_BYTES`].
+    #[error("the value of {0} is longer than {max} bytes", max = limits::MAX_FILTER_VALUE_BYTES)]
+    LongValue(String),
+    /// More than [`limits::MAX_FILTERS`] conditions.
+    #[error("a query has at most {max} conditions", max = limits::MAX_FILTERS)]
+    TooMany,
+    /// A condition that says nothing, and so would match everything.
+    #[error("the condition is empty")]
+    Empty,
+}
+
+/// Reads the decoded parameters of a list.
+///
+/// A `_count` above [`limits::MAX_COUNT`] is taken as that; `_format` and `_pretty` are passed
+/// over.
+///
+/// # Errors
+/// See [`QueryFault`].
+pub fn list<'a>(
+    kind: ResourceType,
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<ListQuery, QueryFault> {
+    let mut query = ListQuery::all(kind);
+    for (name, value) in pairs {
+        match name {
+            "_count" => query.count = number("_count", value)?.min(limits::MAX_COUNT),
+            "_page" => {
+                let page = number("_page", value)?;
+                query.page = Some(page).filter(|page| *page > 0).ok_or(PAGE_FAULT)?;
+            }
+            _ if PRESENTATION.contains(&name) => {}
+            _ => query.filters.push(filter(name, value)?),
+        }
+        if query.filters.len() > limits::MAX_FILTERS {
+            return Err(QueryFault::TooMany);
+        }
+    }
+    Ok(query)
+}
+
+const PAGE_FAULT: QueryFault = QueryFault::Number { name: "_page" };
+
+fn number(name: &'static str, value: &str) -> Result<u32, QueryFault> {
+    let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    value.parse().ok().filter(|_| digits).ok_or(QueryFault::Number { name })
+}
+
+/// Reads a condition as it stands in `ifNoneExist` or `If-None-Exist`: `id=x`, `name=a&type=b`,
+/// optionally after `Type?` or `?`.
+///
+/// # Errors
+/// See [`QueryFault`]; a condition without any filter is one of them.
+pub fn condition(text: &str) -> Result<Vec<Filter>, QueryFault> {
+    let query = text.split_once('?').map_or(text, |(_, query)| query);
+    let mut filters = Vec::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if filters.len() == limits::MAX_FILTERS {
+            return Err(QueryFault::TooMany);
+        }
+        filters.push(filter(&name, &value)?);
+    }
+    if filters.is_empty() { Err(QueryFault::Empty) } else { Ok(filters) }
+}
+
+fn filter(name: &str, value: &str) -> Result<Filter, QueryFault> {
+    if value.len() > limits::MAX_FILTER_VALUE_BYTES {
+        return Err(QueryFault::LongValue(name.to_owned()));
+    }
+    let path = path(name)?;
+    if name == "identifier" {
+        // FHIR's token parameter: a bare value means the value of any identifier.
+        return if value.contains('|') {
+            Err(QueryFault::Token)
+        } else {
+            Ok(Filter::new(["identifier", "value"], value))
+        };
+    }
+    Ok(Filter::new(path, value))
+}
+
+fn path(name: &str) -> Result<Vec<&str>, QueryFault> {
+    if name == "_id" {
+        return Ok(vec!["id"]);
+    }
+    if name.starts_with('_') {
+        return Err(QueryFault::Unsupported(name.to_owned()));
+    }
+    let path: Vec<&str> = match name.strip_prefix('.') {
+        Some(dotted) => dotted.split('.').collect(),
+        None => vec![name],
+    };
+    if path.len() > limits::MAX_PATH_SEGMENTS || !path.iter().all(|segment| is_element(segment)) {
+        return Err(QueryFault::Name(name.to_owned()));
+    }
+    match path.as_slice() {
+        ["resourceType"] | ["meta", "versionId" | "lastUpdated"] => Err(QueryFault::NotComparable(name.to_owned())),
+        _ => Ok(path),
+    }
+}
+
+/// The names elements have in the field: a letter or underscore, then also digits and hyphens.
+fn is_element(segment: &str) -> bool {
+    let first = segment.bytes().next();
+    first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && segment.len() <= 64
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clients(pairs: &[(&str, &str)]) -> Result<ListQuery, QueryFault> {
+        list("Client".parse().unwrap(), pairs.iter().copied())
+    }
+
+    #[test]
+    fn a_list_without_parameters_is_the_first_hundred() {
+        let query = clients(&[]).unwrap();
+        assert_eq!((query.count, query.page, query.offset()), (100, 1, 0));
+        assert!(query.filters.is_empty());
+    }
+
+    #[test]
+    fn names_paths_and_ids_become_filters() {
+        let query = clients(&[
+            ("_id", "c1"),
+            ("id", "c1"),
+            ("name", "Payer A"),
+            (".auth.client_credentials.token_format", "jwt"),
+            ("allowed-scopes", "x"),
+            ("identifier", "7"),
+        ]);
+        let expected = vec![
+            Filter::id("c1"),
+            Filter::id("c1"),
+            Filter::new(["name"], "Payer A"),
+            Filter::new(["auth", "client_credentials", "token_format"], "jwt"),
+            Filter::new(["allowed-scopes"], "x"),
+            Filter::new(["identifier", "value"], "7"),
+        ];
+        assert_eq!(query.unwrap().filters, expected);
+    }
+
+    #[test]
+    fn count_and_page_are_numbers_in_their_range() {
+        let query = clients(&[("_count", "5000"), ("_page", "3")]).unwrap();
+        assert_eq!((query.count, query.page, query.offset()), (1000, 3, 2000));
+        assert_eq!(clients(&[("_count", "0")]).unwrap().count, 0);
+        for (name, value) in [("_page", "0"), ("_page", "-1"), ("_page", "x"), ("_page", "+1")] {
+            assert_eq!(clients(&[(name, value)]), Err(PAGE_FAULT), "{value}");
+        }
+        for value in ["", "1.5", "99999999999"] {
+            let fault = QueryFault::Number { name: "_count" };
+            assert_eq!(clients(&[("_count", value)]), Err(fault), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_by_name() {
+        let fault = QueryFault::Unsupported("_lastUpdated".to_owned());
+        assert_eq!(clients(&[("_lastUpdated", "gt2020")]), Err(fault));
+        assert_eq!(clients(&[("identifier", "http://s|1")]), Err(QueryFault::Token));
+        for name in ["", ".", "..a", ".a..b", "name:exact", "a.b", "1a", "a b", "na'me"] {
+            assert_eq!(clients(&[(name, "x")]), Err(QueryFault::Name(name.to_owned())));
+        }
+        for name in ["resourceType", ".meta.versionId"] {
+            let fault = QueryFault::NotComparable(name.to_owned());
+            assert_eq!(clients(&[(name, "x")]), Err(fault));
+        }
+    }
+
+    #[test]
+    fn presentation_parameters_are_passed_over() {
+        assert!(clients(&[("_format", "json"), ("_pretty", "true")]).unwrap().filters.is_empty());
+    }
+
+    #[test]
+    fn sizes_are_limited() {
+        let long = "x".repeat(limits::MAX_FILTER_VALUE_BYTES + 1);
+        assert_eq!(clients(&[("a", &long)]), Err(QueryFault::LongValue("a".to_owned())));
+        assert_eq!(clients(&vec![("a", "b"); limits::MAX_FILTERS + 1]), Err(QueryFault::TooMany));
+        let deep = ".a".repeat(limits::MAX_PATH_SEGMENTS + 1);
+        assert_eq!(clients(&[(&deep, "b")]), Err(QueryFault::Name(deep.clone())));
+    }
+
+    #[test]
+    fn a_condition_is_read_with_or_without_its_type() {
+        for text in ["id=m1", "_id=m1", "?id=m1", "PlatformMigration?_id=m1"] {
+            assert_eq!(condition(text), Ok(vec![Filter::id("m1")]), "{text}");
+        }
+        let expected = vec![Filter::new(["name"], "a b"), Filter::new(["type"], "x&y")];
+        assert_eq!(condition("name=a+b&type=x%26y"), Ok(expected));
+    }
+
+    #[test]
+    fn a_condition_that_would_match_everything_or_pages_is_refused() {
+        for text in ["", "?", "Client?", "&"] {
+            assert_eq!(condition(text), Err(QueryFault::Empty), "{text}");
+        }
+        let fault = QueryFault::Unsupported("_count".to_owned());
+        assert_eq!(condition("_count=1"), Err(fault));
+        assert_eq!(condition("a=b&".repeat(33).as_str()), Err(QueryFault::TooMany));
+    }
+}

@@ -1,0 +1,28 @@
+//! What the property tests share.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// Cases of a fixed seed, so that a run says the same everywhere.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(0xF41E), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Any JSON, with some of the words a Bundle is made of among its keys.
+pub(crate) fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let words = ["resourceType", "type", "entry", "request", "method", "url", "resource", "id"];
+    let key = prop_oneof![proptest::sample::select(words.to_vec()).prop_map(str::to_owned), ".{0,6}"];
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(serde_json::Value::from),
+        any::<i64>().prop_map(serde_json::Value::from),
+        any::<f64>().prop_map(serde_json::Value::from),
+        ".{0,12}".prop_map(serde_json::Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(serde_json::Value::Array),
+            proptest::collection::vec((key.clone(), inner), 0..6).prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
