@@ -3,7 +3,9 @@
 mod request;
 mod response;
 
-pub use request::{BundleFault, BundleKind, BundleRequest, EntryFault, EntryProblem, EntryRequest, read};
+pub use request::{
+    BundleFault, BundleKind, BundleRequest, Entries, EntryFault, EntryProblem, EntryRequest, ReadRequest, read,
+};
 pub use response::{
     Links, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
 };

@@ -126,3 +126,113 @@ impl Filter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing;
+
+    fn client(resource: Value) -> Stored {
+        Stored { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource }
+    }
+
+    fn holds(path: &[&str], value: &str) -> bool {
+        let stored = client(json!({
+            "name": "Payer", "active": true, "count": 3, "ratio": 1.5, "none": null,
+            "auth": {"client_credentials": {"token_format": "jwt"}},
+            "grant_types": ["basic", "client_credentials"],
+            "identifier": [{"system": "a", "value": "1"}, {"system": "b", "value": "2"}],
+            "nested": [[{"x": [1, "deep"]}]],
+        }));
+        Filter::new(path.iter().copied(), value).matches(&stored)
+    }
+
+    #[test]
+    fn the_value_at_the_path_is_compared_case_sensitively() {
+        assert!(holds(&["name"], "Payer"));
+        assert!(!holds(&["name"], "payer"));
+        assert!(!holds(&["nam"], "Payer"));
+        assert!(holds(&["auth", "client_credentials", "token_format"], "jwt"));
+        assert!(!holds(&["auth", "client_credentials"], "jwt"));
+        assert!(!holds(&["name", "x"], "Payer"));
+    }
+
+    #[test]
+    fn any_element_of_an_array_will_do() {
+        assert!(holds(&["grant_types"], "client_credentials"));
+        assert!(!holds(&["grant_types"], "code"));
+        assert!(holds(&["identifier", "value"], "2"));
+        assert!(holds(&["nested", "x"], "deep"));
+    }
+
+    #[test]
+    fn text_equals_the_boolean_or_number_it_spells() {
+        assert!(holds(&["active"], "true"));
+        assert!(!holds(&["active"], "false"));
+        assert!(!holds(&["active"], "1"));
+        assert!(holds(&["count"], "3"));
+        assert!(holds(&["count"], "3.0"));
+        assert!(!holds(&["count"], " 3"));
+        assert!(!holds(&["count"], "3x"));
+        assert!(holds(&["ratio"], "1.5"));
+        assert!(!holds(&["none"], "null"));
+    }
+
+    #[test]
+    fn the_id_is_compared_with_the_key() {
+        assert!(holds(&["id"], "c1"));
+        assert!(!holds(&["id"], "c2"));
+        assert_eq!(Filter::id("c1").as_id(), Some("c1"));
+        assert_eq!(Filter::new(["a", "id"], "c1").as_id(), None);
+    }
+
+    #[test]
+    fn candidates_are_the_string_and_what_it_spells() {
+        let candidates = |text: &str| FilterValue::new(text).candidates();
+        assert_eq!(candidates("x"), [json!("x")]);
+        assert_eq!(candidates("true"), [json!("true"), json!(true)]);
+        assert_eq!(candidates("3"), [json!("3"), json!(3)]);
+        assert_eq!(candidates("null"), [json!("null")]);
+        assert_eq!(candidates("[1]"), [json!("[1]")]);
+    }
+
+    proptest! {
+        #![proptest_config(testing::config(500))]
+
+        #[test]
+        fn any_filter_on_any_resource_has_an_answer_and_agrees_with_its_candidates(
+            resource in testing::any_json(),
+            path in proptest::collection::vec("(id|url|type|.{0,3})", 0..4),
+            text in "(true|1|-?[0-9]{1,3}(\\.[0-9])?|.{0,6})",
+            scalar in testing::any_json(),
+        ) {
+            let filter = Filter::new(path, &text);
+            let _ = filter.matches(&client(resource));
+            if filter.value.candidates().contains(&scalar) {
+                prop_assert!(filter.value.matches(&scalar));
+            }
+            for candidate in filter.value.candidates() {
+                prop_assert!(filter.value.matches(&candidate));
+            }
+        }
+
+        #[test]
+        fn any_query_string_is_read_or_refused(
+            text in ".{0,40}",
+            pairs in proptest::collection::vec(("[_.a-z:]{0,8}|.{0,5}", ".{0,8}"), 0..4),
+        ) {
+            if let Ok(filters) = crate::query::condition(&text) {
+                prop_assert!(!filters.is_empty());
+            }
+            let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            if let Ok(query) = crate::query::list("Client".parse().unwrap(), pairs) {
+                prop_assert!(query.page >= 1 && query.count <= crate::limits::MAX_COUNT);
+                let paths = query.filters.iter().flat_map(|filter| &filter.path);
+                prop_assert!(paths.into_iter().all(|segment| segment.is_ascii()));
+            }
+        }
+    }
+}

@@ -1,4 +1,61 @@
-//! FHIR resources as JSON: references, bundles, conditional writes, format rewriting, outcomes.
+//! FHIR resources as JSON documents: what they are named by, how they are found, how they are
+//! written under conditions and together, and how they are spelled.
+//!
+//! The crate owns the resource model ([`ports`]), the rules of a transaction ([`plan`]), Bundles
+//! ([`bundle`]), list queries ([`query`]), references ([`mod@reference`]), the native and the FHIR
+//! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
+//! and `OperationOutcome` ([`outcome`]). It refuses OAuth, HTTP and SQL: it has no status codes
+//! but those a Bundle carries in its entries, opens nothing, reads no clock (the time is an
+//! argument in unix microseconds) and makes no random id (the engine brings it).
+//!
+//! # The key decision
+//! A resource stays the JSON its writer sent. There is no struct per resource type and no schema:
+//! which types exist is up to the deployment, unknown elements survive, and what an element has to
+//! be is checked by the crate that reads it. Typed models were the road not taken. They would know
+//! a choice of types from a plain name, but lose every element they do not know, and the resources
+//! here (clients, policies, migrations) are mostly the platform's own and not FHIR's.
+//!
+//! The second one: deciding is apart from doing. [`plan`] says as pure functions what a write
+//! means given what is stored; an engine runs two passes of it inside one transaction. So the
+//! rules are tested once, without a database, and every engine obeys the same ones.
+//! [`memory::MemoryStore`] is the shortest engine, for tests and for programs that keep nothing.
+//!
+//! # Example
+//! A transaction Bundle whose Client refers to an Organization of the same Bundle:
+//!
+//! ```
+//! use fhir_store::{bundle, plan, Lookup, ResourceKey};
+//! use serde_json::json;
+//!
+//! let body = json!({
+//!     "resourceType": "Bundle", "type": "transaction",
+//!     "entry": [
+//!         {"fullUrl": "urn:uuid:a", "request": {"method": "PUT", "url": "Organization/payer-1"},
+//!          "resource": {"name": "Payer"}},
+//!         {"request": {"method": "POST", "url": "Client", "ifNoneExist": "id=c1"},
+//!          "resource": {"id": "c1", "organization": {"reference": "urn:uuid:a"}}},
+//!     ],
+//! });
+//! let entries = bundle::read(body)?.into_entries();
+//! let writes: Vec<_> = entries.writes.into_iter().map(|(_, write)| write).collect();
+//!
+//! // First pass: the condition of the Client found nothing.
+//! let fresh = uuid::Uuid::from_u128(1).into();
+//! let targets: Vec<_> =
+//!     writes.iter().map(|write| plan::resolve(write, &[], &fresh)).collect::<Result<_, _>>()?;
+//! let urls = plan::full_urls(&writes, &targets);
+//!
+//! // Second pass, for the Client.
+//! let client = writes.into_iter().nth(1).ok_or("no client")?;
+//! match plan::decide(client, &targets[1], Lookup::Missing, &urls)? {
+//!     plan::Decision::Insert { key, resource } => {
+//!         assert_eq!(key, "Client/c1".parse::<ResourceKey>()?);
+//!         assert_eq!(resource, json!({"organization": {"reference": "Organization/payer-1"}}));
+//!     }
+//!     other => panic!("{other:?}"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod bundle;
 pub mod filter;

@@ -5,7 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::bundle::{BundleFault, EntryFault};
 use crate::ports::WriteFault;
+use crate::query::QueryFault;
 
 /// How bad an issue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,6 +235,31 @@ impl From<&WriteFault> for Outcome {
     }
 }
 
+impl From<&BundleFault> for Outcome {
+    fn from(fault: &BundleFault) -> Self {
+        match fault {
+            BundleFault::Entry(fault) => Self::from(fault),
+            BundleFault::NotABundle | BundleFault::Type | BundleFault::EntriesNotAnArray => {
+                STRUCTURE.outcome().diagnostics(fault.to_string())
+            }
+            BundleFault::TooManyEntries => TOO_LARGE.outcome().diagnostics(fault.to_string()),
+        }
+    }
+}
+
+impl From<&EntryFault> for Outcome {
+    fn from(fault: &EntryFault) -> Self {
+        let outcome = BAD_REQUEST.outcome().diagnostics(fault.problem.to_string());
+        outcome.within(&fault.expression())
+    }
+}
+
+impl From<&QueryFault> for Outcome {
+    fn from(fault: &QueryFault) -> Self {
+        BAD_REQUEST.outcome().diagnostics(fault.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,6 +298,15 @@ mod tests {
         assert_eq!(outcome["issue"].as_array().map(Vec::len), Some(2));
         assert_eq!(outcome["issue"][0]["expression"], json!(["Client.id"]));
         assert_eq!(outcome["issue"][1]["diagnostics"], "Client.meta: must be an object");
+    }
+
+    #[test]
+    fn a_fault_of_an_entry_names_the_entry() {
+        let problem = crate::bundle::EntryProblem::Method;
+        let fault = BundleFault::Entry(EntryFault { index: 3, problem });
+        let outcome = Outcome::from(&fault).to_value();
+        assert_eq!(outcome["id"], "bad-request");
+        assert_eq!(outcome["issue"][0]["expression"], json!(["Bundle.entry[3]"]));
     }
 
     #[test]

@@ -348,3 +348,53 @@ pub enum StoreError {
     #[error("the store holds a resource that cannot be read")]
     Corrupt(#[source] EngineError),
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn stored(updated_us: i64, resource: Value) -> Stored {
+        Stored { key: "Client/c1".parse().unwrap(), version: 7, updated_us, resource }
+    }
+
+    #[test]
+    fn a_document_begins_with_what_names_it_and_keeps_the_order_of_the_rest() {
+        let body = json!({"z": 1, "meta": {"tag": []}, "a": 2});
+        let document = stored(1_704_067_200_000_001, body).document().to_string();
+        let expected = concat!(
+            r#"{"resourceType":"Client","id":"c1","meta":{"versionId":"7","#,
+            r#""lastUpdated":"2024-01-01T00:00:00.000001Z","tag":[]},"z":1,"a":2}"#,
+        );
+        assert_eq!(document, expected);
+    }
+
+    #[test]
+    fn a_time_out_of_range_is_the_nearest_in_range() {
+        assert!(stored(i64::MAX, json!({})).last_updated().starts_with("9999-12-"));
+        assert!(stored(i64::MIN, json!({})).last_updated().starts_with("-009999-01-"));
+    }
+
+    #[test]
+    fn if_match_is_a_star_or_one_tag() {
+        assert_eq!("*".parse(), Ok(IfMatch::Any));
+        for text in ["W/\"12\"", "\"12\"", "12", " W/\"12\" "] {
+            assert_eq!(text.parse(), Ok(IfMatch::Version(12)), "{text}");
+        }
+        let refused = ["", "W/", "W/12", "W/\"", "\"\"", "\"a\"", "-1", "W/\"1\", W/\"2\"", "9999999999999999999"];
+        for text in refused {
+            assert_eq!(text.parse::<IfMatch>(), Err(NotAnIfMatch), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_store_error_prints_tells_nothing_of_its_cause() {
+        let cause = || EngineError::from("password=hunter2");
+        let errors = [StoreError::Unavailable(cause()), StoreError::Contended(cause()), StoreError::Corrupt(cause())];
+        for error in errors {
+            assert!(!error.to_string().contains("hunter2"));
+            assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("password=hunter2"));
+        }
+    }
+}

@@ -34,10 +34,47 @@ pub struct BundleRequest {
 pub enum EntryRequest {
     /// A write.
     Write(Write),
+    /// A read.
+    Read(ReadRequest),
+}
+
+/// A read that one entry asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReadRequest {
     /// The current version of a resource.
-    Read(ResourceKey),
+    One(ResourceKey),
     /// A list of resources.
     List(ListQuery),
+}
+
+/// The entries of a Bundle by what is done with them, each with its index in the Bundle.
+///
+/// In a transaction the writes go first, in their order, and the reads see what they did (FHIR's
+/// rule for GET; the writes themselves are not reordered).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Entries {
+    /// The writes: the refusal of a transaction names one of these by its position here.
+    pub writes: Vec<(usize, Write)>,
+    /// The reads.
+    pub reads: Vec<(usize, ReadRequest)>,
+    /// The entries that cannot be read; a transaction has none.
+    pub faults: Vec<EntryFault>,
+}
+
+impl BundleRequest {
+    /// The entries sorted by what is done with them.
+    #[must_use]
+    pub fn into_entries(self) -> Entries {
+        let mut entries = Entries::default();
+        for (index, entry) in self.entries.into_iter().enumerate() {
+            match entry {
+                Ok(EntryRequest::Write(write)) => entries.writes.push((index, write)),
+                Ok(EntryRequest::Read(read)) => entries.reads.push((index, read)),
+                Err(fault) => entries.faults.push(fault),
+            }
+        }
+        entries
+    }
 }
 
 /// Why a Bundle cannot be executed at all.
@@ -251,11 +288,12 @@ impl<'a> Url<'a> {
 
     fn get(self) -> Result<EntryRequest, EntryProblem> {
         if let Some(id) = self.id {
-            return Ok(EntryRequest::Read(ResourceKey { kind: self.kind, id }));
+            let key = ResourceKey { kind: self.kind, id };
+            return Ok(EntryRequest::Read(ReadRequest::One(key)));
         }
         let pairs: Vec<_> = form_urlencoded::parse(self.query.unwrap_or_default().as_bytes()).collect();
         let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-        Ok(EntryRequest::List(query::list(self.kind, pairs)?))
+        Ok(EntryRequest::Read(ReadRequest::List(query::list(self.kind, pairs)?)))
     }
 }
 

@@ -56,8 +56,10 @@ fn each_method_becomes_its_operation() {
     let delete = write(json!({"request": {"method": "DELETE", "url": "Client/c1"}}));
     assert_eq!((delete.operation, delete.id), (Operation::Delete, id));
     let read = one(request("GET", "Client/c1"));
-    assert_eq!(read, Ok(EntryRequest::Read("Client/c1".parse().unwrap())));
-    let Ok(EntryRequest::List(list)) = one(request("GET", "Client?name=a%20b&_count=5")) else { panic!("no list") };
+    assert_eq!(read, Ok(EntryRequest::Read(ReadRequest::One("Client/c1".parse().unwrap()))));
+    let Ok(EntryRequest::Read(ReadRequest::List(list))) = one(request("GET", "Client?name=a%20b&_count=5")) else {
+        panic!("no list")
+    };
     assert_eq!((list.filters, list.count), (vec![Filter::new(["name"], "a b")], 5));
 }
 
@@ -147,6 +149,22 @@ fn a_fault_of_a_transaction_names_its_entry_and_of_a_batch_only_its_entry() {
     assert_eq!(batch.kind, BundleKind::Batch);
     assert!(batch.entries[0].is_ok());
     assert_eq!(batch.entries[1], Err(fault));
+}
+
+#[test]
+fn entries_keep_their_index_when_they_are_sorted() {
+    let entries = json!([
+        request("GET", "Client/c1"),
+        request("PUT", "Client/c1"),
+        request("HEAD", "Client/c1"),
+        request("GET", "Client"),
+        request("DELETE", "Client/c1"),
+    ]);
+    let batch = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
+    let entries = read(batch).unwrap().into_entries();
+    assert_eq!(entries.writes.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [1, 4]);
+    assert_eq!(entries.reads.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 3]);
+    assert_eq!(entries.faults.iter().map(|fault| fault.index).collect::<Vec<_>>(), [2]);
 }
 
 #[test]
