@@ -94,6 +94,12 @@ impl Report {
     /// When a step failed.
     pub(super) fn finish(&self) -> Result<()> {
         let count = self.count();
+        for (name, outcome, _) in &self.steps {
+            // A row holds one line; the commands to run where a tool is missing stand below it.
+            if outcome.what.contains('\n') {
+                println!("\n{name}: {}", outcome.what);
+            }
+        }
         println!("\n{}", self.table());
         // The last line on standard output, in this exact form: programs read it.
         println!("{} passed, {} failed", count.passed, count.failed);
