@@ -1,0 +1,349 @@
+//! One `AccessPolicy`, read from its resource.
+
+use serde_json::Value;
+
+use super::issue::{Issue, IssueCode};
+use super::matcho::{Fault, Pattern, PatternFault};
+
+/// Most entries of `link`. Not specified; a policy for more parties than this links a role.
+const MAX_LINKS: usize = 1000;
+
+/// Engines that exist on the platform and not here, each with what to use instead or why not.
+const UNSUPPORTED_ENGINES: [(&str, &str); 8] = [
+    ("json-schema", "write the condition as a matcho pattern"),
+    ("sql", "a policy here reads nothing but the request; write the condition as a matcho pattern"),
+    ("complex", "write one policy per alternative, or one matcho pattern for conditions that hold together"),
+    ("clj", "policies here run no code"),
+    ("matcho-rpc", "policies here judge REST requests"),
+    ("allow-rpc", "policies here judge REST requests"),
+    ("signed-rpc", "policies here judge REST requests"),
+    ("smart-on-fhir", "SMART scopes bind every token that carries them; no policy is needed for that"),
+];
+
+/// A policy ready to judge requests.
+#[derive(Debug, Clone)]
+pub struct AccessPolicy {
+    /// The id of the resource.
+    pub id: String,
+    /// How it decides.
+    pub engine: Engine,
+    /// Whom it applies to; empty for everyone, callers without credentials included.
+    pub links: Vec<Link>,
+    /// It applies only to Users with this role, in addition to what `links` asks for.
+    pub role: Option<String>,
+    /// What it judges.
+    pub policy_type: PolicyType,
+}
+
+/// How a policy decides.
+#[derive(Debug, Clone)]
+pub enum Engine {
+    /// Always passes.
+    Allow,
+    /// Passes when the request meets the pattern.
+    Matcho(Pattern),
+}
+
+/// A party a policy applies to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// The Client with this id.
+    Client(String),
+    /// The User with this id.
+    User(String),
+    /// Requests that are this operation.
+    Operation(String),
+}
+
+/// What a policy judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PolicyType {
+    /// REST requests.
+    #[default]
+    Rest,
+    /// Remote procedure calls: read, never applied to a REST request.
+    Rpc,
+    /// A scope bound to a policy: read, never applied to a REST request.
+    Scope,
+}
+
+impl AccessPolicy {
+    /// Reads and compiles the resource of the policy `id`.
+    ///
+    /// # Errors
+    /// Every fault of the resource. An engine of the platform that this server does not have is
+    /// one of code [`IssueCode::NotSupported`] that names it.
+    ///
+    /// # Source
+    /// `reference/auth/clients-and-policy.md`, section 3.
+    pub fn parse(id: &str, resource: &Value) -> Result<Self, Vec<Issue>> {
+        let mut issues = Vec::new();
+        let engine = collect(&mut issues, engine(resource));
+        let links = collect(&mut issues, links(resource));
+        let role = collect(&mut issues, optional_text(resource, "roleName"));
+        let policy_type = collect(&mut issues, policy_type(resource));
+        collect(&mut issues, optional_text(resource, "description"));
+        collect(&mut issues, optional_text(resource, "module"));
+        match (engine, links, role, policy_type) {
+            (Some(engine), Some(links), Some(role), Some(policy_type)) if issues.is_empty() => {
+                Ok(Self { id: id.to_owned(), engine, links, role: role.map(str::to_owned), policy_type })
+            }
+            _ => Err(issues),
+        }
+    }
+
+    /// What a writer should know although the policy is valid: that it opens the server to
+    /// everyone, callers without credentials included.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Issue> {
+        let is_open = self.links.is_empty() && self.role.is_none() && self.policy_type == PolicyType::Rest;
+        let passes_all = match &self.engine {
+            Engine::Allow => true,
+            Engine::Matcho(pattern) => pattern.is_anything(),
+        };
+        if !(is_open && passes_all) {
+            return Vec::new();
+        }
+        let text = "the policy links nobody and always passes: every request of everyone is allowed, \
+                    with and without credentials";
+        vec![Issue::new(IssueCode::Security, "AccessPolicy.link", text)]
+    }
+}
+
+fn collect<T>(issues: &mut Vec<Issue>, read: Result<T, Vec<Issue>>) -> Option<T> {
+    read.map_err(|found| issues.extend(found)).ok()
+}
+
+fn one(code: IssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<Issue> {
+    vec![Issue::new(code, expression, diagnostics)]
+}
+
+fn engine(resource: &Value) -> Result<Engine, Vec<Issue>> {
+    let at = "AccessPolicy.engine";
+    match resource.get("engine") {
+        None | Some(Value::Null) => Err(one(IssueCode::Required, at, "engine is required: allow or matcho")),
+        Some(Value::String(name)) => match name.as_str() {
+            "allow" => Ok(Engine::Allow),
+            "matcho" => matcho(resource.get("matcho")).map(Engine::Matcho),
+            name => Err(vec![no_engine(name)]),
+        },
+        Some(_) => Err(one(IssueCode::Structure, at, "engine is a string: allow or matcho")),
+    }
+}
+
+fn no_engine(name: &str) -> Issue {
+    let known = UNSUPPORTED_ENGINES.iter().find(|(engine, _)| *engine == name);
+    match known {
+        Some((engine, advice)) => Issue::new(
+            IssueCode::NotSupported,
+            "AccessPolicy.engine",
+            format!("this server does not support the engine {engine}: {advice}"),
+        ),
+        None => Issue::new(IssueCode::Value, "AccessPolicy.engine", "unknown engine: this server has allow and matcho"),
+    }
+}
+
+fn matcho(pattern: Option<&Value>) -> Result<Pattern, Vec<Issue>> {
+    let at = "AccessPolicy.matcho";
+    match pattern {
+        None | Some(Value::Null) => Err(one(IssueCode::Required, at, "the engine matcho needs a pattern in matcho")),
+        Some(pattern @ Value::Object(_)) => {
+            Pattern::compile(pattern).map_err(|faults| faults.iter().map(pattern_issue).collect())
+        }
+        Some(_) => Err(one(IssueCode::Structure, at, "matcho is an object: a pattern of the request")),
+    }
+}
+
+fn pattern_issue(fault: &PatternFault) -> Issue {
+    let code = match fault.fault {
+        Fault::UnknownOperator(_) | Fault::Regex(_) | Fault::Path => IssueCode::Value,
+        Fault::Operand { .. } => IssueCode::Structure,
+        Fault::TooDeep | Fault::TooLarge | Fault::TooManyRegexes => IssueCode::TooLong,
+    };
+    let dot = if fault.path.is_empty() { "" } else { "." };
+    Issue::new(code, format!("AccessPolicy.matcho{dot}{}", fault.path), fault.fault.to_string())
+}
+
+/// Not specified for an empty `link`; it means what an absent one means, as the platform has it.
+fn links(resource: &Value) -> Result<Vec<Link>, Vec<Issue>> {
+    let at = "AccessPolicy.link";
+    let entries = match resource.get("link") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(entries)) if entries.len() <= MAX_LINKS => entries,
+        Some(Value::Array(_)) => {
+            return Err(one(IssueCode::TooLong, at, format!("link has at most {MAX_LINKS} entries")));
+        }
+        Some(_) => return Err(one(IssueCode::Structure, at, "link is an array of references")),
+    };
+    let read: Vec<_> = entries.iter().map(link).collect();
+    let faulty: Vec<_> = read
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| link.is_none())
+        .map(|(index, _)| {
+            let text = "a reference to a Client, User or Operation: {\"reference\": \"Client/<id>\"} or \
+                        {\"resourceType\": \"Client\", \"id\": \"<id>\"}";
+            Issue::new(IssueCode::Value, format!("{at}[{index}]"), text)
+        })
+        .collect();
+    if faulty.is_empty() { Ok(read.into_iter().flatten().collect()) } else { Err(faulty) }
+}
+
+fn link(entry: &Value) -> Option<Link> {
+    let text = |key| entry.get(key).and_then(Value::as_str);
+    let (kind, id) = match text("reference") {
+        Some(reference) => reference.split_once('/')?,
+        None => (text("resourceType")?, text("id")?),
+    };
+    if id.is_empty() || id.contains('/') {
+        return None;
+    }
+    match kind {
+        "Client" => Some(Link::Client(id.to_owned())),
+        "User" => Some(Link::User(id.to_owned())),
+        "Operation" => Some(Link::Operation(id.to_owned())),
+        _ => None,
+    }
+}
+
+fn policy_type(resource: &Value) -> Result<PolicyType, Vec<Issue>> {
+    match optional_text(resource, "type")? {
+        None | Some("rest") => Ok(PolicyType::Rest),
+        Some("rpc") => Ok(PolicyType::Rpc),
+        Some("scope") => Ok(PolicyType::Scope),
+        Some(_) => Err(one(IssueCode::Value, "AccessPolicy.type", "type is rest, rpc or scope")),
+    }
+}
+
+/// Not specified for an empty string; we refuse it, because an empty `roleName` that counted as
+/// absent would open the policy to everyone.
+fn optional_text<'a>(resource: &'a Value, key: &str) -> Result<Option<&'a str>, Vec<Issue>> {
+    match resource.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() || key != "roleName" => Ok(Some(text)),
+        Some(_) => {
+            Err(one(IssueCode::Structure, &format!("AccessPolicy.{key}"), format!("{key} is a string with content")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refusal(resource: &Value) -> Vec<(String, IssueCode)> {
+        let issues = AccessPolicy::parse("p", resource).unwrap_err();
+        issues.into_iter().map(|issue| (issue.expression, issue.code)).collect()
+    }
+
+    #[test]
+    fn both_reference_forms_link_the_same_party() {
+        let resource = json!({"engine": "allow", "link": [
+            {"reference": "Client/a", "display": "A"},
+            {"resourceType": "Client", "id": "a"},
+            {"reference": "User/u"},
+            {"resourceType": "Operation", "id": "FhirRead"},
+        ]});
+        let policy = AccessPolicy::parse("p", &resource).unwrap();
+        let client = Link::Client("a".into());
+        assert_eq!(policy.links, [client.clone(), client, Link::User("u".into()), Link::Operation("FhirRead".into())]);
+        assert_eq!(policy.policy_type, PolicyType::Rest);
+        assert!(policy.warnings().is_empty());
+    }
+
+    #[test]
+    fn a_link_that_names_no_party_is_refused_and_never_read_as_no_link() {
+        for link in [
+            json!({"reference": "Patient/1"}),
+            json!({"reference": "Client"}),
+            json!({"reference": "Client/"}),
+            json!({"reference": "https://elsewhere.example/Client/a"}),
+            json!({"reference": "Client/a/_history/1"}),
+            json!({"resourceType": "Client"}),
+            json!({"resourceType": "Client", "id": 7}),
+            json!("Client/a"),
+            json!(null),
+        ] {
+            let resource = json!({"engine": "allow", "link": [{"reference": "Client/ok"}, link]});
+            assert_eq!(refusal(&resource), [("AccessPolicy.link[1]".to_owned(), IssueCode::Value)]);
+        }
+        let not_a_list = json!({"engine": "allow", "link": {"reference": "Client/a"}});
+        assert_eq!(refusal(&not_a_list), [("AccessPolicy.link".to_owned(), IssueCode::Structure)]);
+    }
+
+    #[test]
+    fn an_engine_of_the_platform_that_is_missing_here_is_named_in_the_refusal() {
+        for (engine, _) in UNSUPPORTED_ENGINES {
+            let issues = AccessPolicy::parse("p", &json!({"engine": engine})).unwrap_err();
+            assert_eq!(issues.len(), 1);
+            assert_eq!(issues[0].code, IssueCode::NotSupported);
+            assert!(issues[0].diagnostics.contains(engine), "{}", issues[0].diagnostics);
+        }
+    }
+
+    #[test]
+    fn a_policy_without_a_known_engine_is_refused() {
+        let at = |code| vec![("AccessPolicy.engine".to_owned(), code)];
+        assert_eq!(refusal(&json!({})), at(IssueCode::Required));
+        assert_eq!(refusal(&json!({"engine": "Allow"})), at(IssueCode::Value));
+        assert_eq!(refusal(&json!({"engine": ["allow"]})), at(IssueCode::Structure));
+    }
+
+    #[test]
+    fn a_matcho_policy_needs_a_pattern_that_compiles() {
+        let matcho = |pattern: Value| refusal(&json!({"engine": "matcho", "matcho": pattern}));
+        assert_eq!(refusal(&json!({"engine": "matcho"})), [("AccessPolicy.matcho".to_owned(), IssueCode::Required)]);
+        assert_eq!(matcho(json!("present?")), [("AccessPolicy.matcho".to_owned(), IssueCode::Structure)]);
+        assert_eq!(
+            matcho(json!({"uri": "#(", "user": {"$any": 1}})),
+            [
+                ("AccessPolicy.matcho.uri".to_owned(), IssueCode::Value),
+                ("AccessPolicy.matcho.user.$any".to_owned(), IssueCode::Value),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_policy_that_opens_the_server_to_everyone_warns() {
+        for resource in [
+            json!({"engine": "allow"}),
+            json!({"engine": "allow", "link": []}),
+            json!({"engine": "matcho", "matcho": {}}),
+        ] {
+            let warnings = AccessPolicy::parse("p", &resource).unwrap().warnings();
+            assert_eq!(warnings.len(), 1, "{resource}");
+            assert_eq!(warnings[0].code, IssueCode::Security);
+        }
+        for resource in [
+            json!({"engine": "allow", "link": [{"reference": "Client/a"}]}),
+            json!({"engine": "allow", "roleName": "admin"}),
+            json!({"engine": "matcho", "matcho": {"uri": "/x"}}),
+            json!({"engine": "allow", "type": "rpc"}),
+        ] {
+            assert!(AccessPolicy::parse("p", &resource).unwrap().warnings().is_empty(), "{resource}");
+        }
+    }
+
+    #[test]
+    fn an_empty_role_name_is_refused() {
+        let resource = json!({"engine": "allow", "roleName": ""});
+        assert_eq!(refusal(&resource), [("AccessPolicy.roleName".to_owned(), IssueCode::Structure)]);
+    }
+
+    #[test]
+    fn every_fault_is_reported_at_once() {
+        let resource = json!({"engine": "sql", "link": 1, "roleName": 2, "type": "soap", "description": 3});
+        let places: Vec<_> = refusal(&resource).into_iter().map(|(place, _)| place).collect();
+        assert_eq!(
+            places,
+            [
+                "AccessPolicy.engine",
+                "AccessPolicy.link",
+                "AccessPolicy.roleName",
+                "AccessPolicy.type",
+                "AccessPolicy.description"
+            ]
+        );
+    }
+}

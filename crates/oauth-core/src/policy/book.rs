@@ -1,0 +1,327 @@
+//! All policies of the deployment at one revision, indexed by whom they apply to.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::issue::Issue;
+use super::{AccessPolicy, Engine, Link, PolicyType};
+use crate::ports::PolicySet;
+
+/// The compiled policies of one revision.
+///
+/// Judging costs what the policies of this caller cost; those of others are not looked at.
+#[derive(Debug, Default)]
+pub struct PolicyBook {
+    revision: i64,
+    /// `allow` before `matcho`, so that a position is also a rank of cost.
+    policies: Vec<AccessPolicy>,
+    linked: HashMap<Link, Vec<usize>>,
+    by_role: HashMap<String, Vec<usize>>,
+    for_everyone: Vec<usize>,
+    skipped: Vec<Skipped>,
+}
+
+/// A stored policy that does not compile. It allows nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The id of the policy.
+    pub policy_id: String,
+    /// What is wrong with it.
+    pub issues: Vec<Issue>,
+}
+
+/// Who calls, and what.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Subject<'a> {
+    /// The calling Client.
+    pub client_id: Option<&'a str>,
+    /// The calling User.
+    pub user_id: Option<&'a str>,
+    /// Names of the roles of the calling User.
+    pub roles: &'a [String],
+    /// The operation the request is, such as `FhirRead`.
+    pub operation: Option<&'a str>,
+}
+
+/// The answer of a [`PolicyBook`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// A policy passed.
+    Allowed {
+        /// The policy that passed.
+        policy_id: String,
+        /// Whether the caller is an administrator: an `allow` policy that links this very Client
+        /// or User passed. Not specified what an administrator is; we take the one kind of policy
+        /// that grants everything to somebody named, and neither a world-open one nor one for an
+        /// operation.
+        administrator: bool,
+    },
+    /// None passed, or none applies.
+    Denied {
+        /// The policies that apply to the caller and did not pass.
+        considered: Vec<String>,
+    },
+}
+
+impl PolicyBook {
+    /// Compiles what is stored. A policy that does not compile (written past the checks of
+    /// registration) is left out and listed in [`skipped`](Self::skipped).
+    #[must_use]
+    pub fn compile(set: &PolicySet) -> Self {
+        let mut book = Self { revision: set.revision, ..Self::default() };
+        for (id, resource) in &set.policies {
+            match AccessPolicy::parse(id, resource) {
+                Ok(policy) => book.policies.push(policy),
+                Err(issues) => book.skipped.push(Skipped { policy_id: id.clone(), issues }),
+            }
+        }
+        book.policies.retain(|policy| policy.policy_type == PolicyType::Rest);
+        book.policies.sort_by_key(|policy| matches!(policy.engine, Engine::Matcho(_)));
+        book.index();
+        book
+    }
+
+    fn index(&mut self) {
+        for (position, policy) in self.policies.iter().enumerate() {
+            for link in &policy.links {
+                self.linked.entry(link.clone()).or_default().push(position);
+            }
+            match (&policy.role, policy.links.is_empty()) {
+                (Some(role), true) => self.by_role.entry(role.clone()).or_default().push(position),
+                (None, true) => self.for_everyone.push(position),
+                (_, false) => {}
+            }
+        }
+    }
+
+    /// The revision of the policies this was compiled from.
+    #[must_use]
+    pub fn revision(&self) -> i64 {
+        self.revision
+    }
+
+    /// The stored policies that do not compile, to be logged and shown to administrators.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// Judges `request`, the request object that patterns are written against.
+    ///
+    /// `allow` policies are asked first: they cost nothing, and one that makes the caller an
+    /// administrator decides whatever else passes.
+    ///
+    /// # Source
+    /// `reference/auth/clients-and-policy.md`, sections 3 and 3.1.
+    #[must_use]
+    pub fn judge(&self, subject: &Subject<'_>, request: &Value) -> Verdict {
+        let mut considered = Vec::new();
+        let mut passed: Option<&AccessPolicy> = None;
+        for policy in self.applicable(subject) {
+            match &policy.engine {
+                Engine::Allow if policy.names(subject) => return allowed(policy, true),
+                Engine::Allow => passed = passed.or(Some(policy)),
+                Engine::Matcho(_) if passed.is_some() => break,
+                Engine::Matcho(pattern) if pattern.matches(Some(request), request) => passed = Some(policy),
+                Engine::Matcho(_) => considered.push(policy.id.clone()),
+            }
+        }
+        passed.map_or(Verdict::Denied { considered }, |policy| allowed(policy, false))
+    }
+
+    /// The policies that apply to `subject`, each once, cheap ones first.
+    fn applicable<'b>(&'b self, subject: &'b Subject<'_>) -> impl Iterator<Item = &'b AccessPolicy> {
+        let linked = subject.links().into_iter().flatten().filter_map(|link| self.linked.get(&link));
+        let of_roles = subject.held_roles().iter().filter_map(|role| self.by_role.get(role));
+        let mut positions: Vec<usize> = linked.chain(of_roles).chain([&self.for_everyone]).flatten().copied().collect();
+        positions.sort_unstable();
+        positions.dedup();
+        let holds = |policy: &&AccessPolicy| policy.role.as_ref().is_none_or(|r| subject.held_roles().contains(r));
+        positions.into_iter().filter_map(|position| self.policies.get(position)).filter(holds)
+    }
+}
+
+impl Subject<'_> {
+    /// Roles are those of a User; without one there are none.
+    fn held_roles(&self) -> &[String] {
+        if self.user_id.is_some() { self.roles } else { &[] }
+    }
+
+    fn links(&self) -> [Option<Link>; 3] {
+        [
+            self.client_id.map(|id| Link::Client(id.to_owned())),
+            self.user_id.map(|id| Link::User(id.to_owned())),
+            self.operation.map(|id| Link::Operation(id.to_owned())),
+        ]
+    }
+}
+
+impl AccessPolicy {
+    /// Whether the policy links this very Client or User.
+    fn names(&self, subject: &Subject<'_>) -> bool {
+        self.links.iter().any(|link| match link {
+            Link::Client(id) => subject.client_id == Some(id),
+            Link::User(id) => subject.user_id == Some(id),
+            Link::Operation(_) => false,
+        })
+    }
+}
+
+fn allowed(policy: &AccessPolicy, administrator: bool) -> Verdict {
+    Verdict::Allowed { policy_id: policy.id.clone(), administrator }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn book(policies: &[(&str, Value)]) -> PolicyBook {
+        let policies = policies.iter().map(|(id, policy)| ((*id).to_owned(), policy.clone())).collect();
+        PolicyBook::compile(&PolicySet { revision: 7, policies })
+    }
+
+    fn client(id: &str) -> Subject<'_> {
+        Subject { client_id: Some(id), ..Subject::default() }
+    }
+
+    fn allowed_by(id: &str, administrator: bool) -> Verdict {
+        Verdict::Allowed { policy_id: id.to_owned(), administrator }
+    }
+
+    fn denied(considered: &[&str]) -> Verdict {
+        Verdict::Denied { considered: considered.iter().map(|id| (*id).to_owned()).collect() }
+    }
+
+    const READ: &str = "FhirRead";
+
+    #[test]
+    fn without_policies_everything_is_denied() {
+        assert_eq!(book(&[]).judge(&client("a"), &json!({})), denied(&[]));
+        assert_eq!(PolicyBook::default().judge(&Subject::default(), &json!({})), denied(&[]));
+    }
+
+    #[test]
+    fn a_linked_policy_is_for_its_client_alone() {
+        let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Client/a"}]}))]);
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p", true));
+        assert_eq!(book.judge(&client("b"), &json!({})), denied(&[]));
+        assert_eq!(book.judge(&Subject::default(), &json!({})), denied(&[]));
+        let user_of_that_name = Subject { user_id: Some("a"), ..Subject::default() };
+        assert_eq!(book.judge(&user_of_that_name, &json!({})), denied(&[]));
+    }
+
+    #[test]
+    fn one_passing_policy_is_enough() {
+        let book = book(&[
+            ("no", json!({"engine": "matcho", "matcho": {"uri": "/a"}})),
+            ("yes", json!({"engine": "matcho", "matcho": {"uri": "/b"}})),
+        ]);
+        assert_eq!(book.judge(&client("a"), &json!({"uri": "/b"})), allowed_by("yes", false));
+        assert_eq!(book.judge(&client("a"), &json!({"uri": "/c"})), denied(&["no", "yes"]));
+    }
+
+    #[test]
+    fn an_operation_link_applies_to_that_operation_and_makes_no_administrator() {
+        let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Operation/FhirRead"}]}))]);
+        let reading = Subject { operation: Some(READ), ..client("a") };
+        let writing = Subject { operation: Some("FhirUpdate"), ..client("a") };
+        assert_eq!(book.judge(&reading, &json!({})), allowed_by("p", false));
+        assert_eq!(book.judge(&writing, &json!({})), denied(&[]));
+    }
+
+    #[test]
+    fn any_one_link_is_enough() {
+        let links = json!([{"reference": "Client/a"}, {"resourceType": "User", "id": "u"}]);
+        let book = book(&[("p", json!({"engine": "allow", "link": links}))]);
+        let user = Subject { user_id: Some("u"), ..client("b") };
+        assert_eq!(book.judge(&user, &json!({})), allowed_by("p", true));
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p", true));
+    }
+
+    #[test]
+    fn a_role_policy_is_for_users_with_that_role() {
+        let book = book(&[("p", json!({"engine": "allow", "roleName": "admin"}))]);
+        let roles = ["admin".to_owned()];
+        let with = Subject { user_id: Some("u"), roles: &roles, ..Subject::default() };
+        let without = Subject { user_id: Some("u"), ..Subject::default() };
+        let no_user = Subject { roles: &roles, ..client("a") };
+        assert_eq!(book.judge(&with, &json!({})), allowed_by("p", false));
+        assert_eq!(book.judge(&without, &json!({})), denied(&[]));
+        assert_eq!(book.judge(&no_user, &json!({})), denied(&[]));
+    }
+
+    #[test]
+    fn a_policy_with_link_and_role_asks_for_both() {
+        let policy = json!({"engine": "allow", "roleName": "nurse", "link": [{"reference": "Client/app"}]});
+        let book = book(&[("p", policy)]);
+        let roles = ["nurse".to_owned()];
+        let both = Subject { user_id: Some("u"), roles: &roles, ..client("app") };
+        let other_app = Subject { client_id: Some("other"), ..both };
+        let no_role = Subject { roles: &[], ..both };
+        assert_eq!(book.judge(&both, &json!({})), allowed_by("p", true));
+        assert_eq!(book.judge(&other_app, &json!({})), denied(&[]));
+        assert_eq!(book.judge(&no_role, &json!({})), denied(&[]));
+    }
+
+    #[test]
+    fn an_unlinked_allow_is_open_to_everyone_and_makes_nobody_an_administrator() {
+        let book = book(&[("open", json!({"engine": "allow"}))]);
+        assert_eq!(book.judge(&Subject::default(), &json!({})), allowed_by("open", false));
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("open", false));
+    }
+
+    #[test]
+    fn an_administrator_is_known_as_one_whatever_else_passes() {
+        let named = json!({"engine": "allow", "link": [{"reference": "Client/a"}]});
+        for order in [["open", "named"], ["named", "open"]] {
+            let of = |id| if id == "named" { named.clone() } else { json!({"engine": "allow"}) };
+            let book = book(&order.map(|id| (id, of(id))));
+            assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("named", true));
+        }
+    }
+
+    #[test]
+    fn a_matcho_policy_linked_to_a_client_makes_no_administrator() {
+        let book = book(&[("p", json!({"engine": "matcho", "matcho": {}, "link": [{"reference": "Client/a"}]}))]);
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p", false));
+    }
+
+    #[test]
+    fn a_stored_policy_that_does_not_compile_is_listed_and_allows_nothing() {
+        let book = book(&[
+            ("bad-engine", json!({"engine": "sql"})),
+            ("bad-link", json!({"engine": "allow", "link": [{"reference": "Patient/1"}]})),
+            ("bad-regex", json!({"engine": "matcho", "matcho": {"uri": "#("}})),
+            ("bad-type", json!({"engine": "allow", "type": "soap"})),
+            ("nothing", json!(null)),
+        ]);
+        assert_eq!(book.judge(&client("a"), &json!({"uri": "("})), denied(&[]));
+        let skipped: Vec<_> = book.skipped().iter().map(|skipped| skipped.policy_id.as_str()).collect();
+        assert_eq!(skipped, ["bad-engine", "bad-link", "bad-regex", "bad-type", "nothing"]);
+        assert_eq!(book.revision(), 7);
+    }
+
+    #[test]
+    fn rpc_and_scope_policies_never_pass_a_rest_request() {
+        for kind in ["rpc", "scope"] {
+            let book = book(&[("p", json!({"engine": "allow", "type": kind}))]);
+            assert_eq!(book.judge(&client("a"), &json!({})), denied(&[]));
+            assert!(book.skipped().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_smart_app_policy_reads_the_token_and_the_client() {
+        let policy = json!({"engine": "matcho", "matcho": {
+            "jwt": {"atv": 2, "scope": "present?", "context": {"patient": "present?"}},
+            "client": {"type": "smart-app", "active": true},
+        }});
+        let book = book(&[("smart", policy)]);
+        let jwt = json!({"atv": 2, "scope": "patient/*.rs", "context": {"patient": "p1"}});
+        let app = json!({"type": "smart-app", "active": true});
+        assert_eq!(book.judge(&client("a"), &json!({"jwt": jwt, "client": app})), allowed_by("smart", false));
+        assert_eq!(book.judge(&client("a"), &json!({"client": app})), denied(&["smart"]));
+    }
+}

@@ -1,0 +1,101 @@
+//! Why a value does not meet a pattern.
+
+use serde_json::{Map, Value, json};
+
+use super::{Node, Pattern, elements, is_nil, member};
+
+/// One condition that was not met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mismatch {
+    /// Where in the value: keys as strings, indices as numbers.
+    pub path: Vec<Value>,
+    /// The condition, as the pattern spells it.
+    pub expected: Value,
+    /// What was there, null when nothing was.
+    pub but: Value,
+}
+
+impl Pattern {
+    /// Every condition `value` fails, empty exactly when the pattern [matches](Self::matches).
+    ///
+    /// For people: it copies the values it reports, so it belongs to debugging endpoints only.
+    #[must_use]
+    pub fn explain(&self, value: Option<&Value>, request: &Value) -> Vec<Mismatch> {
+        let mut report = Report { request, path: Vec::new(), mismatches: Vec::new() };
+        report.node(&self.0, value);
+        report.mismatches
+    }
+}
+
+struct Report<'a> {
+    request: &'a Value,
+    path: Vec<Value>,
+    mismatches: Vec<Mismatch>,
+}
+
+impl Report<'_> {
+    fn node(&mut self, node: &Node, value: Option<&Value>) {
+        match node {
+            Node::All(nodes) => nodes.iter().for_each(|node| self.node(node, value)),
+            Node::Members(members) if is_nil(value) || value.is_some_and(Value::is_object) => {
+                for (key, node) in members {
+                    self.below(Value::from(key.as_str()), node, member(value, key));
+                }
+            }
+            Node::Elements(nodes) if elements(value).is_some() => {
+                for (index, node) in nodes.iter().enumerate() {
+                    self.below(Value::from(index), node, value.and_then(|items| items.get(index)));
+                }
+            }
+            _ if node.matches(value, self.request) => {}
+            _ => self.mismatches.push(Mismatch {
+                path: self.path.clone(),
+                expected: node.spelled(),
+                but: value.cloned().unwrap_or_default(),
+            }),
+        }
+    }
+
+    fn below(&mut self, segment: Value, node: &Node, value: Option<&Value>) {
+        self.path.push(segment);
+        self.node(node, value);
+        self.path.pop();
+    }
+}
+
+impl Node {
+    /// The pattern this was compiled from.
+    fn spelled(&self) -> Value {
+        let list = |nodes: &[Self]| Value::Array(nodes.iter().map(Self::spelled).collect());
+        match self {
+            Self::Anything => json!({}),
+            Self::Literal(value) => value.clone(),
+            Self::Find(regex) => Value::from(format!("#{}", regex.as_str())),
+            Self::SameAs(path) => Value::from(format!(".{}", path.join("."))),
+            Self::Present => json!("present?"),
+            Self::Nil => json!("nil?"),
+            Self::NotBlank => json!("not-blank?"),
+            Self::Members(members) => {
+                Value::Object(members.iter().map(|(key, node)| (key.clone(), node.spelled())).collect())
+            }
+            Self::Elements(nodes) => list(nodes),
+            Self::All(nodes) => Value::Object(nodes.iter().map(Self::spelled).flat_map(into_members).collect()),
+            Self::Enum(values) => json!({"$enum": values}),
+            Self::OneOf(nodes) => json!({"$one-of": list(nodes)}),
+            Self::Not(node) => json!({"$not": node.spelled()}),
+            Self::Contains(node) => json!({"$contains": node.spelled()}),
+            Self::Every(node) => json!({"$every": node.spelled()}),
+            Self::PresentAll(nodes) => json!({"$present-all": list(nodes)}),
+            Self::Length(length) => json!({"$length": length}),
+            Self::Reference(node) => json!({"$reference": node.spelled()}),
+        }
+    }
+}
+
+/// The conditions of one level are objects with distinct keys, as the compiler made them.
+fn into_members(condition: Value) -> Map<String, Value> {
+    match condition {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
