@@ -152,12 +152,23 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_copies_are_stopped_before_they_fill_the_memory() {
-        let doubling: Vec<Value> =
-            (0..64).map(|step| json!({"op": "copy", "from": "/a", "path": format!("/a/{step}")})).collect();
-        let document = json!({"a": {"text": "x".repeat(1000)}});
-        let fault = apply(&document, &json_patch(json!(doubling))).unwrap_err();
-        assert!(matches!(fault, PatchFault::Operation { .. }), "{fault}");
+    fn copies_are_stopped_before_they_fill_the_memory() {
+        let copies = |count: usize| {
+            let copy = |n| json!({"op": "copy", "from": "/a", "path": format!("/b{n}")});
+            json_patch((0..count).map(copy).collect())
+        };
+        let document = json!({"a": "x".repeat(limits::MAX_PATCH_COPIED_BYTES / 4)});
+        assert!(apply(&document, &copies(3)).is_ok());
+        let fault = apply(&document, &copies(4)).unwrap_err();
+        assert_eq!(fault.to_string(), "operation 3: copies and moves more than one patch may");
+    }
+
+    #[test]
+    fn copies_into_themselves_are_stopped_before_they_lead_too_deep() {
+        let copy = json!({"op": "copy", "from": "/a", "path": "/a/a"});
+        let patch = json_patch(json!(vec![copy; limits::MAX_DEPTH]));
+        let fault = apply(&json!({"a": {}}), &patch).unwrap_err();
+        assert!(fault.to_string().ends_with("the path leads too deep"), "{fault}");
     }
 
     #[test]

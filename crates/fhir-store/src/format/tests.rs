@@ -75,6 +75,7 @@ fn what_only_looks_like_a_reference_or_a_choice_stays_as_sent() {
         json!({"contained": [{"resourceType": "Patient", "id": "1"}]}),
         json!({"entry": [{"resource": {"resourceType": "Patient", "id": "1"}}]}),
         json!({"dependsOn": [{"uri": "http://x"}]}),
+        json!({"dependsOn": [{"reference": "http://x"}]}),
         json!({"matcho": {"uri": "/fhir/Patient", "request-method": "get"}}),
         json!({"value": {"uri": "http://x"}}),
     ] {
@@ -182,6 +183,7 @@ const FHIR_KEYS: &[&str] = &[
     "_valueString",
     "deceasedBoolean",
     "value2",
+    "dependsOn",
 ];
 
 const ALL_KEYS: &[&str] = &[
