@@ -1,1 +1,59 @@
 //! All SQL of the authorization database, one text for SQLite and Postgres.
+//!
+//! It owns the connections, the schema, every statement and every lock. It refuses rules: what a
+//! write means is decided by [`fhir_store::plan`], what a token is by [`oauth_core`], and this
+//! crate carries it out. One method of a store is one transaction.
+//!
+//! **The decision:** a statement is written once and runs on either engine through that engine's
+//! own typed driver; a short macro repeats the call, not the text. What differs is a dozen named
+//! fragments in one module. SQLite makes the server one binary and a folder, Postgres lets it
+//! grow to many nodes, and one contract suite holds both to the same behaviour.
+//!
+//! **Roads not taken:** the driver that speaks to any database, because it halves the speed and
+//! refuses half the types; an object mapper, because users' own SQL addresses the tables and the
+//! statements are the contract; each statement written twice, because the second copy is the one
+//! that is wrong.
+//!
+//! # Example
+//! ```
+//! use auth_storage::{Admissions, Db};
+//! use oauth_core::ports::{Admission, AdmissionStore as _, Claim, Nonce};
+//!
+//! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+//! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
+//! let admissions = Admissions::start(db.clone());
+//! let admitted = admissions
+//!     .admit(Admission {
+//!         client_id: "payer-1".into(),
+//!         organization_id: None,
+//!         nonce: Some(Nonce { jti: "f3a1".to_owned(), expires_s: 1_060 }),
+//!         now_s: 1_000,
+//!     })
+//!     .await?;
+//! assert_eq!(admitted.claim, Claim::Fresh);
+//! admissions.stop().await;
+//! db.close().await;
+//! # Ok(())
+//! # }
+//! # let dir = tempfile::tempdir().unwrap();
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
+//! ```
+
+mod db;
+mod fault;
+mod schema;
+
+mod admission;
+mod replay;
+
+mod keys;
+mod parties;
+mod resources;
+mod tokens;
+
+mod dialect;
+mod engine;
+
+pub use admission::Admissions;
+pub use db::Db;
+pub use fault::{OpenError, SqlRefused, StartLockError};

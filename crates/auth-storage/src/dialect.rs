@@ -1,0 +1,127 @@
+//! Where the two engines speak differently: a dozen fragments, each with the name a statement
+//! uses it by.
+//!
+//! A statement is written once. What differs stands in it as `{name}` or `{name:argument}` and is
+//! replaced per engine when the statement is first used; `@` in a fragment is the argument.
+
+use std::sync::{Arc, OnceLock};
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+/// An engine's way of writing SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Postgres,
+    Sqlite,
+}
+
+/// One fragment: its name, then its text on Postgres and on SQLite.
+type Fragment = (&'static str, &'static str, &'static str);
+
+const FRAGMENTS: &[Fragment] = &[
+    // A column of unix microseconds, and a parameter of them, as users' SQL sees time.
+    ("us", "(extract(epoch FROM @) * 1000000)::BIGINT", "@"),
+    ("from_us", "(TIMESTAMPTZ 'epoch' + @ * INTERVAL '1 microsecond')", "@"),
+    // The number of the next write.
+    (
+        "next_version",
+        "SELECT nextval('transaction_id_seq')",
+        "UPDATE transaction_id_seq SET last_value = last_value + 1 RETURNING last_value",
+    ),
+    // Column definitions of a resource table.
+    ("txid_column", "txid BIGINT NOT NULL DEFAULT nextval('transaction_id_seq')", "txid BIGINT NOT NULL DEFAULT 0"),
+    (
+        "ts_column",
+        "ts TIMESTAMPTZ NOT NULL DEFAULT now()",
+        "ts BIGINT NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER))",
+    ),
+    ("document", "JSONB", "TEXT"),
+    // An id sorts by its bytes on both engines, whatever the database's locale.
+    ("id_column", "id TEXT COLLATE \"C\"", "id TEXT"),
+    // Row locks: SQLite has one writer at a time and needs none.
+    ("for_update", "FOR UPDATE", ""),
+    ("skip_locked", "FOR UPDATE SKIP LOCKED", ""),
+    // A table emptied at once, without visiting its rows.
+    ("truncate", "TRUNCATE", "DELETE FROM"),
+];
+
+impl Dialect {
+    /// The statement in this dialect. What is in braces and is no fragment stays as it is.
+    pub(crate) fn render(self, template: &str) -> String {
+        let mut sql = String::with_capacity(template.len() * 2);
+        let mut rest = template;
+        while let Some((before, opened)) = rest.split_once('{') {
+            sql.push_str(before);
+            let Some((inside, after)) = opened.split_once('}') else {
+                sql.push('{');
+                rest = opened;
+                continue;
+            };
+            let (name, argument) = inside.split_once(':').unwrap_or((inside, ""));
+            match self.fragment(name) {
+                Some(text) => sql.push_str(&text.replace('@', argument)),
+                None => sql.extend(["{", inside, "}"]),
+            }
+            rest = after;
+        }
+        sql.push_str(rest);
+        sql
+    }
+
+    fn fragment(self, name: &str) -> Option<&'static str> {
+        let (_, postgres, sqlite) = FRAGMENTS.iter().find(|(known, ..)| *known == name)?;
+        Some(match self {
+            Self::Postgres => postgres,
+            Self::Sqlite => sqlite,
+        })
+    }
+}
+
+/// A statement, rendered once per engine.
+pub(crate) struct Sql {
+    template: &'static str,
+    postgres: OnceLock<Arc<str>>,
+    sqlite: OnceLock<Arc<str>>,
+}
+
+impl Sql {
+    pub(crate) const fn new(template: &'static str) -> Self {
+        Self { template, postgres: OnceLock::new(), sqlite: OnceLock::new() }
+    }
+
+    /// The text for an engine. It holds nothing but what stands in this crate's source.
+    pub(crate) fn on(&self, dialect: Dialect) -> SqlStr {
+        let rendered = match dialect {
+            Dialect::Postgres => &self.postgres,
+            Dialect::Sqlite => &self.sqlite,
+        };
+        let text = rendered.get_or_init(|| dialect.render(self.template).into());
+        AssertSqlSafe(Arc::clone(text)).into_sql_str()
+    }
+}
+
+/// Bytes in lower-case hexadecimal: how they travel inside a JSON parameter.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_takes_its_argument_and_the_rest_stays() {
+        let template = "SELECT {us:t.ts} FROM t WHERE a = '{}' {for_update}";
+        assert_eq!(
+            Dialect::Postgres.render(template),
+            "SELECT (extract(epoch FROM t.ts) * 1000000)::BIGINT FROM t WHERE a = '{}' FOR UPDATE"
+        );
+        assert_eq!(Dialect::Sqlite.render(template), "SELECT t.ts FROM t WHERE a = '{}' ");
+    }
+
+    #[test]
+    fn an_unclosed_brace_is_text() {
+        assert_eq!(Dialect::Sqlite.render("a { b"), "a { b");
+    }
+}

@@ -1,0 +1,128 @@
+//! What can go wrong, told apart by what the caller can do about it.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why the database could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL names no engine this crate speaks. Only the scheme is kept: the rest may hold a
+    /// password.
+    #[error("database URL with scheme {scheme:?}: only postgres:// and postgresql:// are known")]
+    UnknownEngine {
+        /// What stands before the colon.
+        scheme: String,
+    },
+    /// The data directory, or a file in it, cannot be created or written.
+    #[error("data directory {}: {source}", path.display())]
+    DataDir {
+        /// The directory or file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// The engine cannot be reached, or refuses the connection.
+    #[error("cannot connect to the database: {0}")]
+    Connect(#[source] sqlx::Error),
+    /// A schema file cannot be applied.
+    #[error("schema file {name}: {source}")]
+    Schema {
+        /// The file's name without its folder.
+        name: &'static str,
+        /// What the engine says.
+        source: sqlx::Error,
+    },
+    /// The database was last opened by a newer version, whose schema this one does not know.
+    #[error("the database has schema {found}, this version knows {known}: use the newer version")]
+    NewerSchema {
+        /// Number of the newest schema file applied to it.
+        found: i64,
+        /// Number of the newest schema file of this version.
+        known: i64,
+    },
+}
+
+/// The start lock could not be taken or given back.
+#[derive(Debug, thiserror::Error)]
+pub enum StartLockError {
+    /// The lock file cannot be used.
+    #[error("start lock: {0}")]
+    File(#[from] std::io::Error),
+    /// The engine failed.
+    #[error("start lock: {0}")]
+    Engine(#[from] sqlx::Error),
+}
+
+/// Users' SQL was refused by the engine; nothing of it was kept.
+#[derive(Debug, thiserror::Error)]
+#[error("{engine} refused the statement{}: {message}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
+pub struct SqlRefused {
+    /// The engine in use: `Postgres` or `SQLite`.
+    pub engine: &'static str,
+    /// `SQLSTATE` on Postgres, the extended result code on SQLite.
+    pub code: Option<String>,
+    /// What the engine says about the statement; fit for its author.
+    pub message: String,
+}
+
+/// How often a transaction that lost against others is tried again.
+const ATTEMPTS: u32 = 5;
+/// How long the first repetition waits; each further one waits one such step longer.
+const RETRY_STEP: Duration = Duration::from_millis(5);
+
+/// Whether others were in the way: the same transaction may well succeed later.
+pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    // 40001 serialization failure, 40P01 deadlock; SQLITE_BUSY and its extended forms.
+    matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
+}
+
+/// Whether the engine refused what it was told, rather than failed to do it.
+pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str) -> Option<SqlRefused> {
+    if is_contention(error) {
+        return None;
+    }
+    let refused = error.as_database_error()?;
+    Some(SqlRefused { engine, code: refused.code().map(Into::into), message: refused.message().to_owned() })
+}
+
+/// What a transaction's error says about trying it again.
+pub(crate) trait Contended {
+    fn is_contended(&self) -> bool;
+}
+
+impl Contended for sqlx::Error {
+    fn is_contended(&self) -> bool {
+        is_contention(self)
+    }
+}
+
+/// Runs a transaction, and again while others are in the way, at most [`ATTEMPTS`] times in all.
+pub(crate) async fn retried<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T, E>
+where
+    E: Contended,
+    F: Future<Output = Result<T, E>>,
+{
+    for tried in 1..ATTEMPTS {
+        match attempt().await {
+            Err(error) if error.is_contended() => tokio::time::sleep(RETRY_STEP * tried).await,
+            done => return done,
+        }
+    }
+    attempt().await
+}
+
+/// The failure as the OAuth rules know it.
+pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
+    oauth_core::ports::StoreError(Box::new(error))
+}
+
+/// The failure as the resource rules know it.
+pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
+    match error {
+        error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(error)),
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => fhir_store::StoreError::Corrupt(Box::new(error)),
+        error => fhir_store::StoreError::Unavailable(Box::new(error)),
+    }
+}

@@ -1,0 +1,117 @@
+//! The server's own signing keys and secrets.
+
+use async_trait::async_trait;
+use oauth_core::keys::{KeyRecord, SigningAlg};
+use oauth_core::ports::{KeyStore, StoreError};
+
+use crate::db::Db;
+use crate::engine::{On, Tx, run};
+use crate::fault::{oauth, retried};
+
+const KEYS: &str = "SELECT kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s
+FROM signing_key WHERE retired_s IS NULL ORDER BY created_s, kid";
+const INSERT: &str = "INSERT INTO signing_key
+    (kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s)
+VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const RETIRE: &str = "UPDATE signing_key SET retired_s = $2 WHERE kid = $1 AND retired_s IS NULL";
+/// Whoever establishes keys waits here for whoever does so already. SQLite's transaction is alone.
+const LOCK_POSTGRES: &str = "LOCK TABLE signing_key IN SHARE ROW EXCLUSIVE MODE";
+const OFFER_SECRET: &str = "INSERT INTO server_secret (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+const SECRET: &str = "SELECT value FROM server_secret WHERE name = $1";
+
+/// A row of [`KEYS`].
+type Row = (String, String, String, Vec<u8>, bool, i64, i64);
+
+#[async_trait]
+impl KeyStore for Db {
+    async fn keys(&self) -> Result<Vec<KeyRecord>, StoreError> {
+        let rows: Vec<Row> = run!(self.reader(), fetch_all: sqlx::query_as(KEYS)).map_err(oauth)?;
+        records(rows).map_err(oauth)
+    }
+
+    /// A retired key counts for nothing here: a server whose keys are all retired gets new ones.
+    async fn establish(&self, candidates: Vec<KeyRecord>) -> Result<Vec<KeyRecord>, StoreError> {
+        retried(|| establish(self, &candidates)).await.map_err(oauth)
+    }
+
+    async fn insert(&self, key: KeyRecord) -> Result<(), StoreError> {
+        let insert = async {
+            let mut tx = self.begin().await?;
+            insert(&mut tx, &key).await?;
+            tx.commit().await
+        };
+        insert.await.map_err(oauth)
+    }
+
+    /// The key disappears from [`KeyStore::keys`] at once, also when `at_s` is yet to come: this
+    /// store has no clock. A key that is retired already stays retired at the time it was.
+    async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError> {
+        let retired = run!(self.writer(), execute: sqlx::query(RETIRE).bind(kid).bind(at_s)).map_err(oauth)?;
+        Ok(retired == 1)
+    }
+
+    async fn establish_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+        retried(|| establish_secret(self, name, &candidate)).await.map_err(oauth)
+    }
+}
+
+async fn establish(db: &Db, candidates: &[KeyRecord]) -> Result<Vec<KeyRecord>, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    if let On::Postgres(connection) = tx.on() {
+        sqlx::query(LOCK_POSTGRES).execute(connection).await?;
+    }
+    let mut rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS))?;
+    if rows.is_empty() {
+        for key in candidates {
+            insert(&mut tx, key).await?;
+        }
+        rows = run!(tx.on(), fetch_all: sqlx::query_as(KEYS))?;
+    }
+    tx.commit().await?;
+    records(rows)
+}
+
+async fn insert(tx: &mut Tx, key: &KeyRecord) -> Result<(), sqlx::Error> {
+    run!(tx.on(), execute: sqlx::query(INSERT)
+        .bind(&key.kid)
+        .bind(name_of(key.alg))
+        .bind(&key.public_jwk)
+        .bind(&key.private_key)
+        .bind(key.sealed)
+        .bind(key.created_s)
+        .bind(key.signs_from_s))?;
+    Ok(())
+}
+
+async fn establish_secret(db: &Db, name: &str, candidate: &[u8]) -> Result<Vec<u8>, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    run!(tx.on(), execute: sqlx::query(OFFER_SECRET).bind(name).bind(candidate))?;
+    let value = run!(tx.on(), fetch_one: sqlx::query_scalar(SECRET).bind(name))?;
+    tx.commit().await?;
+    Ok(value)
+}
+
+fn records(rows: Vec<Row>) -> Result<Vec<KeyRecord>, sqlx::Error> {
+    rows.into_iter().map(record).collect()
+}
+
+fn record(row: Row) -> Result<KeyRecord, sqlx::Error> {
+    let (kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s) = row;
+    let alg = alg_of(&alg).ok_or_else(|| sqlx::Error::Decode(format!("no signing algorithm: {alg}").into()))?;
+    Ok(KeyRecord { kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s })
+}
+
+fn name_of(alg: SigningAlg) -> &'static str {
+    match alg {
+        SigningAlg::ES256 => "ES256",
+        SigningAlg::ES384 => "ES384",
+        SigningAlg::RS256 => "RS256",
+        SigningAlg::RS384 => "RS384",
+    }
+}
+
+fn alg_of(name: &str) -> Option<SigningAlg> {
+    [SigningAlg::ES256, SigningAlg::ES384, SigningAlg::RS256, SigningAlg::RS384]
+        .into_iter()
+        .find(|alg| name_of(*alg) == name)
+}

@@ -1,0 +1,66 @@
+//! The resources authorization decisions are made from, each read in one statement.
+
+use async_trait::async_trait;
+use oauth_core::ports::{PartyStore, PolicySet, Standing, StandingQuery, StoreError, Versioned};
+use serde_json::Value;
+use sqlx::types::Json;
+
+use crate::db::Db;
+use crate::engine::run;
+use crate::fault::oauth;
+
+const CLIENT: &str = "SELECT txid, resource FROM client WHERE id = $1";
+const USER: &str = "SELECT txid, resource FROM \"user\" WHERE id = $1";
+const ORGANIZATION: &str = "SELECT txid, resource FROM organization WHERE id = $1";
+/// The row without an id stands for a deployment without policies. A statement sees one moment, so
+/// revision and policies belong together.
+const POLICIES: &str = "SELECT security_revision.revision, accesspolicy.id, accesspolicy.resource
+FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
+const STANDING: &str = "SELECT
+    (SELECT txid FROM client WHERE id = $1),
+    (SELECT txid FROM \"user\" WHERE id = $2),
+    EXISTS (SELECT 1 FROM token_revocation WHERE token_id = $3),
+    (SELECT revision FROM security_revision)";
+
+#[async_trait]
+impl PartyStore for Db {
+    async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+        party(self, CLIENT, id).await
+    }
+
+    async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+        party(self, USER, id).await
+    }
+
+    async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+        party(self, ORGANIZATION, id).await
+    }
+
+    async fn policies(&self) -> Result<PolicySet, StoreError> {
+        let rows: Vec<(i64, Option<String>, Option<Json<Value>>)> =
+            run!(self.reader(), fetch_all: sqlx::query_as(POLICIES)).map_err(oauth)?;
+        let revision = rows.first().map_or(0, |(revision, ..)| *revision);
+        let policies = rows.into_iter().filter_map(|(_, id, resource)| Some((id?, resource?.0))).collect();
+        Ok(PolicySet { revision, policies })
+    }
+
+    async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
+        let row: (Option<i64>, Option<i64>, bool, i64) = run!(self.reader(), fetch_one: sqlx::query_as(STANDING)
+                .bind(of.client_id)
+                .bind(of.user_id)
+                .bind(of.token_id))
+        .map_err(oauth)?;
+        let (client_version, user_version, token_revoked, policy_revision) = row;
+        Ok(Standing { client_version, user_version, token_revoked, policy_revision })
+    }
+}
+
+async fn party(db: &Db, sql: &'static str, id: &str) -> Result<Option<Versioned>, StoreError> {
+    // No id has the character NUL, and Postgres refuses it even as a parameter.
+    if id.contains('\0') {
+        return Ok(None);
+    }
+    let row: Option<(i64, Json<Value>)> =
+        run!(db.reader(), fetch_optional: sqlx::query_as(sql).bind(id)).map_err(oauth)?;
+    Ok(row.map(|(version, Json(resource))| Versioned { version, resource }))
+}

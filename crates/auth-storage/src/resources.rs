@@ -1,0 +1,65 @@
+//! Resources: one table per type, and its history beside it.
+
+mod list;
+mod table;
+mod transact;
+
+use async_trait::async_trait;
+use fhir_store::{
+    ListQuery, Lookup, Page, ResourceKey, ResourceStore, StoreError, Stored, Write, WriteRefusal, Written,
+};
+use serde_json::Value;
+use sqlx::types::Json;
+
+use crate::db::Db;
+use crate::engine::run;
+use crate::fault::{fhir, retried};
+
+pub(crate) use table::Table;
+
+/// The state of one resource and the number of the last write of its history, in one statement:
+/// without a row, a history means it was deleted.
+const READ: &str = "SELECT t.txid, {us:t.ts}, t.resource,
+    (SELECT max(h.txid) FROM {history} h WHERE h.id = $1)
+FROM (SELECT 1 AS one) AS always LEFT JOIN {table} t ON t.id = $1";
+
+/// A row of [`READ`].
+type ReadRow = (Option<i64>, Option<i64>, Option<Json<Value>>, Option<i64>);
+
+#[async_trait]
+impl ResourceStore for Db {
+    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
+        read(self, key).await.map_err(fhir)
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
+        list::list(self, query).await.map_err(fhir)
+    }
+
+    async fn transact(
+        &self,
+        writes: Vec<Write>,
+        now_us: i64,
+    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
+        match retried(|| transact::attempt(self, &writes, now_us)).await {
+            Ok(written) => Ok(Ok(written)),
+            Err(transact::Halt::Refused(refusal)) => Ok(Err(refusal)),
+            Err(transact::Halt::Failed(error)) => Err(fhir(error)),
+        }
+    }
+}
+
+async fn read(db: &Db, key: &ResourceKey) -> Result<Lookup, sqlx::Error> {
+    let Some(table) = Table::find(db, &key.kind).await? else {
+        return Ok(Lookup::Missing);
+    };
+    let sql = table.sql(db.dialect(), READ);
+    let row: ReadRow = run!(db.reader(), fetch_one: sqlx::query_as(sql).bind(key.id.as_str()))?;
+    Ok(match row {
+        (Some(version), Some(updated_us), Some(Json(resource)), _) => {
+            Lookup::Found(Stored { key: key.clone(), version, updated_us, resource })
+        }
+        (.., Some(version)) => Lookup::Deleted { version },
+        _ => Lookup::Missing,
+    })
+}

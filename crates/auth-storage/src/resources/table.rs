@@ -1,0 +1,148 @@
+//! Which table holds a type, and making one for a type that has none yet.
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest;
+use fhir_store::ResourceType;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+
+use crate::db::Db;
+use crate::dialect::{Dialect, hex};
+use crate::engine::{Tx, run};
+
+/// Longest type whose table bears its name. Postgres cuts names at 63 bytes, and the history's
+/// name is longer by eight.
+const NAME_MAX_BYTES: usize = 50;
+/// Bytes of the digest that tells tables of longer types apart.
+const DIGEST_BYTES: usize = 8;
+
+const FIND: &str = "SELECT name FROM resource_type WHERE table_name = $1";
+const REGISTER: &str = "INSERT INTO resource_type (table_name, name) VALUES ($1, $2)";
+const CREATE: &str = "CREATE TABLE IF NOT EXISTS {table} (
+    {id_column} PRIMARY KEY NOT NULL,
+    {txid_column},
+    {ts_column},
+    resource {document} NOT NULL
+)";
+const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS {history} (
+    {id_column} NOT NULL,
+    txid BIGINT NOT NULL,
+    {ts_column},
+    op TEXT NOT NULL,
+    resource {document} NOT NULL,
+    PRIMARY KEY (id, txid)
+)";
+
+/// The table of a type. There is one only for a type whose table exists.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    kind: Arc<str>,
+    name: Arc<str>,
+}
+
+/// What the database says about a type.
+pub(crate) enum Found {
+    /// It has a table.
+    Table(Table),
+    /// Nothing of it was ever written.
+    None,
+    /// Its table belongs to a type that differs in case alone. Types are told apart by case, so
+    /// nothing of the other may be read or written under this name.
+    Other,
+}
+
+impl Table {
+    /// The type it holds, as resources spell it.
+    pub(crate) fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The table of a type, or `None` when the type has no resources.
+    pub(crate) async fn find(db: &Db, kind: &ResourceType) -> Result<Option<Self>, sqlx::Error> {
+        if let Some(known) = db.known_table(kind.as_str()) {
+            return Ok(Some(known));
+        }
+        let name = name_of(kind);
+        let holds = run!(db.reader(), fetch_optional: sqlx::query_scalar(FIND).bind(&name))?;
+        match found(kind, name, holds) {
+            Found::Table(table) => {
+                db.remember_tables([table.clone()]);
+                Ok(Some(table))
+            }
+            Found::None | Found::Other => Ok(None),
+        }
+    }
+
+    /// The same inside a transaction, telling why there is none.
+    pub(crate) async fn find_in(tx: &mut Tx, kind: &ResourceType) -> Result<Found, sqlx::Error> {
+        let name = name_of(kind);
+        let holds = run!(tx.on(), fetch_optional: sqlx::query_scalar(FIND).bind(&name))?;
+        Ok(found(kind, name, holds))
+    }
+
+    /// Makes the tables of a type that has none. The caller holds the lock of the type.
+    pub(crate) async fn create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
+        let table = Self { kind: kind.as_str().into(), name: name_of(kind).into() };
+        for template in [CREATE, CREATE_HISTORY] {
+            let sql = table.sql(tx.dialect(), template);
+            run!(tx.on(), execute: sqlx::query(sql))?;
+        }
+        run!(tx.on(), execute: sqlx::query(REGISTER).bind(&*table.name).bind(&*table.kind))?;
+        Ok(table)
+    }
+
+    /// A statement on this table: `{table}` and `{history}` are its names.
+    pub(crate) fn sql(&self, dialect: Dialect, template: &str) -> SqlStr {
+        // A name is letters, digits and underscores, so quoting it is all it needs.
+        let named = template
+            .replace("{table}", &format!("\"{}\"", self.name))
+            .replace("{history}", &format!("\"{}_history\"", self.name));
+        AssertSqlSafe(dialect.render(&named)).into_sql_str()
+    }
+}
+
+/// The name of the lock that guards a type's table; types that share a table share the lock.
+pub(crate) fn lock_name(kind: &ResourceType) -> String {
+    name_of(kind)
+}
+
+fn found(kind: &ResourceType, name: String, holds: Option<String>) -> Found {
+    match holds {
+        Some(other) if other != kind.as_str() => Found::Other,
+        Some(held) => Found::Table(Table { kind: held.into(), name: name.into() }),
+        None => Found::None,
+    }
+}
+
+/// The name of a type's table. No type has an underscore in its name, so none takes the name of a
+/// history or of one of our own tables.
+fn name_of(kind: &ResourceType) -> String {
+    let name = kind.table_name();
+    if name.len() <= NAME_MAX_BYTES {
+        return name;
+    }
+    let digest = digest::digest(&digest::SHA256, name.as_bytes());
+    let digest: Vec<u8> = digest.as_ref().iter().copied().take(DIGEST_BYTES).collect();
+    let mut short: String = name.chars().take(NAME_MAX_BYTES - 2 * DIGEST_BYTES - 1).collect();
+    short.push('_');
+    short.push_str(&hex(&digest));
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_named_after_its_type() {
+        assert_eq!(name_of(&"AccessPolicy".parse().unwrap()), "accesspolicy");
+    }
+
+    #[test]
+    fn long_types_keep_tables_of_their_own_within_what_postgres_allows() {
+        let [one, other] = ["A", "B"].map(|end| format!("T{}{end}", "x".repeat(62)));
+        let [one, other] = [one, other].map(|kind| name_of(&kind.parse().unwrap()));
+        assert_ne!(one, other);
+        assert!(format!("{one}_history").len() <= 63, "{one}");
+    }
+}
