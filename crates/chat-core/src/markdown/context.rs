@@ -1,0 +1,73 @@
+//! What a message is read against: the names of the realm and the choices of the sender.
+
+use super::linkifier::Linkifier;
+use crate::id::{ChannelId, UserGroupId, UserId};
+
+/// Everything besides the text that decides what a message means.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The names of the realm.
+    pub directory: &'a dyn Directory,
+    /// The realm's linkifiers; where two match the same text the earlier wins.
+    pub linkifiers: &'a [Linkifier],
+    /// The realm's own address without a slash at the end; links into it become relative.
+    pub realm_url: &'a str,
+    /// Whether the sender wants `:)` to become an emoji.
+    pub emoticons: Emoticons,
+    /// The language of fenced code that names none.
+    pub default_code_language: Option<&'a str>,
+}
+
+/// What becomes of `:)` and the like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emoticons {
+    /// They stay as typed.
+    Keep,
+    /// They become emoji.
+    Translate,
+}
+
+/// Names of the realm. Answers come from memory: a message may ask for hundreds.
+pub trait Directory {
+    /// The full name of a user who may be mentioned.
+    fn user(&self, id: UserId) -> Option<&str>;
+
+    /// The one user of that full name, compared without regard to case, with the name as stored.
+    /// `None` also when several share it; those are mentioned by name and id.
+    fn user_named(&self, full_name: &str) -> Option<(UserId, &str)>;
+
+    /// The user group of that name, compared without regard to case, with the name as stored.
+    fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)>;
+
+    /// The channel of exactly that name, also a private one the sender cannot see.
+    fn channel_named(&self, name: &str) -> Option<ChannelId>;
+
+    /// The address of the image of the realm's own active emoji of that name.
+    fn realm_emoji(&self, name: &str) -> Option<&str>;
+}
+
+/// A directory of nobody, for text without a realm.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EmptyDirectory;
+
+impl Directory for EmptyDirectory {
+    fn user(&self, _: UserId) -> Option<&str> {
+        None
+    }
+
+    fn user_named(&self, _: &str) -> Option<(UserId, &str)> {
+        None
+    }
+
+    fn group_named(&self, _: &str) -> Option<(UserGroupId, &str)> {
+        None
+    }
+
+    fn channel_named(&self, _: &str) -> Option<ChannelId> {
+        None
+    }
+
+    fn realm_emoji(&self, _: &str) -> Option<&str> {
+        None
+    }
+}

@@ -1,0 +1,87 @@
+//! `@**name**`, `@*group*`, `#**channel**`.
+
+use super::super::tree::{Inline, Loudness, Reach};
+use super::scan::{Found, Scanner};
+use crate::id::UserId;
+
+/// Names of groups made by the server, which cannot be mentioned by name.
+const SYSTEM_GROUP: &str = "role:";
+
+/// Reads what a mark may precede: `@` or `#` at the start, after white space or after an opening sign.
+fn stands_free(scanner: &Scanner<'_, '_, '_>) -> bool {
+    scanner.previous().is_none_or(|previous| previous.is_whitespace() || "'\"({[/<".contains(previous))
+}
+
+/// What stands between stars: the text and the bytes it takes with them.
+fn starred<'t>(text: &'t str, stars: &str) -> Option<(&'t str, usize)> {
+    let inside = text.strip_prefix(stars)?;
+    let length = inside.find('*').filter(|&length| length > 0)?;
+    inside.get(length..)?.starts_with(stars).then_some(())?;
+    Some((inside.get(..length)?, length + 2 * stars.len()))
+}
+
+/// A mention of a person, a group or everyone.
+pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
+    let named = scanner.rest().strip_prefix('@').filter(|_| stands_free(scanner))?;
+    let (named, typed) = match named.strip_prefix('_') {
+        Some(silent) => (silent, Loudness::Silent),
+        None => (named, Loudness::Loud),
+    };
+    let loudness = scanner.scope.loudness(typed);
+    let before = scanner.rest().len() - named.len();
+    if let Some((name, length)) = starred(named, "**") {
+        scanner.parser.worked(length);
+        let inline = wildcard(name, loudness).or_else(|| user(scanner, name, loudness))?;
+        return Some((inline, scanner.at + before + length));
+    }
+    let (name, length) = starred(named, "*")?;
+    scanner.parser.worked(length);
+    if name.starts_with(SYSTEM_GROUP) {
+        return None;
+    }
+    let (id, name) = scanner.parser.context.directory.group_named(name)?;
+    let name = name.to_owned();
+    Some((Inline::Group { id, name, loudness }, scanner.at + before + length))
+}
+
+fn wildcard(word: &str, loudness: Loudness) -> Option<Inline> {
+    let reach = match word {
+        "all" | "everyone" | "channel" | "stream" => Reach::Channel,
+        "topic" => Reach::Topic,
+        _ => return None,
+    };
+    Some(Inline::Wildcard { reach, word: word.to_owned(), loudness })
+}
+
+/// A user by full name, by name and id, or by id alone.
+fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: Loudness) -> Option<Inline> {
+    let directory = scanner.parser.context.directory;
+    let numbered = name.rsplit_once('|').and_then(|(name, id)| Some((name, UserId(number(id)?))));
+    let (id, stored) = match numbered {
+        Some((name, id)) => {
+            let stored = directory.user(id)?;
+            let same = name.is_empty() || name.to_lowercase() == stored.to_lowercase();
+            same.then_some((id, stored))?
+        }
+        None => directory.user_named(name)?,
+    };
+    Some(Inline::User { id, name: stored.to_owned(), loudness })
+}
+
+fn number(digits: &str) -> Option<i64> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
+}
+
+/// A link to a channel or to a topic of it.
+pub(super) fn channel(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
+    let named = scanner.rest().strip_prefix('#').filter(|_| stands_free(scanner) && scanner.scope.may_link())?;
+    let (target, length) = starred(named, "**")?;
+    scanner.parser.worked(length);
+    let (name, topic) = match target.split_once('>') {
+        Some((name, topic)) if !topic.is_empty() => (name, Some(topic.to_owned())),
+        _ => (target, None),
+    };
+    let id = scanner.parser.context.directory.channel_named(name)?;
+    Some((Inline::Channel { id, name: name.to_owned(), topic }, scanner.at + 1 + length))
+}

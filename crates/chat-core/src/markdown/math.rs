@@ -1,0 +1,234 @@
+//! Formulas: TeX to the HTML and `MathML` that clients of this API read.
+//!
+//! The typesetter is a library that returns a string. It is not trusted: its output is read again element by
+//! element, and only what is on the lists below is written, in an order of our own. The library is recursive, so
+//! it runs on a thread with a stack of known size, and formulas are bounded in length and depth; a formula that
+//! exceeds a limit, defines macros or makes the library fail is shown as its source in the same frame, which
+//! clients know to read.
+
+mod markup;
+
+use super::limits::{MAX_FORMULA_BYTES, MAX_FORMULA_DEPTH, MAX_FORMULAS, MAX_FORMULAS_BYTES};
+use super::tree::{Formula, FormulaStyle};
+use katex::types::{StrictMode, StrictSetting};
+use katex::{KatexContext, Settings};
+pub(super) use markup::Markup;
+use std::sync::LazyLock;
+use std::thread;
+
+/// Several times what the deepest formula within the limits needs in a build without optimisation. Only what is
+/// used of it takes memory.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
+
+/// Lengths a formula may ask for, in em, so that it cannot cover its neighbours.
+const MAX_SIZE_EM: f64 = 20.0;
+
+/// Commands that give names to other commands: a few of them can make a short formula endlessly long.
+const DEFINITIONS: [&str; 13] = [
+    "\\def",
+    "\\gdef",
+    "\\edef",
+    "\\xdef",
+    "\\let",
+    "\\futurelet",
+    "\\global",
+    "\\long",
+    "\\newcommand",
+    "\\renewcommand",
+    "\\providecommand",
+    "\\expandafter",
+    "\\csname",
+];
+
+static TYPESETTER: LazyLock<KatexContext> = LazyLock::new(KatexContext::default);
+
+/// What became of a formula.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typeset {
+    /// It can be shown.
+    Markup(Markup),
+    /// It is not TeX.
+    Error,
+}
+
+/// Typesets the formulas of one message, in order.
+pub(super) fn typeset(formulas: &[Formula]) -> Vec<Typeset> {
+    let mut left_bytes = MAX_FORMULAS_BYTES;
+    let within_limits: Vec<bool> = formulas
+        .iter()
+        .enumerate()
+        .map(|(at, formula)| {
+            let fits = at < MAX_FORMULAS && formula.source.len() <= left_bytes && is_plain(&formula.source);
+            if fits {
+                left_bytes -= formula.source.len();
+            }
+            fits
+        })
+        .collect();
+    let all = || -> Vec<Typeset> {
+        formulas
+            .iter()
+            .zip(&within_limits)
+            .map(|(formula, &fits)| if fits { one(formula) } else { source(formula) })
+            .collect()
+    };
+    if !within_limits.contains(&true) {
+        return formulas.iter().map(source).collect();
+    }
+    let typeset = thread::scope(|scope| {
+        let worker =
+            thread::Builder::new().name("formulas".to_owned()).stack_size(STACK_BYTES).spawn_scoped(scope, all).ok()?;
+        worker.join().ok()
+    });
+    typeset.unwrap_or_else(|| formulas.iter().map(source).collect())
+}
+
+fn is_plain(tex: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    for byte in tex.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    tex.len() <= MAX_FORMULA_BYTES
+        && deepest <= MAX_FORMULA_DEPTH
+        && !DEFINITIONS.iter().any(|definition| tex.contains(definition))
+}
+
+fn one(formula: &Formula) -> Typeset {
+    let settings = Settings::builder()
+        .display_mode(formula.style == FormulaStyle::Display)
+        .strict(StrictSetting::Mode(StrictMode::Ignore))
+        .max_size(MAX_SIZE_EM)
+        .build();
+    match katex::render_to_string(&TYPESETTER, &formula.source, &settings) {
+        Ok(html) => markup::checked(&html).map_or_else(|| source(formula), Typeset::Markup),
+        Err(_) => Typeset::Error,
+    }
+}
+
+fn source(formula: &Formula) -> Typeset {
+    Typeset::Markup(markup::of_source(&formula.source, formula.style))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(source: &str, style: FormulaStyle) -> String {
+        let formula = Formula { source: source.to_owned(), style };
+        match typeset(&[formula]).pop() {
+            Some(Typeset::Markup(markup)) => markup.as_str().to_owned(),
+            _ => "error".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_formula_is_set_the_same_way_every_time() {
+        let first = set("a^2 + \\oint_b \\frac{c}{d}", FormulaStyle::Inline);
+        for _ in 0..20 {
+            assert_eq!(set("a^2 + \\oint_b \\frac{c}{d}", FormulaStyle::Inline), first);
+        }
+        assert!(first.starts_with(
+            "<span class=\"katex\"><span class=\"katex-mathml\"><math xmlns=\"http://www.w3.org/1998/Math/MathML\"><semantics>"
+        ), "{first}");
+        assert!(first.contains("<annotation encoding=\"application/x-tex\">a^2 + "), "{first}");
+        assert!(first.contains("</span><span class=\"katex-html\" aria-hidden=\"true\">"), "{first}");
+    }
+
+    #[test]
+    fn a_displayed_formula_has_the_outer_frame() {
+        let html = set("a", FormulaStyle::Display);
+        assert!(html.starts_with("<span class=\"katex-display\"><span class=\"katex\">"), "{html}");
+        assert!(html.contains("display=\"block\""), "{html}");
+    }
+
+    #[test]
+    fn every_way_of_drawing_passes_the_check() {
+        for tex in [
+            "\\sqrt[3]{x}",
+            "\\overbrace{abc}^{n}",
+            "\\begin{pmatrix}a&b\\\\c&d\\end{pmatrix}",
+            "\\color{red} x",
+            "\\colorbox{#ff0}{y}",
+            "\\left(\\frac{1}{2}\\right)",
+            "\\vec{v}\\widehat{ab}",
+            "\\boxed{x}",
+            "\\rule{1em}{2em}",
+            "\\begin{cases}a & b\\\\ c & d\\end{cases}",
+            "\\mathbb{R}\\mathcal{L}\\mathfrak{g}",
+            "\\sum_{i=1}^n i",
+            "\\text{where } x",
+            "\\xrightarrow{abc}",
+            "\\cancel{x}",
+            "\\underline{x}\\overline{y}",
+            "x\\tag{1}",
+            "\\int_0^1",
+            "\\begin{array}{c|c}a&b\\\\\\hline c&d\\end{array}",
+            "\\stackrel{!}{=}",
+            "\\phantom{x}y",
+            "\\operatorname{id}",
+        ] {
+            let html = set(tex, FormulaStyle::Display);
+            assert!(!html.contains("base unknown") && html != "error", "{tex}: {html}");
+        }
+    }
+
+    #[test]
+    fn a_link_or_a_command_that_is_not_trusted_makes_no_link() {
+        for tex in [
+            "\\href{javascript:alert(1)}{x}",
+            "\\url{http://a.b}",
+            "\\includegraphics{http://a.b/c.png}",
+            "\\htmlClass{x}{y}",
+        ] {
+            let html = set(tex, FormulaStyle::Inline);
+            assert!(!html.contains("<a") && !html.contains("<img") && !html.contains("href="), "{html}");
+        }
+    }
+
+    #[test]
+    fn what_exceeds_a_limit_is_shown_as_its_source() {
+        let deep = format!("{}x{}", "{".repeat(21), "}".repeat(21));
+        let long = "x".repeat(MAX_FORMULA_BYTES + 1);
+        for tex in [deep.as_str(), long.as_str(), "\\def\\a{\\a\\a}\\a"] {
+            let html = set(tex, FormulaStyle::Inline);
+            assert!(html.contains("base unknown"), "{html}");
+            assert!(html.contains(&format!("<annotation encoding=\"application/x-tex\">{tex}</annotation>")));
+        }
+    }
+
+    #[test]
+    fn formulas_after_the_limit_of_the_message_are_shown_as_their_source() {
+        let formulas: Vec<_> =
+            (0..=MAX_FORMULAS).map(|_| Formula { source: "x".to_owned(), style: FormulaStyle::Inline }).collect();
+        let typeset = typeset(&formulas);
+        let plain = |at: usize| match typeset.get(at) {
+            Some(Typeset::Markup(markup)) => markup.as_str().contains("base unknown"),
+            _ => false,
+        };
+        assert!(!plain(MAX_FORMULAS - 1));
+        assert!(plain(MAX_FORMULAS));
+    }
+
+    #[test]
+    fn what_is_no_tex_is_an_error() {
+        assert_eq!(set("\\badcmd", FormulaStyle::Inline), "error");
+        assert_eq!(set("{", FormulaStyle::Inline), "error");
+    }
+
+    #[test]
+    fn the_deepest_formula_the_limits_allow_fits_the_stack() {
+        for (open, close) in
+            [("\\bf ", ""), ("\\left(", "\\right)"), ("\\begin{matrix}", "\\end{matrix}"), ("\\not ", "")]
+        {
+            let times = MAX_FORMULA_BYTES / (open.len() + close.len()) - 1;
+            let tex = format!("{}x{}", open.repeat(times), close.repeat(times));
+            assert!(!set(&tex, FormulaStyle::Display).is_empty());
+        }
+    }
+}

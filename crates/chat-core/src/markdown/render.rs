@@ -1,0 +1,340 @@
+//! From the tree to HTML, and to what the server must know about the message besides.
+
+use super::html::{Attribute, Html, Quotes, Tag};
+use super::language;
+use super::math::{self, Typeset};
+use super::time;
+use super::tree::{Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table};
+use super::url::{self, Url};
+use crate::id::{ChannelId, UserGroupId, UserId};
+use std::collections::BTreeSet;
+
+/// A message ready to be stored and sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rendered {
+    /// The HTML; safe to show as it is.
+    pub html: String,
+    /// Users mentioned aloud.
+    pub mentioned_users: BTreeSet<UserId>,
+    /// Groups mentioned aloud; their members are mentioned.
+    pub mentioned_groups: BTreeSet<UserGroupId>,
+    /// What the wildcards mentioned aloud reach.
+    pub wildcards: BTreeSet<Reach>,
+    /// Addresses of the links, each once.
+    pub links: BTreeSet<Url>,
+    /// Whether the message links an image.
+    pub has_image: bool,
+    /// Uploads of the realm the message links, as paths below the folder of all uploads.
+    pub attachments: BTreeSet<String>,
+    /// Whether the message speaks of its sender in the third person (`/me`).
+    pub is_me_message: bool,
+}
+
+impl Rendered {
+    /// Whether the message has a link.
+    #[must_use]
+    pub fn has_link(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Whether the message links an upload of the realm.
+    #[must_use]
+    pub fn has_attachment(&self) -> bool {
+        !self.attachments.is_empty()
+    }
+}
+
+/// Writes the HTML of a message and gathers what it refers to.
+#[must_use]
+pub fn render(document: &Document) -> Rendered {
+    let mut renderer = Renderer {
+        html: Html::default(),
+        rendered: Rendered { is_me_message: document.is_me_message, ..Rendered::default() },
+        formulas: &document.formulas,
+        typeset: math::typeset(&document.formulas),
+    };
+    for (at, block) in document.blocks.iter().enumerate() {
+        if at > 0 {
+            renderer.html.newline();
+        }
+        renderer.block(block);
+    }
+    Rendered { html: renderer.html.into_string(), ..renderer.rendered }
+}
+
+struct Renderer<'d> {
+    html: Html,
+    rendered: Rendered,
+    formulas: &'d [Formula],
+    typeset: Vec<Typeset>,
+}
+
+impl Renderer<'_> {
+    fn element(&mut self, tag: Tag, attributes: &[Attribute<'_>], inside: impl FnOnce(&mut Self)) {
+        // The writer closes what it opens, so it is lent to the content and comes back.
+        let mut html = std::mem::take(&mut self.html);
+        html.element(tag, attributes, |html| {
+            std::mem::swap(&mut self.html, html);
+            inside(self);
+            std::mem::swap(&mut self.html, html);
+        });
+        self.html = html;
+    }
+
+    /// Blocks in a container: each on lines of its own.
+    fn blocks(&mut self, blocks: &[Block]) {
+        if !matches!(blocks.first(), Some(Block::Plain(_))) {
+            self.html.newline();
+        }
+        for block in blocks {
+            self.block(block);
+            if !matches!(block, Block::Plain(_)) {
+                self.html.newline();
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Paragraph(text) => self.element(Tag::P, &[], |to| to.inlines(text)),
+            Block::Plain(text) => self.inlines(text),
+            Block::Heading { level, text } => self.element(heading(*level), &[], |to| to.inlines(text)),
+            Block::Rule => self.html.void(Tag::Hr, &[]),
+            Block::Quote(blocks) => self.element(Tag::Blockquote, &[], |to| to.blocks(blocks)),
+            Block::Code { language, text } => self.code(language.as_deref(), text),
+            Block::Math(formula) => self.element(Tag::P, &[], |to| to.formula(*formula)),
+            Block::Spoiler { header, body } => self.spoiler(header, body),
+            Block::List { kind, items } => self.list(*kind, items),
+            Block::Table(table) => self.table(table),
+        }
+    }
+
+    fn code(&mut self, language: Option<&str>, text: &str) {
+        let class = Attribute::Class("codehilite");
+        let named = language.map(|typed| Attribute::CodeLanguage(language::shown(typed)));
+        let attributes: Vec<_> = [Some(class), named].into_iter().flatten().collect();
+        self.element(Tag::Div, &attributes, |to| {
+            to.element(Tag::Pre, &[], |to| {
+                to.html.element(Tag::Span, &[], |_| {});
+                to.html.element(Tag::Code, &[], |html| html.quoted_text(text, Quotes::Decimal));
+            });
+        });
+    }
+
+    fn formula(&mut self, index: FormulaIndex) {
+        match (self.typeset.get(index.0), self.formulas.get(index.0)) {
+            (Some(Typeset::Markup(markup)), _) => self.html.formula(markup),
+            (_, Some(formula)) => {
+                self.html.element(Tag::Span, &[Attribute::Class("tex-error")], |html| match formula.style {
+                    FormulaStyle::Inline => html.text(&format!("$${}$$", formula.source)),
+                    FormulaStyle::Display => html.quoted_text(&formula.source, Quotes::Hexadecimal),
+                });
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn spoiler(&mut self, header: &[Block], body: &[Block]) {
+        self.element(Tag::Div, &[Attribute::Class("spoiler-block")], |to| {
+            to.element(Tag::Div, &[Attribute::Class("spoiler-header")], |to| to.blocks(header));
+            let hidden = [Attribute::Class("spoiler-content"), Attribute::AriaHidden];
+            to.element(Tag::Div, &hidden, |to| to.blocks(body));
+        });
+    }
+
+    fn list(&mut self, kind: ListKind, items: &[Vec<Block>]) {
+        let start;
+        let (tag, attributes): (_, &[_]) = match kind {
+            ListKind::Bullets => (Tag::Ul, &[]),
+            ListKind::Numbers { start: 1 } => (Tag::Ol, &[]),
+            ListKind::Numbers { start: first } => {
+                start = [Attribute::Start(first)];
+                (Tag::Ol, &start)
+            }
+        };
+        self.element(tag, attributes, |to| {
+            to.html.newline();
+            for item in items {
+                to.element(Tag::Li, &[], |to| to.blocks(item));
+                to.html.newline();
+            }
+        });
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.element(Tag::Table, &[], |to| {
+            to.html.newline();
+            to.element(Tag::Thead, &[], |to| {
+                to.html.newline();
+                to.row(Tag::Th, table, &table.head);
+            });
+            to.html.newline();
+            to.element(Tag::Tbody, &[], |to| {
+                to.html.newline();
+                for row in &table.rows {
+                    to.row(Tag::Td, table, row);
+                }
+            });
+            to.html.newline();
+        });
+    }
+
+    fn row(&mut self, tag: Tag, table: &Table, cells: &[Vec<Inline>]) {
+        self.element(Tag::Tr, &[], |to| {
+            to.html.newline();
+            for (alignment, cell) in table.alignments.iter().zip(cells) {
+                let style = alignment.map(Attribute::Align);
+                to.element(tag, style.as_slice(), |to| to.inlines(cell));
+                to.html.newline();
+            }
+        });
+        self.html.newline();
+    }
+
+    fn inlines(&mut self, inlines: &[Inline]) {
+        for inline in inlines {
+            self.inline(inline);
+        }
+    }
+
+    fn inline(&mut self, inline: &Inline) {
+        match inline {
+            Inline::Text(text) => self.html.text(text),
+            Inline::Entity(entity) => self.html.entity(entity),
+            Inline::Break => {
+                self.html.void(Tag::Br, &[]);
+                self.html.newline();
+            }
+            Inline::Code(code) => self.html.element(Tag::Code, &[], |html| html.text(code)),
+            Inline::Math(formula) => self.formula(*formula),
+            Inline::Strong(inside) => self.element(Tag::Strong, &[], |to| to.inlines(inside)),
+            Inline::Emphasis(inside) => self.element(Tag::Em, &[], |to| to.inlines(inside)),
+            Inline::Struck(inside) => self.element(Tag::Del, &[], |to| to.inlines(inside)),
+            Inline::Link { url, title, text } => self.link(url, title.as_deref(), text),
+            Inline::User { id, name, loudness } => self.user(*id, name, *loudness),
+            Inline::Wildcard { reach, word, loudness } => self.wildcard(*reach, word, *loudness),
+            Inline::Group { id, name, loudness } => self.group(*id, name, *loudness),
+            Inline::Channel { id, name, topic } => self.channel(*id, name, topic.as_deref()),
+            Inline::Emoji { name, code } => self.emoji(name, code),
+            Inline::ImageEmoji { name, source } => self.image_emoji(name, source),
+            Inline::Time { at_s, written } => self.time(*at_s, written),
+            Inline::BadTime(written) => self.html.element(Tag::Span, &[Attribute::Class("timestamp-error")], |html| {
+                html.text("Invalid time format: ");
+                html.text(written);
+            }),
+        }
+    }
+
+    fn link(&mut self, url: &Url, title: Option<&str>, text: &[Inline]) {
+        self.rendered.has_image |= url.is_image();
+        self.rendered.attachments.extend(url.upload().map(str::to_owned));
+        self.rendered.links.insert(url.clone());
+        let attributes: Vec<_> =
+            [Some(Attribute::Href(url)), title.map(Attribute::Title)].into_iter().flatten().collect();
+        self.element(Tag::A, &attributes, |to| to.inlines(text));
+    }
+
+    fn user(&mut self, id: UserId, name: &str, loudness: Loudness) {
+        if loudness == Loudness::Loud {
+            self.rendered.mentioned_users.insert(id);
+        }
+        let class = class_of(loudness, "user-mention", "user-mention silent");
+        self.mention(&[class, Attribute::UserId(Some(id))], name, loudness);
+    }
+
+    fn wildcard(&mut self, reach: Reach, word: &str, loudness: Loudness) {
+        if loudness == Loudness::Loud {
+            self.rendered.wildcards.insert(reach);
+        }
+        match reach {
+            Reach::Channel => {
+                let class = class_of(loudness, "user-mention", "user-mention silent");
+                self.mention(&[class, Attribute::UserId(None)], word, loudness);
+            }
+            Reach::Topic => {
+                let class = class_of(loudness, "topic-mention", "topic-mention silent");
+                self.mention(&[class], word, loudness);
+            }
+        }
+    }
+
+    fn group(&mut self, id: UserGroupId, name: &str, loudness: Loudness) {
+        if loudness == Loudness::Loud {
+            self.rendered.mentioned_groups.insert(id);
+        }
+        let class = class_of(loudness, "user-group-mention", "user-group-mention silent");
+        self.mention(&[class, Attribute::GroupId(id)], name, loudness);
+    }
+
+    fn mention(&mut self, attributes: &[Attribute<'_>], name: &str, loudness: Loudness) {
+        self.html.element(Tag::Span, attributes, |html| {
+            if loudness == Loudness::Loud {
+                html.text("@");
+            }
+            html.text(name);
+        });
+    }
+
+    fn channel(&mut self, id: ChannelId, name: &str, topic: Option<&str>) {
+        let address = url::narrow(id, name, topic);
+        let class = Attribute::Class(if topic.is_some() { "stream-topic" } else { "stream" });
+        let attributes = [class, Attribute::StreamId(id), Attribute::Href(&address)];
+        self.html.element(Tag::A, &attributes, |html| {
+            html.text("#");
+            html.text(name);
+            if let Some(topic) = topic {
+                html.text(" > ");
+                html.text(topic);
+            }
+        });
+    }
+
+    fn emoji(&mut self, name: &str, code: &'static str) {
+        let spoken = name.replace('_', " ");
+        let attributes = [
+            Attribute::AriaLabel(&spoken),
+            Attribute::EmojiClass(code),
+            Attribute::RoleImage,
+            Attribute::Title(&spoken),
+        ];
+        self.html.element(Tag::Span, &attributes, |html| html.text(&format!(":{name}:")));
+    }
+
+    fn image_emoji(&mut self, name: &str, source: &Url) {
+        let (alternative, title) = (format!(":{name}:"), name.replace('_', " "));
+        let attributes = [
+            Attribute::Alt(&alternative),
+            Attribute::Class("emoji"),
+            Attribute::Source(source),
+            Attribute::Title(&title),
+        ];
+        self.html.void(Tag::Img, &attributes);
+    }
+
+    fn time(&mut self, at_s: i64, written: &str) {
+        match time::rfc3339(at_s) {
+            Some(datetime) => {
+                self.html.element(Tag::Time, &[Attribute::Datetime(&datetime)], |html| html.text(written));
+            }
+            None => self.html.text(written),
+        }
+    }
+}
+
+fn class_of(loudness: Loudness, loud: &'static str, silent: &'static str) -> Attribute<'static> {
+    Attribute::Class(match loudness {
+        Loudness::Loud => loud,
+        Loudness::Silent => silent,
+    })
+}
+
+fn heading(level: u8) -> Tag {
+    match level {
+        1 => Tag::H1,
+        2 => Tag::H2,
+        3 => Tag::H3,
+        4 => Tag::H4,
+        5 => Tag::H5,
+        _ => Tag::H6,
+    }
+}
