@@ -1,6 +1,24 @@
-//! The server's own signing keys.
+//! The server's own signing keys: generated at first start, published, rotated without a break.
+//!
+//! A key is published before it signs ([`KeyRecord::signs_from_s`]) and stays published after its
+//! successor took over until an operator retires it, so no cache of the published set ever lacks a
+//! key it meets. Every node reads the keys from the database again every few seconds; nothing tells
+//! nodes about a rotation, because nothing has to.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::document::StaticDocument;
+use crate::env::Env;
 pub use crate::jose::SigningAlg;
+use crate::jose::{JwkFault, PublicKey, SignError, SigningKey};
+use crate::ports::{KeyStore, StoreError};
+use crate::seal::{SealError, Sealer};
 
 /// A signing key as stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,5 +48,189 @@ impl std::fmt::Debug for KeyRecord {
             .field("created_s", &self.created_s)
             .field("signs_from_s", &self.signs_from_s)
             .finish_non_exhaustive()
+    }
+}
+
+/// Keys could not be generated, stored or loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The cryptographic library refused.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The key-encryption secret is not the one the keys were stored under.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The keys are encrypted and no secret was given.
+    #[error("the stored private keys are encrypted and no key-encryption secret is set")]
+    SecretMissing,
+    /// A stored public key is not one.
+    #[error("the stored public key {kid} is damaged: {fault}")]
+    Damaged {
+        /// Which key.
+        kid: String,
+        /// What is wrong with it.
+        fault: JwkFault,
+    },
+}
+
+impl KeyRecord {
+    /// A fresh key for `alg` that signs from `signs_from_s` on, sealed when there is a sealer.
+    ///
+    /// # Errors
+    /// [`KeyError::Sign`] and [`KeyError::Seal`].
+    pub fn generate(
+        env: &Env<'_>,
+        alg: SigningAlg,
+        sealer: Option<&Sealer>,
+        signs_from_s: i64,
+    ) -> Result<Self, KeyError> {
+        let key = SigningKey::generate(alg)?;
+        let private_key = match sealer {
+            Some(sealer) => sealer.seal(env, &key.kid, &key.pkcs8)?,
+            None => key.pkcs8,
+        };
+        Ok(Self {
+            kid: key.kid,
+            alg,
+            public_jwk: key.public_jwk,
+            private_key,
+            sealed: sealer.is_some(),
+            created_s: env.now_s(),
+            signs_from_s,
+        })
+    }
+
+    fn load(&self, sealer: Option<&Sealer>) -> Result<HeldKey, KeyError> {
+        let signer = match (self.sealed, sealer) {
+            (true, None) => return Err(KeyError::SecretMissing),
+            (true, Some(sealer)) => SigningKey::load(self.alg, &sealer.open(&self.kid, &self.private_key)?)?,
+            (false, _) => SigningKey::load(self.alg, &self.private_key)?,
+        };
+        let damaged = |fault| KeyError::Damaged { kid: self.kid.clone(), fault };
+        let jwk: Value = serde_json::from_str(&self.public_jwk).map_err(|_| damaged(JwkFault::Malformed))?;
+        let verifier = PublicKey::for_alg(&jwk, self.alg).map_err(damaged)?;
+        Ok(HeldKey { signer, verifier, public_jwk: self.public_jwk.clone(), signs_from_s: self.signs_from_s })
+    }
+}
+
+struct HeldKey {
+    signer: SigningKey,
+    verifier: PublicKey,
+    public_jwk: String,
+    signs_from_s: i64,
+}
+
+/// The keys in memory, replaced whole by [`KeyRing::refresh`].
+pub struct KeyRing {
+    store: Arc<dyn KeyStore>,
+    sealer: Option<Sealer>,
+    snapshot: ArcSwap<KeySnapshot>,
+    /// The second in which an unknown `kid` last made us read the keys.
+    unknown_kid_s: AtomicI64,
+}
+
+/// The keys at one moment.
+#[derive(Default)]
+pub struct KeySnapshot {
+    /// Oldest first, as stored.
+    keys: Vec<Arc<HeldKey>>,
+    by_kid: HashMap<String, Arc<HeldKey>>,
+    jwks: Arc<StaticDocument>,
+}
+
+impl KeyRing {
+    /// Loads the keys, generating one per algorithm when the database holds none yet.
+    ///
+    /// # Errors
+    /// Any [`KeyError`]; the server must not start without keys.
+    pub async fn open(env: &Env<'_>, store: Arc<dyn KeyStore>, sealer: Option<Sealer>) -> Result<Self, KeyError> {
+        let mut records = store.keys().await?;
+        if records.is_empty() {
+            let fresh = SigningAlg::ALL.into_iter();
+            let fresh = fresh.map(|alg| KeyRecord::generate(env, alg, sealer.as_ref(), env.now_s()));
+            records = store.establish(fresh.collect::<Result<_, _>>()?).await?;
+        }
+        let snapshot = KeySnapshot::load(&records, sealer.as_ref(), None)?;
+        Ok(Self { store, sealer, snapshot: ArcSwap::from_pointee(snapshot), unknown_kid_s: AtomicI64::new(0) })
+    }
+
+    /// Reads the keys again; called every few seconds. A failure leaves the keys as they were.
+    ///
+    /// # Errors
+    /// Any [`KeyError`].
+    pub async fn refresh(&self) -> Result<(), KeyError> {
+        let records = self.store.keys().await?;
+        let current = self.snapshot.load_full();
+        if !current.holds_exactly(&records) {
+            self.snapshot.store(Arc::new(KeySnapshot::load(&records, self.sealer.as_ref(), Some(&current))?));
+        }
+        Ok(())
+    }
+
+    /// Reads the keys again because a token names a key that is not held; once a second at most,
+    /// whatever strangers send.
+    ///
+    /// # Errors
+    /// Any [`KeyError`].
+    pub async fn refresh_for_unknown_kid(&self, env: &Env<'_>) -> Result<(), KeyError> {
+        if self.unknown_kid_s.swap(env.now_s(), Ordering::Relaxed) == env.now_s() {
+            return Ok(());
+        }
+        self.refresh().await
+    }
+
+    /// The keys of this moment.
+    #[must_use]
+    pub fn snapshot(&self) -> arc_swap::Guard<Arc<KeySnapshot>> {
+        self.snapshot.load()
+    }
+}
+
+impl std::fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeyRing").field("keys", &self.snapshot.load().keys.len()).finish_non_exhaustive()
+    }
+}
+
+impl KeySnapshot {
+    fn load(records: &[KeyRecord], sealer: Option<&Sealer>, known: Option<&Self>) -> Result<Self, KeyError> {
+        let mut keys = Vec::with_capacity(records.len());
+        for record in records {
+            let held = known.and_then(|known| known.by_kid.get(&record.kid));
+            keys.push(match held {
+                Some(held) => Arc::clone(held),
+                None => Arc::new(record.load(sealer)?),
+            });
+        }
+        let by_kid = keys.iter().map(|key| (key.signer.kid().to_owned(), Arc::clone(key))).collect();
+        let published: Vec<&str> = keys.iter().rev().map(|key| key.public_jwk.as_str()).collect();
+        let jwks = StaticDocument::json(Bytes::from(format!("{{\"keys\":[{}]}}", published.join(","))));
+        Ok(Self { keys, by_kid, jwks: Arc::new(jwks) })
+    }
+
+    fn holds_exactly(&self, records: &[KeyRecord]) -> bool {
+        self.keys.len() == records.len() && records.iter().all(|record| self.by_kid.contains_key(&record.kid))
+    }
+
+    /// The key that signs `alg` at `now_s`: of those that may sign already, the one that began last.
+    #[must_use]
+    pub fn signer(&self, alg: SigningAlg, now_s: i64) -> Option<&SigningKey> {
+        let begun = self.keys.iter().filter(|key| key.signer.alg() == alg && key.signs_from_s <= now_s);
+        begun.max_by_key(|key| key.signs_from_s).map(|key| &key.signer)
+    }
+
+    /// The published key of this identifier.
+    #[must_use]
+    pub fn verifier(&self, kid: &str) -> Option<&PublicKey> {
+        self.by_kid.get(kid).map(|key| &key.verifier)
+    }
+
+    /// The JWK Set as served at `/.well-known/jwks.json`, newest key first.
+    #[must_use]
+    pub fn jwks(&self) -> Arc<StaticDocument> {
+        Arc::clone(&self.jwks)
     }
 }

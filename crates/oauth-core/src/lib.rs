@@ -1,7 +1,51 @@
-//! OAuth 2.0, OpenID and SMART rules without I/O: clients, assertions, tokens, keys, introspection, discovery, policies.
+//! Every OAuth 2.0, OpenID and SMART rule of the authorization server, without I/O.
+//!
+//! Owned here: who a client is ([`client`]), how it proves it ([`authenticate`], [`assertion`]), what
+//! it gets ([`token`]), what a token is worth later ([`bearer`], [`introspection`]), who may call what
+//! ([`caller`], [`access`], [`policy`]), the
+//! server's own keys ([`keys`]) and what it publishes ([`discovery`]).
+//!
+//! Refused here: HTTP, SQL, the clock, randomness of the process, the environment. A rule gets the
+//! moment and a generator as an [`env::Env`] and reaches storage through the narrow traits of
+//! [`ports`], of which one method is one transaction.
+//!
+//! The decision that shapes the crate: **a token request touches storage once.** Clients, keys and
+//! Organizations are kept parsed in memory ([`directory`]), and the one statement that claims the
+//! assertion's nonce returns the versions that are current at that moment; a decision made on another
+//! version is made again. The road not taken is a cache with a lifetime, which is simpler and lets a
+//! deactivated client in until the lifetime ends.
+//!
+//! ```
+//! use oauth_core::form::Form;
+//!
+//! let form = Form::new([("grant_type".to_owned(), "client_credentials".to_owned())])?;
+//! assert_eq!(form.get("grant_type"), Some("client_credentials"));
+//! # Ok::<(), oauth_core::form::Repeated>(())
+//! ```
 
+pub mod access;
+pub mod assertion;
+pub mod authenticate;
+pub mod authority;
+pub mod bearer;
+pub mod caller;
+pub mod client;
+pub mod diagnosis;
+pub mod directory;
+pub mod discovery;
+pub mod document;
 pub mod env;
+pub mod form;
+pub mod introspection;
 pub mod jose;
+pub mod jwks;
 pub mod keys;
 pub mod limits;
+pub mod policy;
 pub mod ports;
+pub mod root;
+pub mod seal;
+pub mod secret;
+pub mod settings;
+pub mod token;
+pub mod verifier;

@@ -1,0 +1,109 @@
+//! May this caller do this: scopes first, then access policies, deny by default.
+//!
+//! Scopes bind every token that carries them, at the native endpoint too and whatever a policy
+//! allows (CONTRACT); a scope never widens what policies allow.
+
+use serde_json::Value;
+use smart_scopes::{Context, Interaction, Permission, ScopeSet};
+
+use crate::authority::Authority;
+use crate::caller::{Caller, Identity};
+use crate::policy::{Subject, Verdict};
+use crate::ports::StoreError;
+
+/// What a caller wants to do.
+#[derive(Debug, Clone)]
+pub struct AccessRequest<'a> {
+    /// The resource type and the interaction a scope must permit; `None` for what no SMART scope
+    /// speaks about, which then is for callers without scopes.
+    pub target: Option<(&'a str, Interaction)>,
+    /// The operation's name, for policies linked to an Operation.
+    pub operation: &'a str,
+    /// The request object policies are matched against, as far as the wire knows it.
+    pub request: Value,
+}
+
+/// The caller may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allowed {
+    /// Whether the caller is an administrator: the bootstrap client, or a caller whom an `allow`
+    /// policy linked to it by name lets do everything. Not specified who is one; this is the
+    /// narrowest reading.
+    pub administrator: bool,
+    /// The policy that decided; `None` for the bootstrap client.
+    pub policy_id: Option<String>,
+}
+
+/// The caller may not.
+#[derive(Debug, thiserror::Error)]
+pub enum Denied {
+    /// Nobody called, and no policy is open to everyone: 401.
+    #[error("authentication is required")]
+    Unauthenticated,
+    /// The token lacks a scope: 403 `insufficient_scope`.
+    #[error("the access token lacks a scope that permits this: {needed}")]
+    InsufficientScope {
+        /// A scope that would do.
+        needed: String,
+    },
+    /// No policy allows it: 403.
+    #[error("no access policy allows this request")]
+    Forbidden,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Decides.
+///
+/// # Errors
+/// [`Denied`].
+pub async fn authorize(
+    authority: &Authority,
+    caller: &Caller,
+    mut access: AccessRequest<'_>,
+) -> Result<Allowed, Denied> {
+    if let Identity::Token(bearer) = &caller.identity
+        && let Some(scopes) = &bearer.scopes
+    {
+        check_scopes(scopes, access.target)?;
+    }
+    if matches!(caller.identity, Identity::Root) {
+        return Ok(Allowed { administrator: true, policy_id: None });
+    }
+    let book = authority.directory.policies_at(caller.policy_revision).await?;
+    caller.describe(&mut access.request);
+    let subject =
+        Subject { client_id: caller.client_id(), user_id: None, roles: &[], operation: Some(access.operation) };
+    match book.judge(&subject, &access.request) {
+        Verdict::Allowed { policy_id, administrator } => Ok(Allowed { administrator, policy_id: Some(policy_id) }),
+        Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),
+        Verdict::Denied { .. } => Err(Denied::Forbidden),
+    }
+}
+
+/// Tokens of this server come from `client_credentials` and so carry `system/` scopes; the patient
+/// compartment belongs to tokens a member authorized.
+fn check_scopes(scopes: &ScopeSet, target: Option<(&str, Interaction)>) -> Result<(), Denied> {
+    let insufficient = |needed| Err(Denied::InsufficientScope { needed });
+    let Some((resource_type, interaction)) = target else {
+        return insufficient("none: this operation is not open to tokens with scopes".to_owned());
+    };
+    let needed = format!("system/{resource_type}.{}", letter(interaction));
+    match scopes.permits(Context::System, resource_type, interaction) {
+        Permission::Allowed => Ok(()),
+        // A granular scope permits only what its query selects. Until the query is applied to the
+        // data, such a scope opens nothing.
+        Permission::Denied | Permission::AllowedWithQueries(_) => insufficient(needed),
+    }
+}
+
+const fn letter(interaction: Interaction) -> char {
+    match interaction {
+        Interaction::Create => 'c',
+        Interaction::Read => 'r',
+        Interaction::Update => 'u',
+        Interaction::Delete => 'd',
+        Interaction::Search => 's',
+    }
+}

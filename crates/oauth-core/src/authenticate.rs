@@ -1,0 +1,380 @@
+//! Who calls: client authentication at the token, introspection and revocation endpoints.
+//!
+//! # Source
+//! RFC 6749, section 2.3; RFC 7523; specification, Authentication and POST /auth/token variants.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::assertion::{Assertion, AssertionFault, Seen};
+use crate::authority::Authority;
+use crate::client::{Client, JWT_BEARER};
+use crate::env::Env;
+use crate::form::{Form, printable};
+use crate::ports::{Admission, Claim, Nonce, StoreError};
+
+/// The credentials of one request, of exactly one kind.
+#[derive(Debug)]
+pub enum Credentials<'a> {
+    /// `client_assertion`.
+    Assertion(Box<Assertion<'a>>),
+    /// An id and a secret, in the header or in the form.
+    Secret(Secret),
+    /// A `client_id` alone: what a public app sends.
+    Public(&'a str),
+    /// Nothing.
+    None,
+}
+
+/// An id with its secret.
+pub struct Secret {
+    /// The pair as sent, and, when it differs, with both halves percent-decoded: RFC 6749, section
+    /// 2.3.1 asks for that encoding, most clients leave it out.
+    candidates: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret").field("client_id", &self.client_id()).finish_non_exhaustive()
+    }
+}
+
+/// The request does not say clearly who calls: `invalid_request`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialsFault {
+    /// More than one method (RFC 6749, section 2.3).
+    #[error("the client authenticates in more than one way")]
+    SeveralMethods,
+    /// `client_assertion_type` is another one.
+    #[error("client_assertion_type must be {JWT_BEARER}")]
+    AssertionType,
+    /// One of `client_assertion` and `client_assertion_type` without the other.
+    #[error("client_assertion and client_assertion_type go together")]
+    HalfAnAssertion,
+    /// The header is not `Basic` with base64 of `id:secret`.
+    #[error("the Authorization header is not Basic with base64 of client_id:client_secret")]
+    Header,
+    /// `client_secret` without `client_id`.
+    #[error("client_secret is given without client_id")]
+    NoClientId,
+}
+
+/// Why a client is not who it says.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientFault {
+    /// No credentials at all.
+    #[error("the request carries no client credentials")]
+    NoCredentials,
+    /// Unknown id, wrong secret, inactive client, or a method it is not registered for: one text
+    /// for all of them, so that an answer tells a stranger nothing. The reason is for the log.
+    #[error("unknown or inactive client, wrong secret, or a method the client is not registered for")]
+    Rejected(Rejection),
+    /// The assertion failed a check.
+    #[error("{fault}")]
+    Assertion {
+        /// Which check.
+        #[source]
+        fault: AssertionFault,
+        /// What an operator wants to see.
+        seen: Seen,
+    },
+    /// The assertion's subject is no active client.
+    #[error("client_assertion: no active client {0} is registered for assertions")]
+    UnknownSubject(String),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The reason behind [`ClientFault::Rejected`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// There is no such client.
+    #[error("there is no such client")]
+    Unknown,
+    /// `active` is false.
+    #[error("the client is inactive")]
+    Inactive,
+    /// The secret is another one.
+    #[error("the secret is wrong")]
+    WrongSecret,
+    /// The client has no secret.
+    #[error("the client has no secret")]
+    NoSecret,
+    /// The client is registered for assertions and never falls back to a weaker method.
+    #[error("the client is registered for assertions only")]
+    MustAssert,
+    /// The client's `grant_types` do not contain `basic`.
+    #[error("the client is not registered for basic")]
+    NotBasic,
+    /// A confidential client sent its id alone.
+    #[error("the client is confidential and sent no secret")]
+    NotPublic,
+}
+
+/// A client that proved who it is.
+#[derive(Debug, Clone)]
+pub struct Authenticated {
+    /// The client at the version the proof was checked against.
+    pub client: Arc<Client>,
+    /// The nonce of its assertion, still to be claimed.
+    pub nonce: Option<Nonce>,
+    /// How it proved it.
+    pub method: Method,
+}
+
+/// How a client authenticates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `private_key_jwt`.
+    Assertion,
+    /// `client_secret_basic` or `client_secret_post`.
+    Secret,
+}
+
+impl<'a> Credentials<'a> {
+    /// Reads the credentials of a request from its `Authorization` header and its form.
+    ///
+    /// # Errors
+    /// [`CredentialsFault`] for what is `invalid_request`; a malformed assertion is a
+    /// [`ClientFault::Assertion`] like every other fault of an assertion.
+    pub fn read(authorization: Option<&str>, form: &'a Form) -> Result<Result<Self, ClientFault>, CredentialsFault> {
+        let client_id = form.get("client_id");
+        let methods =
+            [authorization.is_some(), form.get("client_secret").is_some(), form.get("client_assertion").is_some()];
+        if methods.into_iter().filter(|used| *used).count() > 1 {
+            return Err(CredentialsFault::SeveralMethods);
+        }
+        match (form.get("client_assertion"), form.get("client_assertion_type")) {
+            (None, None) => {}
+            (_, Some(kind)) if kind != JWT_BEARER => return Err(CredentialsFault::AssertionType),
+            (Some(text), Some(_)) => return Ok(Self::assertion(text, client_id)),
+            _ => return Err(CredentialsFault::HalfAnAssertion),
+        }
+        if let Some(header) = authorization {
+            return Secret::from_header(header, client_id).map(|secret| Ok(Self::Secret(secret)));
+        }
+        Ok(Ok(match (client_id, form.get("client_secret")) {
+            (Some(id), Some(secret)) => Self::Secret(Secret { candidates: vec![(id.to_owned(), secret.to_owned())] }),
+            (None, Some(_)) => return Err(CredentialsFault::NoClientId),
+            (Some(id), None) => Self::Public(id),
+            (None, None) => Self::None,
+        }))
+    }
+
+    fn assertion(text: &'a str, client_id: Option<&str>) -> Result<Self, ClientFault> {
+        let refused = |fault| ClientFault::Assertion { fault, seen: Seen::default() };
+        let assertion = Assertion::read(text).map_err(refused)?;
+        if client_id.is_some_and(|id| id != assertion.subject()) {
+            return Err(ClientFault::Assertion { fault: AssertionFault::OtherClientId, seen: assertion.seen() });
+        }
+        Ok(Self::Assertion(Box::new(assertion)))
+    }
+
+    /// The id they claim.
+    #[must_use]
+    pub fn client_id(&self) -> Option<&str> {
+        match self {
+            Self::Assertion(assertion) => Some(assertion.subject()),
+            Self::Secret(secret) => secret.client_id(),
+            Self::Public(id) => Some(id),
+            Self::None => None,
+        }
+    }
+}
+
+impl Secret {
+    /// Reads `Basic …`. A `client_id` in the form that equals the header's is harmless.
+    ///
+    /// # Errors
+    /// [`CredentialsFault::Header`], [`CredentialsFault::SeveralMethods`].
+    pub fn from_header(header: &str, client_id: Option<&str>) -> Result<Self, CredentialsFault> {
+        let (scheme, encoded) = header.split_once(' ').ok_or(CredentialsFault::Header)?;
+        if !scheme.eq_ignore_ascii_case("Basic") {
+            return Err(CredentialsFault::Header);
+        }
+        let bytes = STANDARD.decode(encoded.trim()).map_err(|_| CredentialsFault::Header)?;
+        let text = String::from_utf8(bytes).map_err(|_| CredentialsFault::Header)?;
+        let (id, secret) = text.split_once(':').ok_or(CredentialsFault::Header)?;
+        let mut candidates = vec![(id.to_owned(), secret.to_owned())];
+        let decoded = (form_decode(id), form_decode(secret));
+        if candidates.first() != Some(&decoded) {
+            candidates.push(decoded);
+        }
+        if client_id.is_some_and(|in_form| candidates.iter().all(|(id, _)| id != in_form)) {
+            return Err(CredentialsFault::SeveralMethods);
+        }
+        Ok(Self { candidates })
+    }
+
+    /// The id as sent.
+    #[must_use]
+    pub fn client_id(&self) -> Option<&str> {
+        self.candidates.first().map(|(id, _)| id.as_str())
+    }
+
+    /// The pairs to try, in order.
+    pub fn candidates(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.candidates.iter().map(|(id, secret)| (id.as_str(), secret.as_str()))
+    }
+}
+
+fn form_decode(text: &str) -> String {
+    let spaced = text.replace('+', " ");
+    percent_encoding::percent_decode_str(&spaced)
+        .decode_utf8()
+        .map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// Checks credentials against the Client they name.
+///
+/// A refusal is never made from an old copy: when the Client changed since the copy was read, the
+/// check is made once more on what is stored now.
+///
+/// # Errors
+/// [`ClientFault`].
+pub async fn authenticate(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+) -> Result<Authenticated, ClientFault> {
+    let mut refusal = ClientFault::NoCredentials;
+    for id in credentials.ids() {
+        let known = authority.directory.client(id).await?;
+        let held_version = known.as_ref().map(|client| client.version);
+        match check(env, authority, known, credentials).await {
+            Ok(authenticated) => return Ok(authenticated),
+            Err(fault) => refusal = fault,
+        }
+        let stored = authority.directory.read_client(id).await?;
+        if stored.as_ref().map(|client| client.version) != held_version {
+            match check(env, authority, stored, credentials).await {
+                Ok(authenticated) => return Ok(authenticated),
+                Err(fault) => refusal = fault,
+            }
+        }
+    }
+    Err(refusal)
+}
+
+/// Authenticates and claims the assertion's nonce: for the endpoints that ask who calls and issue
+/// nothing. The answer holds for the Client as stored at the moment of the claim.
+///
+/// # Errors
+/// [`ClientFault`]; a replayed assertion is [`AssertionFault::Replayed`].
+pub async fn authenticate_and_claim(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+) -> Result<Arc<Client>, ClientFault> {
+    let authenticated = authenticate(env, authority, credentials).await?;
+    let client = authenticated.client;
+    let admission = Admission {
+        client_id: Arc::from(client.id.as_str()),
+        organization_id: None,
+        nonce: authenticated.nonce,
+        now_s: env.now_s(),
+    };
+    let admitted = authority.admissions.admit(admission).await?;
+    if let (Claim::Replayed, Credentials::Assertion(assertion)) = (admitted.claim, credentials) {
+        return Err(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: assertion.seen() });
+    }
+    if admitted.client_version == Some(client.version) {
+        return Ok(client);
+    }
+    authority.directory.read_client(&client.id).await?;
+    authenticate(env, authority, credentials).await.map(|authenticated| authenticated.client)
+}
+
+impl Credentials<'_> {
+    fn ids(&self) -> Vec<&str> {
+        match self {
+            Self::Secret(secret) => {
+                let mut ids: Vec<_> = secret.candidates().map(|(id, _)| id).collect();
+                ids.dedup();
+                ids
+            }
+            other => other.client_id().into_iter().collect(),
+        }
+    }
+}
+
+async fn check(
+    env: &Env<'_>,
+    authority: &Authority,
+    client: Option<Arc<Client>>,
+    credentials: &Credentials<'_>,
+) -> Result<Authenticated, ClientFault> {
+    match credentials {
+        Credentials::Assertion(assertion) => check_assertion(env, authority, client, assertion).await,
+        Credentials::Secret(secret) => check_secret(authority, client, secret).await,
+        Credentials::Public(_) => Err(ClientFault::Rejected(match client {
+            None => Rejection::Unknown,
+            Some(client) if client.asserts => Rejection::MustAssert,
+            Some(_) => Rejection::NotPublic,
+        })),
+        Credentials::None => Err(ClientFault::NoCredentials),
+    }
+}
+
+async fn check_assertion(
+    env: &Env<'_>,
+    authority: &Authority,
+    client: Option<Arc<Client>>,
+    assertion: &Assertion<'_>,
+) -> Result<Authenticated, ClientFault> {
+    let usable = client.filter(|client| client.active && client.asserts);
+    let client = usable.ok_or_else(|| ClientFault::UnknownSubject(printable(assertion.subject())))?;
+    let nonce = verify_assertion(env, authority, &client, assertion)
+        .await
+        .map_err(|fault| ClientFault::Assertion { fault, seen: assertion.seen() })?;
+    Ok(Authenticated { client, nonce: Some(nonce), method: Method::Assertion })
+}
+
+async fn verify_assertion(
+    env: &Env<'_>,
+    authority: &Authority,
+    client: &Client,
+    assertion: &Assertion<'_>,
+) -> Result<Nonce, AssertionFault> {
+    let nonce = assertion.check_claims(env, authority.documents().token_endpoint())?;
+    assertion.check_jku(client.jwks_uri.as_deref())?;
+    let fetched = match &client.jwks_uri {
+        // Inline keys that know the key id spare the call.
+        Some(uri) if assertion.names_jku() || !client.keys.knows(assertion.kid()) => {
+            Some(authority.jwks.keys(env, uri, assertion.kid()).await?)
+        }
+        _ => None,
+    };
+    let sets: Vec<_> = match &fetched {
+        Some(fetched) if assertion.names_jku() => vec![fetched.as_ref()],
+        Some(fetched) => vec![&client.keys, fetched.as_ref()],
+        None => vec![&client.keys],
+    };
+    assertion.check_signature(&sets)?;
+    Ok(nonce)
+}
+
+async fn check_secret(
+    authority: &Authority,
+    client: Option<Arc<Client>>,
+    secret: &Secret,
+) -> Result<Authenticated, ClientFault> {
+    let client = client.ok_or(ClientFault::Rejected(Rejection::Unknown))?;
+    if client.asserts {
+        return Err(ClientFault::Rejected(Rejection::MustAssert));
+    }
+    let hash = client.secret.as_ref().ok_or(ClientFault::Rejected(Rejection::NoSecret))?;
+    for (_, candidate) in secret.candidates().filter(|(id, _)| *id == client.id) {
+        if authority.verifier.verify(hash, candidate).await {
+            return if client.active {
+                Ok(Authenticated { client, nonce: None, method: Method::Secret })
+            } else {
+                Err(ClientFault::Rejected(Rejection::Inactive))
+            };
+        }
+    }
+    Err(ClientFault::Rejected(Rejection::WrongSecret))
+}

@@ -1,0 +1,155 @@
+//! The authorization server as one value: settings, copies, keys and ports.
+
+use std::sync::Arc;
+
+use crate::authenticate::Secret;
+use crate::directory::Directory;
+use crate::discovery::Documents;
+use crate::document::StaticDocument;
+use crate::env::Env;
+use crate::jose::SigningKey;
+use crate::jwks::JwksCache;
+use crate::keys::{KeyError, KeyRing, SigningAlg};
+use crate::ports::{AdmissionStore, JwksFetch, KeyStore, PartyStore, StoreError, TokenStore};
+use crate::root::RootClient;
+use crate::seal::Sealer;
+use crate::secret::Pepper;
+use crate::settings::Settings;
+use crate::verifier::SecretVerifier;
+
+/// Where the pepper of client secrets is kept in the store of secrets.
+const PEPPER: &str = "client-secret-pepper";
+
+/// Everything a rule of this crate needs besides the request.
+pub struct Authority {
+    /// Addresses and defaults.
+    pub settings: Settings,
+    /// Copies of Clients, Organizations and policies.
+    pub directory: Directory,
+    /// The server's own keys.
+    pub keys: KeyRing,
+    /// Partners' key sets.
+    pub jwks: JwksCache,
+    /// The bootstrap administrator, when the operator set one.
+    pub root: Option<RootClient>,
+    pub(crate) admissions: Arc<dyn AdmissionStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) verifier: SecretVerifier,
+    documents: Documents,
+}
+
+/// The storage ports of an [`Authority`]; one value may implement them all.
+#[derive(Clone)]
+pub struct Stores {
+    /// Clients, Users, Organizations, policies.
+    pub parties: Arc<dyn PartyStore>,
+    /// Admission of token requests.
+    pub admissions: Arc<dyn AdmissionStore>,
+    /// Opaque tokens and revocations.
+    pub tokens: Arc<dyn TokenStore>,
+    /// Signing keys and secrets.
+    pub keys: Arc<dyn KeyStore>,
+}
+
+/// What the operator gives an [`Authority`] besides its stores.
+pub struct Setup {
+    /// Addresses and defaults.
+    pub settings: Settings,
+    /// Encrypts private keys at rest.
+    pub sealer: Option<Sealer>,
+    /// The bootstrap administrator.
+    pub root: Option<RootClient>,
+    /// Fetches partners' key sets.
+    pub jwks_fetch: Arc<dyn JwksFetch>,
+}
+
+impl Authority {
+    /// Loads or creates the keys and the pepper.
+    ///
+    /// # Errors
+    /// Any [`KeyError`]; the server must not start then.
+    pub async fn open(env: &Env<'_>, setup: Setup, stores: Stores) -> Result<Self, KeyError> {
+        let pepper = Pepper::generate(env).as_bytes().to_vec();
+        let pepper = stores.keys.establish_secret(PEPPER, pepper).await?;
+        let pepper = Pepper::from_slice(&pepper).ok_or_else(|| StoreError("the stored pepper is damaged".into()))?;
+        let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
+        Ok(Self {
+            directory: Directory::new(stores.parties, &setup.settings.ext_base),
+            documents: Documents::new(&setup.settings),
+            settings: setup.settings,
+            keys,
+            jwks: JwksCache::new(setup.jwks_fetch),
+            root: setup.root,
+            admissions: stores.admissions,
+            tokens: stores.tokens,
+            verifier: SecretVerifier::new(pepper),
+        })
+    }
+
+    /// The discovery documents.
+    #[must_use]
+    pub const fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// The published keys.
+    #[must_use]
+    pub fn published_keys(&self) -> Arc<StaticDocument> {
+        self.keys.snapshot().jwks()
+    }
+
+    /// The pepper client secrets are stored under.
+    #[must_use]
+    pub fn pepper(&self) -> &Pepper {
+        self.verifier.pepper()
+    }
+
+    /// Whether an `Authorization` header is the bootstrap administrator's.
+    #[must_use]
+    pub fn is_root(&self, authorization: Option<&str>) -> bool {
+        let secret = authorization.and_then(|header| Secret::from_header(header, None).ok());
+        match (&self.root, secret) {
+            (Some(root), Some(secret)) => secret.candidates().any(|(id, secret)| root.is(id, secret)),
+            _ => false,
+        }
+    }
+
+    /// The algorithm access tokens of a Client with this preference are signed with.
+    #[must_use]
+    pub fn access_token_alg(&self, preference: Option<SigningAlg>) -> SigningAlg {
+        preference.unwrap_or(self.settings.access_token_alg)
+    }
+
+    /// Signs `claims`.
+    ///
+    /// # Errors
+    /// [`crate::jose::SignError::BadKey`] when there is no key for `alg`.
+    pub fn sign<T: serde::Serialize>(
+        &self,
+        env: &Env<'_>,
+        alg: SigningAlg,
+        claims: &T,
+    ) -> Result<String, crate::jose::SignError> {
+        let keys = self.keys.snapshot();
+        let signer: Option<&SigningKey> = keys.signer(alg, env.now_s());
+        signer.ok_or(crate::jose::SignError::BadKey)?.sign(claims)
+    }
+}
+
+impl std::fmt::Debug for Stores {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stores")
+    }
+}
+
+impl std::fmt::Debug for Authority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authority").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

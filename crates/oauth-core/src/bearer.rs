@@ -1,0 +1,113 @@
+//! What a presented access token is worth at this moment.
+
+use std::sync::Arc;
+
+use crate::authority::Authority;
+use crate::client::Client;
+use crate::env::Env;
+use crate::jose::{CompactJws, sha256};
+use crate::limits::ACCESS_TOKEN_MAX_BYTES;
+use crate::ports::{Standing, StandingQuery, StoreError};
+use crate::token::claims::AccessClaims;
+
+/// A token that is good now.
+#[derive(Debug, Clone)]
+pub struct VerifiedToken {
+    /// What it says.
+    pub claims: AccessClaims,
+    /// The Client it was issued to, as stored now.
+    pub client: Arc<Client>,
+    /// What the database said about the caller.
+    pub standing: Standing,
+}
+
+/// Why a token is good for nothing: `invalid_token`.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenFault {
+    /// Neither a JWT of this server nor a known opaque token.
+    #[error("the access token is malformed or unknown")]
+    Unknown,
+    /// Signed by a key this server does not publish, or not signed by it.
+    #[error("the access token's signature does not verify")]
+    Signature,
+    /// For another server.
+    #[error("the access token was issued by or for another server")]
+    Foreign,
+    /// `exp` has passed.
+    #[error("the access token expired")]
+    Expired,
+    /// Revoked.
+    #[error("the access token was revoked")]
+    Revoked,
+    /// Its Client is gone or inactive.
+    #[error("the client of the access token is no longer active")]
+    ClientGone,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Verifies a presented token, cheapest checks first.
+///
+/// # Errors
+/// [`TokenFault`].
+///
+/// # Source
+/// Specification, OAuth errors (`invalid_token`); RFC 6750; RFC 9068, section 4.
+pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result<VerifiedToken, TokenFault> {
+    if token.len() > ACCESS_TOKEN_MAX_BYTES {
+        return Err(TokenFault::Unknown);
+    }
+    let claims = if token.contains('.') {
+        verify_jwt(env, authority, token).await?
+    } else {
+        let row = authority.tokens.find_opaque(&sha256(token.as_bytes())).await?;
+        let row = row.ok_or(TokenFault::Unknown)?;
+        serde_json::from_value(row.claims).map_err(|_| TokenFault::Unknown)?
+    };
+    check_claims(env, authority, &claims)?;
+    check_standing(authority, claims).await
+}
+
+async fn verify_jwt(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {
+    let jws = CompactJws::parse(token, ACCESS_TOKEN_MAX_BYTES).map_err(|_| TokenFault::Unknown)?;
+    let kid = jws.header.kid.as_deref().ok_or(TokenFault::Unknown)?;
+    if jws.header.has_critical_extensions() {
+        return Err(TokenFault::Unknown);
+    }
+    if authority.keys.snapshot().verifier(kid).is_none() {
+        // Another node may have begun to sign with a key this one has not read yet.
+        if let Err(error) = authority.keys.refresh_for_unknown_kid(env).await {
+            tracing::warn!(%error, "signing keys could not be read again");
+        }
+    }
+    let keys = authority.keys.snapshot();
+    let key = keys.verifier(kid).ok_or(TokenFault::Signature)?;
+    let same_alg = jws.header.alg == key.alg().name();
+    if !same_alg || !key.verifies(jws.signing_input(), jws.signature()) {
+        return Err(TokenFault::Signature);
+    }
+    jws.payload().map_err(|_| TokenFault::Unknown)
+}
+
+fn check_claims(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> Result<(), TokenFault> {
+    if claims.iss != authority.settings.base_url || claims.aud != authority.documents().fhir_base() {
+        return Err(TokenFault::Foreign);
+    }
+    // No leeway: issuer and verifier are one server.
+    if claims.exp <= env.now_s() { Err(TokenFault::Expired) } else { Ok(()) }
+}
+
+async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<VerifiedToken, TokenFault> {
+    let query = StandingQuery { client_id: Some(&claims.client_id), user_id: None, token_id: Some(&claims.jti) };
+    let standing = authority.directory.store().standing(&query).await?;
+    if standing.token_revoked {
+        return Err(TokenFault::Revoked);
+    }
+    let version = standing.client_version.ok_or(TokenFault::ClientGone)?;
+    let client = authority.directory.client_at(&claims.client_id, version).await?;
+    match client.filter(|client| client.active) {
+        Some(client) => Ok(VerifiedToken { claims, client, standing }),
+        None => Err(TokenFault::ClientGone),
+    }
+}

@@ -1,0 +1,168 @@
+//! Who calls a resource endpoint.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use smart_scopes::ScopeSet;
+
+use crate::authenticate::{ClientFault, Credentials, CredentialsFault, Rejection, Secret, authenticate};
+use crate::authority::Authority;
+use crate::bearer::{self, TokenFault, VerifiedToken};
+use crate::client::{Client, GrantType};
+use crate::env::Env;
+use crate::ports::{StandingQuery, StoreError};
+
+/// A caller of the resource endpoints, identified but not yet authorized.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Who it is.
+    pub identity: Identity,
+    /// The revision of the access policies at the moment of identification.
+    pub policy_revision: i64,
+}
+
+/// The kinds of callers.
+#[derive(Debug, Clone)]
+pub enum Identity {
+    /// No credentials.
+    Anonymous,
+    /// The bootstrap administrator.
+    Root,
+    /// A Client by HTTP Basic.
+    Client(Arc<Client>),
+    /// The bearer of an access token.
+    Token(Box<TokenBearer>),
+}
+
+/// A caller with an access token.
+#[derive(Debug, Clone)]
+pub struct TokenBearer {
+    /// The token.
+    pub token: VerifiedToken,
+    /// Its scopes; `None` when the token carries no scope claim, then policies alone decide.
+    pub scopes: Option<ScopeSet>,
+}
+
+/// Why a caller with credentials is not let in: 401.
+#[derive(Debug, thiserror::Error)]
+pub enum CallerFault {
+    /// The `Authorization` header is of no known scheme or malformed.
+    #[error("the Authorization header must be Basic or Bearer")]
+    Header,
+    /// HTTP Basic with an unknown id, a wrong secret, or a Client without the grant `basic`.
+    #[error("unknown or inactive client, wrong secret, or a client that may not use HTTP Basic")]
+    Basic(Rejection),
+    /// The access token is good for nothing.
+    #[error("{0}")]
+    Token(TokenFault),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Identifies the caller from its `Authorization` header. Credentials that are there and wrong are
+/// refused; they never count as absent.
+///
+/// # Errors
+/// [`CallerFault`].
+///
+/// # Source
+/// CONTRACT, Who may call; RFC 6750, section 2.1; RFC 7617.
+pub async fn identify(
+    env: &Env<'_>,
+    authority: &Authority,
+    authorization: Option<&str>,
+) -> Result<Caller, CallerFault> {
+    let Some(header) = authorization else {
+        return Ok(Caller { identity: Identity::Anonymous, policy_revision: policy_revision(authority, None).await? });
+    };
+    let (scheme, rest) = header.split_once(' ').ok_or(CallerFault::Header)?;
+    if scheme.eq_ignore_ascii_case("Bearer") {
+        return identify_bearer(env, authority, rest.trim()).await;
+    }
+    if scheme.eq_ignore_ascii_case("Basic") {
+        return identify_basic(env, authority, header).await;
+    }
+    Err(CallerFault::Header)
+}
+
+async fn policy_revision(authority: &Authority, client_id: Option<&str>) -> Result<i64, StoreError> {
+    let query = StandingQuery { client_id, ..StandingQuery::default() };
+    Ok(authority.directory.store().standing(&query).await?.policy_revision)
+}
+
+async fn identify_bearer(env: &Env<'_>, authority: &Authority, token: &str) -> Result<Caller, CallerFault> {
+    let token = bearer::verify(env, authority, token).await.map_err(|fault| match fault {
+        TokenFault::Store(error) => CallerFault::Store(error),
+        other => CallerFault::Token(other),
+    })?;
+    let policy_revision = token.standing.policy_revision;
+    // Scopes were parsed when the token was issued; what no longer parses grants nothing.
+    let scopes = token.claims.scope.as_deref().map(|scope| ScopeSet::parse(scope).unwrap_or_default());
+    Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
+}
+
+async fn identify_basic(env: &Env<'_>, authority: &Authority, header: &str) -> Result<Caller, CallerFault> {
+    let secret = Secret::from_header(header, None).map_err(|_: CredentialsFault| CallerFault::Header)?;
+    if authority.is_root(Some(header)) {
+        return Ok(Caller { identity: Identity::Root, policy_revision: 0 });
+    }
+    let credentials = Credentials::Secret(secret);
+    let client = authenticate_basic(env, authority, &credentials).await?;
+    let query = StandingQuery { client_id: Some(&client.id), ..StandingQuery::default() };
+    let standing = authority.directory.store().standing(&query).await?;
+    let client = if standing.client_version == Some(client.version) {
+        client
+    } else {
+        // The proof holds for the version it was checked against and no other.
+        authority.directory.read_client(&client.id).await?;
+        authenticate_basic(env, authority, &credentials).await?
+    };
+    if !client.may_use(GrantType::Basic) {
+        return Err(CallerFault::Basic(Rejection::NotBasic));
+    }
+    Ok(Caller { identity: Identity::Client(client), policy_revision: standing.policy_revision })
+}
+
+async fn authenticate_basic(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+) -> Result<Arc<Client>, CallerFault> {
+    match authenticate(env, authority, credentials).await {
+        Ok(authenticated) => Ok(authenticated.client),
+        Err(ClientFault::Store(error)) => Err(CallerFault::Store(error)),
+        Err(ClientFault::Rejected(rejection)) => Err(CallerFault::Basic(rejection)),
+        Err(_) => Err(CallerFault::Header),
+    }
+}
+
+impl Caller {
+    /// The calling Client's id.
+    #[must_use]
+    pub fn client_id(&self) -> Option<&str> {
+        self.client().map(|client| client.id.as_str())
+    }
+
+    /// The calling Client.
+    #[must_use]
+    pub fn client(&self) -> Option<&Arc<Client>> {
+        match &self.identity {
+            Identity::Anonymous | Identity::Root => None,
+            Identity::Client(client) => Some(client),
+            Identity::Token(bearer) => Some(&bearer.token.client),
+        }
+    }
+
+    /// Adds to a policy's request object what policies may know of the caller: `client` (without
+    /// secrets) and `jwt`, the claims of its token.
+    pub(crate) fn describe(&self, request: &mut Value) {
+        let Some(members) = request.as_object_mut() else { return };
+        if let Some(client) = self.client() {
+            members.insert("client".to_owned(), client.document.clone());
+        }
+        if let Identity::Token(bearer) = &self.identity {
+            members.insert("jwt".to_owned(), json!(bearer.token.claims));
+        }
+    }
+}

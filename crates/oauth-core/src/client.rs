@@ -1,0 +1,192 @@
+//! A Client as the rules see it: parsed once per version, with its keys ready.
+
+use b2b_claim::{Omission, Registration};
+use serde_json::Value;
+use smart_scopes::ScopeSet;
+
+use crate::jose::{KeySet, SigningAlg};
+use crate::ports::Versioned;
+use crate::secret::SecretHash;
+
+/// The value of `client_assertion_type` and of `client_assertion_types` (RFC 7523, section 2.2).
+pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// A registered Client.
+#[derive(Debug)]
+pub struct Client {
+    /// The `client_id`.
+    pub id: String,
+    /// The version this was read at.
+    pub version: i64,
+    /// `false` makes the Client unusable at once. Not specified for an absent `active`; we take it
+    /// as true, because the element is optional and most registrations leave it out.
+    pub active: bool,
+    /// The `type`, such as `smart-app`; absent for backend clients.
+    pub kind: Option<String>,
+    /// The grants it may use.
+    pub grants: Vec<GrantType>,
+    /// The hash of its secret.
+    pub secret: Option<SecretHash>,
+    /// Whether it authenticates by assertion; then no weaker method is ever accepted.
+    pub asserts: bool,
+    /// The scopes it is registered for; `None` when the element is absent.
+    pub scope: Option<ScopeSet>,
+    /// Inline public keys.
+    pub keys: KeySet,
+    /// Where its public keys are.
+    pub jwks_uri: Option<String>,
+    /// What `auth.client_credentials` says of tokens.
+    pub client_credentials: TokenProfile,
+    /// The resource as policies may see it: with `id` and `resourceType`, without the secret.
+    pub document: Value,
+    /// The B2B registration under `client_credentials`, or why there is none.
+    pub b2b: Result<Registration, Omission>,
+}
+
+/// A grant a Client may be registered for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GrantType {
+    /// HTTP Basic at the resource endpoints.
+    Basic,
+    /// `code` or `authorization_code`: both spellings are in use.
+    AuthorizationCode,
+    /// `client_credentials`.
+    ClientCredentials,
+    /// `refresh_token`.
+    RefreshToken,
+    /// `password`.
+    Password,
+    /// `implicit`.
+    Implicit,
+    /// `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693).
+    TokenExchange,
+}
+
+impl GrantType {
+    /// Reads an entry of `Client.grant_types` or a `grant_type` parameter.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "basic" => Self::Basic,
+            "code" | "authorization_code" => Self::AuthorizationCode,
+            "client_credentials" => Self::ClientCredentials,
+            "refresh_token" => Self::RefreshToken,
+            "password" => Self::Password,
+            "implicit" => Self::Implicit,
+            "urn:ietf:params:oauth:grant-type:token-exchange" => Self::TokenExchange,
+            _ => return None,
+        })
+    }
+}
+
+/// What kind of access token a Client gets under one grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenProfile {
+    /// JWT or opaque.
+    pub format: TokenFormat,
+    /// `access_token_expiration` in seconds.
+    pub lifetime_s: Option<i64>,
+    /// `access_token_signing_alg`: an extension of ours, because the specification leaves the
+    /// signature algorithm open and partners differ in what they can verify.
+    pub alg: Option<SigningAlg>,
+}
+
+/// `token_format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TokenFormat {
+    /// `jwt`.
+    Jwt,
+    /// Any other setting (specification, Client resource).
+    #[default]
+    Opaque,
+}
+
+impl Client {
+    /// Reads a stored Client. Reading never fails: what a stored document gets wrong (written by
+    /// SQL, past the checks of registration) counts as absent, so the Client can do less, not more.
+    #[must_use]
+    pub fn read(id: &str, stored: &Versioned, ext_base: &str) -> Self {
+        let resource = &stored.resource;
+        let credentials = resource.pointer("/auth/client_credentials").unwrap_or(&Value::Null);
+        let jwks_uri = text(resource, "jwks_uri");
+        let jwks = inline_keys(resource);
+        Self {
+            id: id.to_owned(),
+            version: stored.version,
+            active: resource.get("active").is_none_or(|active| active.as_bool() == Some(true)),
+            kind: text(resource, "type"),
+            grants: strings(resource, "grant_types").filter_map(GrantType::parse).collect(),
+            secret: resource.get("secret").and_then(Value::as_str).and_then(|text| SecretHash::parse(text).ok()),
+            asserts: jwks_uri.is_some() || !jwks.is_empty() || lists_assertion(resource),
+            scope: resource.get("scope").is_some().then(|| registered_scopes(resource)),
+            keys: KeySet::from_values(jwks).unwrap_or_default(),
+            jwks_uri,
+            client_credentials: TokenProfile::read(credentials),
+            document: document(id, resource),
+            b2b: Registration::from_client(resource, ext_base, "client_credentials"),
+        }
+    }
+
+    /// Whether the Client is registered for `grant`.
+    #[must_use]
+    pub fn may_use(&self, grant: GrantType) -> bool {
+        self.grants.contains(&grant)
+    }
+
+    /// Whether the Client is a member-authorized app.
+    #[must_use]
+    pub fn is_smart_app(&self) -> bool {
+        self.kind.as_deref() == Some("smart-app")
+    }
+}
+
+impl TokenProfile {
+    fn read(profile: &Value) -> Self {
+        let format = match profile.get("token_format").and_then(Value::as_str) {
+            Some("jwt") => TokenFormat::Jwt,
+            _ => TokenFormat::Opaque,
+        };
+        let lifetime_s = profile.get("access_token_expiration").and_then(Value::as_i64);
+        let alg = profile.get("access_token_signing_alg").and_then(Value::as_str);
+        Self {
+            format,
+            lifetime_s: lifetime_s.filter(|lifetime| (1..=crate::limits::TOKEN_LIFETIME_MAX_S).contains(lifetime)),
+            alg: alg.and_then(|name| name.parse().ok()),
+        }
+    }
+}
+
+fn document(id: &str, resource: &Value) -> Value {
+    let head = [("resourceType".to_owned(), Value::from("Client")), ("id".to_owned(), Value::from(id))];
+    let members = resource.as_object().into_iter().flatten();
+    let members = members.filter(|(name, _)| name.as_str() != "secret");
+    head.into_iter().chain(members.map(|(name, value)| (name.clone(), value.clone()))).collect()
+}
+
+fn text(resource: &Value, member: &str) -> Option<String> {
+    resource.get(member).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn strings<'a>(resource: &'a Value, member: &str) -> impl Iterator<Item = &'a str> {
+    resource.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// `jwks` is an array of JWK; the set form `{"keys": […]}` that most tools export is read too.
+fn inline_keys(resource: &Value) -> &[Value] {
+    let jwks = resource.get("jwks");
+    let keys = jwks.and_then(|jwks| jwks.get("keys")).or(jwks);
+    keys.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn lists_assertion(resource: &Value) -> bool {
+    let grants = resource.get("auth").and_then(Value::as_object).into_iter().flat_map(|auth| auth.values());
+    grants.into_iter().any(|grant| strings(grant, "client_assertion_types").any(|kind| kind == JWT_BEARER))
+}
+
+fn registered_scopes(resource: &Value) -> ScopeSet {
+    let mut scopes = ScopeSet::default();
+    for scope in strings(resource, "scope").filter_map(|text| text.parse().ok()) {
+        scopes.insert(scope);
+    }
+    scopes
+}

@@ -1,0 +1,140 @@
+//! Clients, Organizations and policies in memory, each with the version it was read at.
+//!
+//! Nothing here is believed on its own: the statement that admits a token request, and the one that
+//! asks for a caller's standing, return the current versions, and a copy of another version is read
+//! again before the answer is given. So a copy saves the reading and parsing, never the truth.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use moka::sync::Cache;
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::limits::CLIENT_ID_MAX_BYTES;
+use crate::policy::PolicyBook;
+use crate::ports::{PartyStore, StoreError};
+
+/// Most Clients kept in memory; the least recently used leave first.
+const CLIENTS_MAX: u64 = 10_000;
+/// Most Organizations kept in memory.
+const ORGANIZATIONS_MAX: u64 = 10_000;
+
+/// An Organization at one version.
+#[derive(Debug)]
+pub struct Organization {
+    /// The version this was read at.
+    pub version: i64,
+    /// The resource.
+    pub resource: Value,
+}
+
+/// The copies of one node.
+pub struct Directory {
+    store: Arc<dyn PartyStore>,
+    ext_base: String,
+    clients: Cache<String, Arc<Client>>,
+    organizations: Cache<String, Arc<Organization>>,
+    policies: ArcSwapOption<PolicyBook>,
+}
+
+impl Directory {
+    /// An empty directory over `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn PartyStore>, ext_base: &str) -> Self {
+        Self {
+            store,
+            ext_base: ext_base.to_owned(),
+            clients: Cache::new(CLIENTS_MAX),
+            organizations: Cache::new(ORGANIZATIONS_MAX),
+            policies: ArcSwapOption::empty(),
+        }
+    }
+
+    /// The store behind the copies.
+    #[must_use]
+    pub fn store(&self) -> &dyn PartyStore {
+        self.store.as_ref()
+    }
+
+    /// The copy of the Client, read when there is none. Unknown ids are not remembered.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn client(&self, id: &str) -> Result<Option<Arc<Client>>, StoreError> {
+        match self.clients.get(id) {
+            Some(client) => Ok(Some(client)),
+            None => self.read_client(id).await,
+        }
+    }
+
+    /// The Client as stored now; the copy is replaced. An id longer than any is not looked up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn read_client(&self, id: &str) -> Result<Option<Arc<Client>>, StoreError> {
+        if id.len() > CLIENT_ID_MAX_BYTES {
+            return Ok(None);
+        }
+        let Some(stored) = self.store.client(id).await? else {
+            self.clients.invalidate(id);
+            return Ok(None);
+        };
+        let client = Arc::new(Client::read(id, &stored, &self.ext_base));
+        self.clients.insert(id.to_owned(), Arc::clone(&client));
+        Ok(Some(client))
+    }
+
+    /// The copy of the Client if it has `version`, else the Client as stored now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn client_at(&self, id: &str, version: i64) -> Result<Option<Arc<Client>>, StoreError> {
+        match self.clients.get(id).filter(|client| client.version == version) {
+            Some(client) => Ok(Some(client)),
+            None => self.read_client(id).await,
+        }
+    }
+
+    /// The Organization at `version`: the copy if it has that version, else as stored now.
+    /// `None` as version means it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn organization_at(
+        &self,
+        id: &str,
+        version: Option<i64>,
+    ) -> Result<Option<Arc<Organization>>, StoreError> {
+        let Some(version) = version else { return Ok(None) };
+        if let Some(held) = self.organizations.get(id).filter(|held| held.version == version) {
+            return Ok(Some(held));
+        }
+        let Some(stored) = self.store.organization(id).await? else { return Ok(None) };
+        let organization = Arc::new(Organization { version: stored.version, resource: stored.resource });
+        self.organizations.insert(id.to_owned(), Arc::clone(&organization));
+        Ok(Some(organization))
+    }
+
+    /// The policies at `revision`: the copy if it has that revision, else as stored now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn policies_at(&self, revision: i64) -> Result<Arc<PolicyBook>, StoreError> {
+        if let Some(held) = self.policies.load_full().filter(|held| held.revision() == revision) {
+            return Ok(held);
+        }
+        let book = Arc::new(PolicyBook::compile(&self.store.policies().await?));
+        for skipped in book.skipped() {
+            tracing::warn!(policy = skipped.policy_id, issues = ?skipped.issues, "stored access policy allows nothing");
+        }
+        self.policies.store(Some(Arc::clone(&book)));
+        Ok(book)
+    }
+}
+
+impl std::fmt::Debug for Directory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Directory").field("clients", &self.clients.entry_count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,115 @@
+//! The discovery documents, made once at start.
+//!
+//! # Source
+//! Specification, Discovery document fields; SMART App Launch 2.2.0, conformance; OpenID Connect
+//! Discovery 1.0, section 3; RFC 8414.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::document::StaticDocument;
+use crate::settings::Settings;
+
+/// The documents and the addresses rules compare with.
+#[derive(Debug)]
+pub struct Documents {
+    /// `/.well-known/smart-configuration`, also under `/fhir`.
+    pub smart: StaticDocument,
+    /// `/.well-known/openid-configuration`.
+    pub openid: StaticDocument,
+    /// `/.well-known/oauth-authorization-server`.
+    pub oauth: StaticDocument,
+    token_endpoint: String,
+    fhir_base: String,
+}
+
+impl Documents {
+    /// The documents of a deployment.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        let smart = smart_configuration(settings);
+        let document = |value: &Value| StaticDocument::json(Bytes::from(value.to_string()));
+        Self {
+            openid: document(&with(&smart, &openid_only(settings))),
+            oauth: document(&with(&smart, &oauth_only())),
+            smart: document(&smart),
+            token_endpoint: settings.token_endpoint(),
+            fhir_base: settings.fhir_base(),
+        }
+    }
+
+    /// `{base_url}/auth/token`.
+    #[must_use]
+    pub fn token_endpoint(&self) -> &str {
+        &self.token_endpoint
+    }
+
+    /// `{base_url}/fhir`.
+    #[must_use]
+    pub fn fhir_base(&self) -> &str {
+        &self.fhir_base
+    }
+}
+
+/// The specification's table, and what SMART requires beside it: `issuer` (with
+/// `sso-openid-connect`), `revocation_endpoint`, `response_types_supported`.
+fn smart_configuration(settings: &Settings) -> Value {
+    let at = |path: &str| format!("{}{path}", settings.base_url);
+    json!({
+        "issuer": settings.base_url,
+        "authorization_endpoint": at("/auth/authorize"),
+        "token_endpoint": settings.token_endpoint(),
+        "introspection_endpoint": at("/auth/introspect"),
+        "revocation_endpoint": at("/auth/revoke"),
+        "userinfo_endpoint": at("/auth/userinfo"),
+        "jwks_uri": at("/.well-known/jwks.json"),
+        "grant_types_supported": [
+            "authorization_code", "client_credentials", "password", "implicit",
+            "urn:ietf:params:oauth:grant-type:token-exchange"
+        ],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "private_key_jwt"],
+        "token_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
+        "code_challenge_methods_supported": ["S256"],
+        "response_types_supported": ["code"],
+        "capabilities": [
+            "launch-standalone", "launch-ehr", "client-public", "client-confidential-symmetric",
+            "client-confidential-asymmetric", "permission-patient", "permission-user", "permission-v1",
+            "permission-v2", "permission-offline", "sso-openid-connect"
+        ],
+        "scopes_supported": [
+            "openid", "profile", "email", "launch", "launch/patient", "patient/*.cruds", "system/*.cruds",
+            "user/*.cruds", "fhirUser", "offline_access", "online_access"
+        ],
+    })
+}
+
+fn openid_only(settings: &Settings) -> Value {
+    json!({
+        "issuer": settings.base_url,
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["RS256"],
+        "claims_supported": ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "fhirUser"],
+        "request_parameter_supported": false,
+        // Absent means true (OpenID Connect Discovery 1.0, section 3).
+        "request_uri_parameter_supported": false,
+    })
+}
+
+fn oauth_only() -> Value {
+    json!({
+        "introspection_endpoint_auth_methods_supported":
+            ["client_secret_basic", "client_secret_post", "private_key_jwt"],
+        "introspection_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
+        "revocation_endpoint_auth_methods_supported":
+            ["client_secret_basic", "client_secret_post", "private_key_jwt"],
+        "revocation_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
+    })
+}
+
+/// The OAuth metadata both documents share, without the members only SMART knows.
+fn with(smart: &Value, more: &Value) -> Value {
+    let smart_only = ["capabilities"];
+    let members = smart.as_object().into_iter().chain(more.as_object()).flatten();
+    let members = members.filter(|(name, _)| !smart_only.contains(&name.as_str()));
+    members.map(|(name, value)| (name.clone(), value.clone())).collect()
+}

@@ -1,0 +1,55 @@
+//! The parameters of a form, read by the rules of RFC 6749, section 3.2: a parameter without a value
+//! is one that was not sent, and none may be sent twice.
+
+/// Decoded parameters in the order they were sent.
+#[derive(Clone, Default)]
+pub struct Form {
+    pairs: Vec<(String, String)>,
+}
+
+/// A parameter was sent twice.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the parameter {0} is given more than once")]
+pub struct Repeated(pub String);
+
+impl Form {
+    /// Takes decoded pairs; empty values are dropped.
+    ///
+    /// # Errors
+    /// [`Repeated`] names the first parameter that is given twice. Unknown parameters count too:
+    /// RFC 6749, section 3.2 forbids repeating any.
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, Repeated> {
+        let mut form = Self::default();
+        for (name, value) in pairs {
+            if value.is_empty() {
+                continue;
+            }
+            if form.get(&name).is_some() {
+                return Err(Repeated(printable(&name)));
+            }
+            form.pairs.push((name, value));
+        }
+        Ok(form)
+    }
+
+    /// The value of a parameter.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl std::fmt::Debug for Form {
+    /// Names only: values are secrets, codes and assertions.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// `text` as far as an `error_description` may repeat it: printable ASCII without `"` and `\`
+/// (RFC 6749, section 5.2), at most 64 characters.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let allowed = |c: char| (c == ' ' || c.is_ascii_graphic()) && c != '"' && c != '\\';
+    text.chars().take(64).map(|c| if allowed(c) { c } else { '?' }).collect()
+}

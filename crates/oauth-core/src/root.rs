@@ -1,0 +1,41 @@
+//! The bootstrap administrator of the environment.
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::jose::sha256;
+
+/// The client that may call everything, so that the first Client can be registered. It lives in the
+/// configuration alone: changing the setting changes the secret, and no stored document names it.
+#[derive(Clone)]
+pub struct RootClient {
+    id: String,
+    secret_digest: [u8; 32],
+}
+
+impl RootClient {
+    /// The administrator `id` with this secret.
+    #[must_use]
+    pub fn new(id: &str, secret: &SecretString) -> Self {
+        Self { id: id.to_owned(), secret_digest: sha256(secret.expose_secret().as_bytes()) }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether these are its credentials; in constant time as far as the secret goes.
+    #[must_use]
+    pub fn is(&self, id: &str, secret: &str) -> bool {
+        use subtle::ConstantTimeEq as _;
+        let same_secret = self.secret_digest.ct_eq(&sha256(secret.as_bytes()));
+        bool::from(same_secret) && self.id == id
+    }
+}
+
+impl std::fmt::Debug for RootClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RootClient").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,38 @@
+//! What the deployment decides about the authorization rules.
+
+use crate::jose::SigningAlg;
+
+/// Addresses and defaults, fixed at start.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `{base_url}` of the specification and the `iss` of every token; no trailing slash.
+    pub base_url: String,
+    /// `{ext_base}` of the specification; no trailing slash.
+    pub ext_base: String,
+    /// What access tokens are signed with where a Client does not say.
+    pub access_token_alg: SigningAlg,
+}
+
+impl Settings {
+    /// Settings with the default algorithm ES256. A trailing slash of either address is dropped.
+    #[must_use]
+    pub fn new(base_url: &str, ext_base: &str) -> Self {
+        Self {
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            ext_base: ext_base.trim_end_matches('/').to_owned(),
+            access_token_alg: SigningAlg::ES256,
+        }
+    }
+
+    /// `{base_url}/auth/token`, the audience of every client assertion.
+    #[must_use]
+    pub fn token_endpoint(&self) -> String {
+        format!("{}/auth/token", self.base_url)
+    }
+
+    /// `{base_url}/fhir`, the audience of every access token.
+    #[must_use]
+    pub fn fhir_base(&self) -> String {
+        format!("{}/fhir", self.base_url)
+    }
+}

@@ -1,0 +1,47 @@
+//! The claims of an access token.
+
+use b2b_claim::Claim;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What an access token says, whether it is a JWT or the row behind an opaque token.
+///
+/// # Source
+/// Specification, Access token claim; RFC 7519, section 4; RFC 9068, section 2.2 for `client_id`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AccessClaims {
+    /// `{base_url}`.
+    pub iss: String,
+    /// The client id for client credentials.
+    pub sub: String,
+    /// `{base_url}/fhir`.
+    pub aud: String,
+    /// Seconds since the UNIX epoch.
+    pub iat: i64,
+    /// Seconds since the UNIX epoch.
+    pub exp: i64,
+    /// The token's identifier.
+    pub jti: String,
+    /// The client it was issued to.
+    pub client_id: String,
+    /// The granted scopes, space-separated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// `2` for Clients of type `smart-app`: existing policies of the platform look at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub atv: Option<u8>,
+    /// The launch context, `{"patient": …}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
+    /// The place of the B2B claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Extensions>,
+}
+
+/// The `extensions` object (UDAP).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Extensions {
+    /// The claim.
+    #[serde(rename = "hl7-b2b")]
+    pub hl7_b2b: Claim,
+}

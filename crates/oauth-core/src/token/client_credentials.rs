@@ -1,0 +1,205 @@
+//! The `client_credentials` grant, by assertion or by secret.
+
+use std::sync::Arc;
+
+use b2b_claim::{Claim, Omission, Registration};
+use smart_scopes::{Context, Scope, ScopeSet, restrict};
+
+use super::claims::{AccessClaims, Extensions};
+use super::{TokenError, TokenResponse};
+use crate::assertion::{AssertionFault, Seen};
+use crate::authenticate::{Authenticated, ClientFault, Credentials, Method, authenticate};
+use crate::authority::Authority;
+use crate::client::{Client, GrantType, TokenFormat};
+use crate::directory::Organization;
+use crate::env::Env;
+use crate::jose::{base64url, sha256};
+use crate::limits::{BACKEND_TOKEN_LIFETIME_S, SECRET_TOKEN_LIFETIME_S};
+use crate::ports::{Admission, Admitted, Claim as NonceClaim, OpaqueToken};
+
+/// How often a Client that changes under the request is read again before giving up.
+const ATTEMPTS: usize = 4;
+
+/// Authenticates, decides the scopes, admits, issues.
+///
+/// Everything that can refuse comes before admission, so that a refusal claims no nonce; admission
+/// returns the current versions, and when they are not those the decision was made on, the decision
+/// is made again.
+pub(super) async fn grant(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    scope: Option<&str>,
+) -> Result<TokenResponse, TokenError> {
+    let requested = scope.map(ScopeSet::parse).transpose();
+    let requested = requested.map_err(|fault| TokenError::MalformedScope(fault.to_string()))?;
+    let mut nonce_claimed = false;
+    for _ in 0..ATTEMPTS {
+        let mut authenticated = authenticate(env, authority, credentials).await?;
+        if nonce_claimed {
+            authenticated.nonce = None;
+        }
+        let client = &authenticated.client;
+        let granted = match decide(client, requested.as_ref()) {
+            Ok(granted) => granted,
+            Err(refusal) => {
+                // A refusal is never made from an old copy.
+                let stored = authority.directory.read_client(&client.id).await?;
+                if stored.is_some_and(|stored| stored.version != client.version) {
+                    continue;
+                }
+                return Err(refusal);
+            }
+        };
+        let admitted = admit(env, authority, &authenticated).await?;
+        if admitted.claim == NonceClaim::Replayed {
+            return Err(replayed(credentials));
+        }
+        nonce_claimed |= admitted.claim == NonceClaim::Fresh;
+        if admitted.client_version != Some(client.version) {
+            authority.directory.read_client(&client.id).await?;
+            continue;
+        }
+        let organization = organization_of(authority, client, &admitted).await?;
+        return issue(env, authority, &authenticated, granted, organization).await;
+    }
+    Err(TokenError::Unsettled)
+}
+
+async fn admit(env: &Env<'_>, authority: &Authority, who: &Authenticated) -> Result<Admitted, TokenError> {
+    let organization_id = who.client.b2b.as_ref().ok().map(organization_id);
+    let admission = Admission {
+        client_id: Arc::from(who.client.id.as_str()),
+        organization_id: organization_id.map(Arc::from),
+        nonce: who.nonce.clone(),
+        now_s: env.now_s(),
+    };
+    Ok(authority.admissions.admit(admission).await?)
+}
+
+fn organization_id(registration: &Registration) -> &str {
+    registration.organization.id.as_str()
+}
+
+async fn organization_of(
+    authority: &Authority,
+    client: &Client,
+    admitted: &Admitted,
+) -> Result<Option<Arc<Organization>>, TokenError> {
+    match &client.b2b {
+        Ok(registration) => {
+            let id = organization_id(registration);
+            Ok(authority.directory.organization_at(id, admitted.organization_version).await?)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn replayed(credentials: &Credentials<'_>) -> TokenError {
+    let seen = match credentials {
+        Credentials::Assertion(assertion) => assertion.seen(),
+        _ => Seen::default(),
+    };
+    TokenError::Client(ClientFault::Assertion { fault: AssertionFault::Replayed, seen })
+}
+
+fn decide(client: &Client, requested: Option<&ScopeSet>) -> Result<ScopeSet, TokenError> {
+    if client.may_use(GrantType::ClientCredentials) {
+        decide_scopes(client, requested)
+    } else {
+        Err(TokenError::UnauthorizedClient)
+    }
+}
+
+/// Requested ∩ registered. A scope broader than the registration is narrowed; one that is disjoint
+/// from it refuses the request (CONTRACT). Without `scope` the Client gets all it is registered for
+/// that exists in this grant: SMART Backend Services requires the parameter, but clients of the
+/// UDAP family send none.
+fn decide_scopes(client: &Client, requested: Option<&ScopeSet>) -> Result<ScopeSet, TokenError> {
+    let registered = client.scope.clone().unwrap_or_default();
+    let Some(requested) = requested else {
+        return Ok(registered.iter().filter(|scope| !needs_user(scope)).cloned().collect());
+    };
+    if let Some(scope) = requested.iter().find(|scope| needs_user(scope)) {
+        return Err(TokenError::ScopeNeedsUser(scope.to_string()));
+    }
+    let restriction = restrict(requested, &registered);
+    match restriction.refused.first() {
+        Some(scope) => Err(TokenError::ScopeNotAllowed(scope.to_string())),
+        None => Ok(restriction.granted),
+    }
+}
+
+fn needs_user(scope: &Scope) -> bool {
+    match scope {
+        Scope::Clinical(clinical) => clinical.context() != Context::System,
+        Scope::Custom(_) => false,
+        _ => true,
+    }
+}
+
+async fn issue(
+    env: &Env<'_>,
+    authority: &Authority,
+    who: &Authenticated,
+    granted: ScopeSet,
+    organization: Option<Arc<Organization>>,
+) -> Result<TokenResponse, TokenError> {
+    let client = &who.client;
+    let profile = client.client_credentials;
+    let default_lifetime_s = match who.method {
+        Method::Assertion => BACKEND_TOKEN_LIFETIME_S,
+        Method::Secret => SECRET_TOKEN_LIFETIME_S,
+    };
+    let expires_in = profile.lifetime_s.unwrap_or(default_lifetime_s);
+    let scope = (!granted.is_empty()).then(|| granted.to_string());
+    let b2b = b2b_of(client, organization.as_deref());
+    let claims = AccessClaims {
+        iss: authority.settings.base_url.clone(),
+        sub: client.id.clone(),
+        aud: authority.documents().fhir_base().to_owned(),
+        iat: env.now_s(),
+        exp: env.now_s() + expires_in,
+        jti: env.identifier(),
+        client_id: client.id.clone(),
+        scope: scope.clone(),
+        atv: client.is_smart_app().then_some(2),
+        context: None,
+        extensions: b2b.as_ref().ok().map(|claim| Extensions { hl7_b2b: claim.clone() }),
+    };
+    let access_token = match profile.format {
+        TokenFormat::Jwt => authority.sign(env, authority.access_token_alg(profile.alg), &claims)?,
+        TokenFormat::Opaque => store_opaque(env, authority, &claims).await?,
+    };
+    Ok(TokenResponse {
+        access_token,
+        token_type: "Bearer",
+        expires_in,
+        scope,
+        need_patient_banner: (who.method == Method::Secret).then_some(true),
+        b2b: b2b.map(drop),
+        client_id: client.id.clone(),
+    })
+}
+
+/// The claim the Client's next token carries, or why it carries none.
+pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Result<Claim, Omission> {
+    match &client.b2b {
+        Ok(registration) => registration.claim(organization.map(|organization| &organization.resource)),
+        Err(omission) => Err(omission.clone()),
+    }
+}
+
+/// 256 random bits as base64url; only the hash is stored.
+async fn store_opaque(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> Result<String, TokenError> {
+    let token = base64url(&env.bytes::<32>());
+    let row = OpaqueToken {
+        hash: sha256(token.as_bytes()),
+        token_id: claims.jti.clone(),
+        client_id: claims.client_id.clone(),
+        claims: serde_json::to_value(claims).map_err(|_| crate::jose::SignError::Claims)?,
+        expires_s: claims.exp,
+    };
+    authority.tokens.insert_opaque(row).await?;
+    Ok(token)
+}

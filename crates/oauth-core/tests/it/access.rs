@@ -1,0 +1,131 @@
+//! Who may call a resource endpoint.
+
+use oauth_core::access::{AccessRequest, Allowed, Denied, authorize};
+use oauth_core::caller::{CallerFault, identify};
+use serde_json::{Value, json};
+use smart_scopes::Interaction;
+
+use crate::world::{GENERATED, World, basic, with_service};
+
+fn read(resource_type: &'static str) -> AccessRequest<'static> {
+    AccessRequest {
+        target: Some((resource_type, Interaction::Read)),
+        operation: "FhirRead",
+        request: json!({ "uri": format!("/fhir/{resource_type}/1"), "request-method": "get" }),
+    }
+}
+
+async fn call(world: &World, authorization: Option<&str>, access: AccessRequest<'_>) -> Result<Allowed, Denied> {
+    let caller = identify(&world.env(), &world.authority, authorization).await.unwrap();
+    authorize(&world.authority, &caller, access).await
+}
+
+fn allow(client: &str) -> Value {
+    json!({ "engine": "allow", "link": [{ "reference": format!("Client/{client}") }] })
+}
+
+async fn bearer(world: &World) -> String {
+    let header = basic("service", GENERATED);
+    let response = world.token_with(Some(&header), &[("grant_type", "client_credentials")]).await.unwrap();
+    format!("Bearer {}", response.access_token)
+}
+
+#[tokio::test]
+async fn everything_is_denied_by_default() {
+    let world = with_service().await;
+    assert!(matches!(call(&world, None, read("Patient")).await, Err(Denied::Unauthenticated)));
+    let header = basic("service", GENERATED);
+    assert!(matches!(call(&world, Some(&header), read("Patient")).await, Err(Denied::Forbidden)));
+    let header = bearer(&world).await;
+    assert!(matches!(call(&world, Some(&header), read("Patient")).await, Err(Denied::Forbidden)));
+    let root = call(&world, Some(&basic("root", "bootstrap")), read("Patient")).await.unwrap();
+    assert!(root.administrator);
+}
+
+#[tokio::test]
+async fn scopes_bind_every_token_whatever_a_policy_allows() {
+    let world = with_service().await;
+    world.memory.put_policy("all", allow("service"));
+    let header = bearer(&world).await;
+    assert!(call(&world, Some(&header), read("Patient")).await.is_ok());
+    let missing = call(&world, Some(&header), read("Claim")).await.unwrap_err();
+    assert!(matches!(missing, Denied::InsufficientScope { needed } if needed == "system/Claim.r"));
+    let mut operation = read("Patient");
+    operation.target = None;
+    assert!(matches!(call(&world, Some(&header), operation).await, Err(Denied::InsufficientScope { .. })));
+    // The same Client without a token is bound by policies alone.
+    assert!(call(&world, Some(&basic("service", GENERATED)), read("Claim")).await.unwrap().administrator);
+}
+
+#[tokio::test]
+async fn a_granular_scope_opens_nothing_until_its_query_is_applied() {
+    let world = with_service().await;
+    world.memory.put_policy("all", allow("service"));
+    let hash = world.sealed_secret(GENERATED);
+    world.memory.put(
+        "Client",
+        "service",
+        json!({
+            "grant_types": ["client_credentials"], "secret": hash, "scope": ["system/Observation.rs?status=final"],
+        }),
+    );
+    let header = bearer(&world).await;
+    assert!(matches!(call(&world, Some(&header), read("Observation")).await, Err(Denied::InsufficientScope { .. })));
+}
+
+#[tokio::test]
+async fn policies_see_the_client_without_its_secret_and_the_claims() {
+    let world = with_service().await;
+    world.memory.put_policy("token", json!({ "engine": "matcho", "matcho": {
+        "client": { "id": "service", "secret": "nil?" }, "jwt": { "client_id": ".client.id" }, "request-method": "get",
+    }}));
+    let header = bearer(&world).await;
+    let allowed = call(&world, Some(&header), read("Patient")).await.unwrap();
+    assert_eq!(allowed, Allowed { administrator: false, policy_id: Some("token".to_owned()) });
+    assert!(matches!(call(&world, Some(&basic("service", GENERATED)), read("Patient")).await, Err(Denied::Forbidden)));
+}
+
+#[tokio::test]
+async fn credentials_that_are_wrong_never_count_as_absent() {
+    let world = with_service().await;
+    world.memory.put_policy("world", json!({ "engine": "allow" }));
+    assert!(call(&world, None, read("Patient")).await.is_ok());
+    for header in ["Bearer x", "Bearer a.b.c", "Basic %%", "Digest x", "nonsense", &basic("service", "wrong")] {
+        assert!(identify(&world.env(), &world.authority, Some(header)).await.is_err(), "{header}");
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() {
+    let mut world = with_service().await;
+    let header = bearer(&world).await;
+    let refused = |error: CallerFault| matches!(error, CallerFault::Token(_));
+    let jti = world.claims(header.strip_prefix("Bearer ").unwrap())["jti"].as_str().unwrap().to_owned();
+    world.memory.revoked.lock().unwrap().insert(jti.clone());
+    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    world.memory.revoked.lock().unwrap().remove(&jti);
+    world.now_s += 900;
+    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    world.now_s -= 900;
+    assert!(identify(&world.env(), &world.authority, Some(&header)).await.is_ok());
+    let hash = world.sealed_secret(GENERATED);
+    world.memory.put("Client", "service", json!({ "active": false, "grant_types": ["basic"], "secret": hash }));
+    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    world.memory.delete("Client", "service");
+    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+}
+
+#[tokio::test]
+async fn basic_needs_the_grant_basic_and_the_current_secret() {
+    let world = with_service().await;
+    let header = basic("service", GENERATED);
+    assert!(identify(&world.env(), &world.authority, Some(&header)).await.is_ok());
+    let hash = world.sealed_secret(GENERATED);
+    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerFault::Basic(_))));
+    let successor = "Zk3vX1mT0yR7bW5nJ2cF9dL4hG6sPaUeIoKxNvBtYq8";
+    let hash = world.sealed_secret(successor);
+    world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
+    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerFault::Basic(_))));
+    assert!(identify(&world.env(), &world.authority, Some(&basic("service", successor))).await.is_ok());
+}

@@ -1,0 +1,122 @@
+//! Introspection and revocation.
+
+use oauth_core::access::AccessRequest;
+use oauth_core::form::Form;
+use oauth_core::introspection::{IntrospectionError, introspect, revoke};
+use oauth_core::token::TokenRequest;
+use serde_json::{Value, json};
+
+use crate::world::{BASE, GENERATED, NOW_S, World, basic, with_service};
+
+async fn ask(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) -> Result<Value, IntrospectionError> {
+    let form = Form::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
+    let request = TokenRequest { authorization, form: &form };
+    let access = AccessRequest {
+        target: None,
+        operation: "Introspect",
+        request: json!({ "uri": "/auth/introspect", "request-method": "post" }),
+    };
+    introspect(&world.env(), &world.authority, &request, access).await
+}
+
+async fn token(world: &World) -> String {
+    let header = basic("service", GENERATED);
+    world.token_with(Some(&header), &[("grant_type", "client_credentials")]).await.unwrap().access_token
+}
+
+#[tokio::test]
+async fn an_active_token_shows_what_it_says() {
+    let world = with_service().await;
+    let token = token(&world).await;
+    let answer = ask(&world, Some(&basic("service", GENERATED)), &[("token", &token)]).await.unwrap();
+    assert_eq!(answer["active"], true);
+    assert_eq!(answer["client_id"], "service");
+    assert_eq!(answer["iss"], BASE);
+    assert_eq!(answer["exp"], NOW_S + 900);
+    assert_eq!(answer["scope"], "system/Patient.rs system/Observation.cruds custom");
+    assert_eq!(answer["token_type"], "Bearer");
+    let with_bearer = ask(&world, Some(&format!("Bearer {token}")), &[("token", &token)]).await.unwrap();
+    assert_eq!(with_bearer, answer);
+    let root = ask(&world, Some(&basic("root", "bootstrap")), &[("token", &token)]).await.unwrap();
+    assert_eq!(root, answer);
+}
+
+#[tokio::test]
+async fn every_other_token_is_inactive_and_nothing_else_is_said() {
+    let mut world = with_service().await;
+    let good = token(&world).await;
+    let header = basic("service", GENERATED);
+    let (head, signature) = good.rsplit_once('.').unwrap();
+    let flipped = format!("{head}.{}", signature.chars().rev().collect::<String>());
+    for bad in ["invalid", "a.b.c", "..", &flipped, &"x".repeat(9000)] {
+        assert_eq!(ask(&world, Some(&header), &[("token", bad)]).await.unwrap(), json!({ "active": false }));
+    }
+    world.now_s += 900;
+    assert_eq!(ask(&world, Some(&header), &[("token", &good)]).await.unwrap(), json!({ "active": false }));
+}
+
+#[tokio::test]
+async fn the_caller_authenticates() {
+    let world = with_service().await;
+    let token = token(&world).await;
+    for header in [None, Some("Bearer nothing"), Some("Bearer a.b.c")] {
+        let error = ask(&world, header, &[("token", &token)]).await.unwrap_err();
+        assert!(matches!(error, IntrospectionError::Unauthenticated), "{error}");
+    }
+    let error = ask(&world, Some(&basic("service", "wrong")), &[("token", &token)]).await.unwrap_err();
+    assert!(matches!(error, IntrospectionError::Request(error) if error.code() == "invalid_client"));
+    let error = ask(&world, Some(&basic("service", GENERATED)), &[]).await.unwrap_err();
+    assert!(matches!(error, IntrospectionError::Request(error) if error.code() == "invalid_request"));
+}
+
+#[tokio::test]
+async fn a_foreign_token_is_shown_only_to_whom_a_policy_lets_introspect() {
+    let world = with_service().await;
+    let token = token(&world).await;
+    let hash = world.sealed_secret("2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
+    world.memory.put("Client", "gateway", json!({ "grant_types": ["basic"], "secret": hash }));
+    let gateway = basic("gateway", "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
+    let hidden = ask(&world, Some(&gateway), &[("token", &token)]).await.unwrap();
+    assert_eq!(hidden, json!({ "active": false }));
+    world.memory.put_policy(
+        "gateway",
+        json!({
+            "engine": "matcho", "matcho": { "uri": "/auth/introspect" },
+            "link": [{ "reference": "Client/gateway" }],
+        }),
+    );
+    assert_eq!(ask(&world, Some(&gateway), &[("token", &token)]).await.unwrap()["active"], true);
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_inactive_and_a_foreign_one_is_left_alone() {
+    let world = with_service().await;
+    let (first, second) = (token(&world).await, token(&world).await);
+    let header = basic("service", GENERATED);
+    let hash = world.sealed_secret("2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
+    world.memory.put("Client", "other", json!({ "grant_types": ["basic"], "secret": hash }));
+    let other = basic("other", "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
+    for (header, token) in [(&other, &second), (&header, &first), (&header, &first)] {
+        let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
+        let request = TokenRequest { authorization: Some(header), form: &form };
+        revoke(&world.env(), &world.authority, &request).await.unwrap();
+    }
+    assert_eq!(ask(&world, Some(&header), &[("token", &first)]).await.unwrap(), json!({ "active": false }));
+    assert_eq!(ask(&world, Some(&header), &[("token", &second)]).await.unwrap()["active"], true);
+    let form = Form::new([("token".to_owned(), "unknown".to_owned())]).unwrap();
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form }).await.unwrap();
+    let error = revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form }).await;
+    assert_eq!(error.unwrap_err().code(), "invalid_client");
+}
+
+#[tokio::test]
+async fn an_opaque_token_is_introspected_and_revoked_like_a_jwt() {
+    let world = with_service().await;
+    let hash = world.sealed_secret(GENERATED);
+    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    let (token, header) = (token(&world).await, basic("service", GENERATED));
+    assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap()["sub"], "service");
+    let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form }).await.unwrap();
+    assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
+}

@@ -1,0 +1,99 @@
+//! Our layer against an independent implementation.
+
+use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use oauth_core::jose::{CompactJws, JwkFault, KeySet, PublicKey, SigningAlg, SigningKey};
+use serde_json::{Value, json};
+
+use crate::world::{Partner, claims};
+
+#[test]
+fn what_we_sign_another_implementation_verifies() {
+    for alg in SigningAlg::ALL {
+        let generated = SigningKey::generate(alg).unwrap();
+        let token = SigningKey::load(alg, &generated.pkcs8).unwrap().sign(&json!({ "sub": "x" })).unwrap();
+        let jwk = serde_json::from_str(&generated.public_jwk).unwrap();
+        let name: Algorithm = alg.name().parse().unwrap();
+        let mut validation = Validation::new(name);
+        validation.required_spec_claims.clear();
+        validation.validate_exp = false;
+        let decoded = jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_jwk(&jwk).unwrap(), &validation);
+        assert_eq!(decoded.unwrap().claims, json!({ "sub": "x" }));
+    }
+}
+
+#[test]
+fn what_another_implementation_signs_we_verify_and_a_changed_bit_we_do_not() {
+    let partner = Partner::new();
+    for (alg, jwk) in [(Algorithm::ES384, &partner.ec_jwk), (Algorithm::RS384, &partner.rsa_jwk)] {
+        let token = partner.sign(&Partner::header(alg), &claims("x"));
+        let jws = CompactJws::parse(&token, 8192).unwrap();
+        let key = PublicKey::for_assertions(jwk).unwrap();
+        assert!(key.verifies(jws.signing_input(), jws.signature()));
+        let mut signature = jws.signature().to_vec();
+        signature[10] ^= 1;
+        assert!(!key.verifies(jws.signing_input(), &signature));
+        assert!(!key.verifies(b"other", jws.signature()));
+        assert!(!key.verifies(jws.signing_input(), &[]));
+    }
+}
+
+#[test]
+fn a_signature_in_der_is_not_a_jose_signature() {
+    let partner = Partner::new();
+    let token = partner.sign(&Partner::header(Algorithm::ES384), &claims("x"));
+    let jws = CompactJws::parse(&token, 8192).unwrap();
+    let fixed = p384::ecdsa::Signature::from_slice(jws.signature()).unwrap();
+    let key = PublicKey::for_assertions(&partner.ec_jwk).unwrap();
+    assert!(!key.verifies(jws.signing_input(), fixed.to_der().as_bytes()));
+}
+
+#[test]
+fn each_jwk_must_have_kty_and_kid_and_the_members_of_its_type() {
+    let partner = Partner::new();
+    let without = |jwk: &Value, member: &str| {
+        let mut jwk = jwk.clone();
+        jwk.as_object_mut().unwrap().remove(member);
+        PublicKey::for_assertions(&jwk).unwrap_err()
+    };
+    assert_eq!(without(&partner.ec_jwk, "kty"), JwkFault::Malformed);
+    assert_eq!(without(&partner.ec_jwk, "kid"), JwkFault::NoKid);
+    assert_eq!(without(&partner.ec_jwk, "crv"), JwkFault::UnknownCurve);
+    assert_eq!(without(&partner.ec_jwk, "x"), JwkFault::BadMember("x"));
+    assert_eq!(without(&partner.ec_jwk, "y"), JwkFault::BadMember("y"));
+    assert_eq!(without(&partner.rsa_jwk, "n"), JwkFault::BadMember("n"));
+    assert_eq!(without(&partner.rsa_jwk, "e"), JwkFault::BadMember("e"));
+}
+
+#[test]
+fn keys_for_other_uses_small_ones_and_private_ones_are_not_used() {
+    let partner = Partner::new();
+    let with = |jwk: &Value, member: &str, value: Value| {
+        let mut jwk = jwk.clone();
+        jwk[member] = value;
+        PublicKey::for_assertions(&jwk).map(drop)
+    };
+    assert_eq!(with(&partner.ec_jwk, "use", json!("enc")), Err(JwkFault::OtherUse));
+    assert_eq!(with(&partner.ec_jwk, "key_ops", json!(["sign"])), Err(JwkFault::OtherUse));
+    assert_eq!(with(&partner.ec_jwk, "alg", json!("ES256")), Err(JwkFault::OtherUse));
+    assert_eq!(with(&partner.ec_jwk, "key_ops", json!(["verify"])), Ok(()));
+    assert_eq!(with(&partner.ec_jwk, "ext", json!(true)), Ok(()));
+    assert_eq!(with(&partner.ec_jwk, "d", json!("AQAB")), Err(JwkFault::Private));
+    assert_eq!(with(&partner.ec_jwk, "crv", json!("P-256")), Err(JwkFault::UnknownCurve));
+    assert_eq!(with(&partner.ec_jwk, "x", partner.ec_jwk["y"].clone()), Err(JwkFault::Invalid), "off the curve");
+    assert_eq!(with(&partner.rsa_jwk, "n", json!("AQAB")), Err(JwkFault::Invalid), "too small");
+    assert_eq!(with(&partner.rsa_jwk, "kty", json!("oct")), Err(JwkFault::UnknownKeyType));
+}
+
+#[test]
+fn unusable_keys_of_a_set_are_skipped_and_a_huge_set_is_refused() {
+    let partner = Partner::new();
+    let set = json!({ "keys": [{ "kty": "OKP" }, 7, partner.ec_jwk, { "kty": "EC" }] });
+    let set = KeySet::parse(set.to_string().as_bytes()).unwrap();
+    assert_eq!(set.len(), 1);
+    assert!(set.knows("ec-1"));
+    let many: Vec<_> = std::iter::repeat_n(partner.ec_jwk.clone(), 101).collect();
+    assert!(KeySet::parse(json!({ "keys": many }).to_string().as_bytes()).is_err());
+    for bad in ["", "{}", "[]", "{\"keys\":{}}", "null"] {
+        assert!(KeySet::parse(bad.as_bytes()).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Specification, Client JWKS: the partner's published keys.
+
+use std::sync::atomic::Ordering;
+
+use jsonwebtoken::Algorithm;
+use oauth_core::jwks::{FRESH_CEILING_S, FRESH_FLOOR_S, RETRY_AFTER_FAILURE_S, STALE_MAX_S, UNKNOWN_KID_THROTTLE_S};
+use serde_json::json;
+
+use crate::world::{JWT_BEARER, Partner, World, claims};
+
+async fn published() -> (World, Partner) {
+    let (world, partner) = (World::new().await, Partner::new());
+    world.memory.put(
+        "Client",
+        "partner",
+        json!({
+            "grant_types": ["client_credentials"],
+            "scope": ["system/*.read"],
+            "jwks_uri": "https://partner.example/jwks",
+            "auth": { "client_credentials": { "client_assertion_types": [JWT_BEARER], "token_format": "jwt" } },
+        }),
+    );
+    world.host.serve(&[partner.ec_jwk.clone()], Some(60));
+    (world, partner)
+}
+
+/// A token request `later_s` seconds after the start, its assertion valid then.
+async fn ask(world: &mut World, partner: &Partner, later_s: i64, kid: &str) -> Result<(), String> {
+    world.now_s = crate::world::NOW_S + later_s;
+    let count = world.memory.admissions.fetch_add(1, Ordering::SeqCst);
+    let mut claims = claims(&format!("{later_s} {count}"));
+    claims["exp"] = json!(world.now_s + 300);
+    let mut header = Partner::header(Algorithm::ES384);
+    header.kid = Some(kid.to_owned());
+    world.assert(&partner.sign(&header, &claims)).await.map(drop).map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn cached_keys_are_refreshed_according_to_cache_control() {
+    let (mut world, partner) = published().await;
+    for later_s in [0, 30, 59] {
+        ask(&mut world, &partner, later_s, "ec-1").await.unwrap();
+    }
+    assert_eq!(world.host.asked(), 1);
+    ask(&mut world, &partner, 60, "ec-1").await.unwrap();
+    assert_eq!(world.host.asked(), 2);
+}
+
+#[tokio::test]
+async fn the_freshness_has_a_floor_and_a_ceiling() {
+    for (sent, kept_s) in [(Some(0), FRESH_FLOOR_S), (Some(1_000_000), FRESH_CEILING_S), (None, 300)] {
+        let (mut world, partner) = published().await;
+        world.host.serve(&[partner.ec_jwk.clone()], sent);
+        ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+        ask(&mut world, &partner, kept_s - 1, "ec-1").await.unwrap();
+        assert_eq!(world.host.asked(), 1, "{sent:?}");
+        ask(&mut world, &partner, kept_s, "ec-1").await.unwrap();
+        assert_eq!(world.host.asked(), 2, "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_kid_fetches_once_and_then_waits() {
+    let (mut world, partner) = published().await;
+    ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+    for later_s in [1, 2, 3, UNKNOWN_KID_THROTTLE_S] {
+        assert!(ask(&mut world, &partner, later_s, "invented").await.is_err());
+    }
+    assert_eq!(world.host.asked(), 2, "one fetch for all of them");
+    let successor = Partner::with_ec_seed(9);
+    let mut jwk = successor.ec_jwk.clone();
+    jwk["kid"] = json!("ec-2");
+    world.host.serve(&[partner.ec_jwk.clone(), jwk], Some(60));
+    ask(&mut world, &successor, 2 + UNKNOWN_KID_THROTTLE_S, "ec-2").await.unwrap();
+    ask(&mut world, &partner, 2 + UNKNOWN_KID_THROTTLE_S, "ec-1").await.unwrap();
+    assert_eq!(world.host.asked(), 3);
+}
+
+#[tokio::test]
+async fn key_rotation_is_non_breaking() {
+    let (mut world, partner) = published().await;
+    ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+    let successor = Partner::with_ec_seed(9);
+    let mut jwk = successor.ec_jwk.clone();
+    jwk["kid"] = json!("ec-2");
+    world.host.serve(&[partner.ec_jwk.clone(), jwk.clone()], Some(60));
+    ask(&mut world, &successor, 1, "ec-2").await.unwrap();
+    ask(&mut world, &partner, 2, "ec-1").await.unwrap();
+    world.host.serve(&[jwk], Some(60));
+    assert!(ask(&mut world, &partner, 120, "ec-1").await.is_err(), "the retired key stops working");
+    ask(&mut world, &successor, 121, "ec-2").await.unwrap();
+}
+
+#[tokio::test]
+async fn old_keys_are_kept_while_the_partners_host_is_down() {
+    let (mut world, partner) = published().await;
+    ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+    world.host.go_down();
+    ask(&mut world, &partner, 60, "ec-1").await.unwrap();
+    ask(&mut world, &partner, 60 + RETRY_AFTER_FAILURE_S - 1, "ec-1").await.unwrap();
+    assert_eq!(world.host.asked(), 2, "a failed fetch is not repeated at once");
+    ask(&mut world, &partner, 60 + RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
+    assert_eq!(world.host.asked(), 3);
+    let error = ask(&mut world, &partner, 60 + STALE_MAX_S + 60, "ec-1").await.unwrap_err();
+    assert!(error.contains("could not be fetched"), "{error}");
+}
+
+#[tokio::test]
+async fn a_host_that_never_answered_is_named_in_the_refusal() {
+    let (mut world, partner) = published().await;
+    world.host.go_down();
+    let error = ask(&mut world, &partner, 0, "ec-1").await.unwrap_err();
+    assert!(error.contains("jwks_uri could not be fetched"), "{error}");
+    world.host.serve(&[partner.ec_jwk.clone()], None);
+    ask(&mut world, &partner, RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
+}
+
+#[tokio::test]
+async fn fifty_requests_at_once_fetch_once() {
+    let (world, partner) = published().await;
+    let assertions: Vec<_> = (0..50).map(|n| partner.assertion(&format!("at once {n}"))).collect();
+    let world = std::sync::Arc::new(world);
+    let mut requests = tokio::task::JoinSet::new();
+    for assertion in assertions {
+        let world = world.clone();
+        requests.spawn(async move { world.assert(&assertion).await.map(drop) });
+    }
+    while let Some(request) = requests.join_next().await {
+        request.unwrap().unwrap();
+    }
+    assert_eq!(world.host.asked(), 1);
+}
+
+#[tokio::test]
+async fn inline_keys_and_published_keys_count_together() {
+    let (mut world, partner) = published().await;
+    let inline = Partner::with_ec_seed(9);
+    let mut jwk = inline.ec_jwk.clone();
+    jwk["kid"] = json!("inline");
+    world.memory.put(
+        "Client",
+        "partner",
+        json!({
+            "grant_types": ["client_credentials"], "scope": ["system/*.read"], "jwks": [jwk],
+            "jwks_uri": "https://partner.example/jwks",
+        }),
+    );
+    ask(&mut world, &inline, 0, "inline").await.unwrap();
+    assert_eq!(world.host.asked(), 0);
+    ask(&mut world, &partner, 1, "ec-1").await.unwrap();
+}

@@ -1,0 +1,95 @@
+//! The server's own keys.
+
+use std::sync::Arc;
+
+use oauth_core::env::Env;
+use oauth_core::keys::{KeyError, KeyRecord, KeyRing, SigningAlg};
+use oauth_core::ports::KeyStore as _;
+use oauth_core::seal::{SealError, Sealer};
+use serde_json::{Value, json};
+
+use crate::world::{Memory, World, with_partner};
+
+fn published(world: &World) -> Vec<Value> {
+    let document: Value = serde_json::from_slice(&world.authority.published_keys().body).unwrap();
+    document["keys"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn the_first_start_publishes_one_key_per_algorithm_under_its_thumbprint() {
+    let world = World::empty().await;
+    let keys = published(&world);
+    let mut algs: Vec<_> = keys.iter().map(|key| key["alg"].as_str().unwrap()).collect();
+    algs.sort_unstable();
+    assert_eq!(algs, ["ES256", "ES384", "RS256", "RS384"]);
+    for key in &keys {
+        let jwk: jsonwebtoken::jwk::Jwk = serde_json::from_value(key.clone()).unwrap();
+        assert_eq!(key["kid"], jwk.thumbprint(jsonwebtoken::jwk::ThumbprintHash::SHA256).unwrap());
+        assert_eq!(key["use"], "sig");
+        for private in ["d", "p", "q", "dp", "dq", "qi"] {
+            assert_eq!(key.get(private), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_node_signs_with_the_same_keys() {
+    let world = World::new().await;
+    let other = World::over(world.memory.clone(), world.host.clone()).await;
+    assert_eq!(published(&world), published(&other));
+}
+
+#[tokio::test]
+async fn access_tokens_are_signed_as_the_client_asks() {
+    let (world, partner) = with_partner().await;
+    for alg in SigningAlg::ALL {
+        let mut client = partner.client();
+        client["auth"]["client_credentials"]["access_token_signing_alg"] = json!(alg.name());
+        world.memory.put("Client", "partner", client);
+        let token = world.assert(&partner.assertion(alg.name())).await.unwrap().access_token;
+        assert_eq!(format!("{:?}", jsonwebtoken::decode_header(&token).unwrap().alg), alg.name());
+        assert_eq!(world.claims(&token)["sub"], "partner");
+    }
+    world.memory.put("Client", "partner", partner.client());
+    let token = world.assert(&partner.assertion("default")).await.unwrap().access_token;
+    assert_eq!(jsonwebtoken::decode_header(&token).unwrap().alg, jsonwebtoken::Algorithm::ES256);
+}
+
+#[tokio::test]
+async fn rotation_publishes_first_signs_later_and_keeps_the_old_key() {
+    let (mut world, partner) = with_partner().await;
+    let before = world.assert(&partner.assertion("before")).await.unwrap().access_token;
+    let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, world.now_s + 200).unwrap();
+    world.memory.insert(successor.clone()).await.unwrap();
+    world.authority.keys.refresh().await.unwrap();
+    assert_eq!(published(&world).len(), 5);
+    assert_eq!(published(&world)[0]["kid"], successor.kid, "newest first");
+    let kid = |token: &str| jsonwebtoken::decode_header(token).unwrap().kid.unwrap();
+    let during = world.assert(&partner.assertion("during")).await.unwrap().access_token;
+    assert_eq!(kid(&during), kid(&before));
+    world.now_s += 200;
+    let after = world.assert(&partner.assertion("after")).await.unwrap().access_token;
+    assert_eq!(kid(&after), successor.kid);
+    for token in [&before, &during, &after] {
+        assert_eq!(world.claims(token)["sub"], "partner");
+    }
+    assert!(world.memory.retire(&kid(&before), world.now_s).await.unwrap());
+    world.authority.keys.refresh().await.unwrap();
+    assert!(published(&world).iter().all(|key| key["kid"] != kid(&before)));
+}
+
+#[tokio::test]
+async fn private_keys_are_encrypted_under_the_secret_and_open_with_no_other() {
+    let random = World::new().await;
+    let env: Env<'_> = random.env();
+    let memory = Arc::new(Memory::default());
+    let sealer = |secret: &str| Some(Sealer::new(secret.to_owned().into()));
+    KeyRing::open(&env, memory.clone(), sealer("right")).await.unwrap();
+    let stored = memory.keys.lock().unwrap().clone();
+    assert!(stored.iter().all(|key| key.sealed));
+    KeyRing::open(&env, memory.clone(), sealer("right")).await.unwrap();
+    let wrong = KeyRing::open(&env, memory.clone(), sealer("wrong")).await.unwrap_err();
+    assert!(matches!(wrong, KeyError::Seal(SealError::Open)), "{wrong}");
+    let missing = KeyRing::open(&env, memory.clone(), None).await.unwrap_err();
+    assert!(matches!(missing, KeyError::SecretMissing), "{missing}");
+}
