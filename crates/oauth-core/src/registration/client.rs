@@ -1,0 +1,334 @@
+//! The rules of a Client.
+
+use b2b_claim::Severity;
+use serde_json::Value;
+use smart_scopes::Scope;
+
+use super::shape::{Members, Shape, items, members, one, structure};
+use super::{Issue, IssueCode, jwks};
+use crate::jose::SigningAlg;
+use crate::limits::TOKEN_LIFETIME_MAX_S;
+
+/// Longest lifetime of a refresh token, in seconds. Not specified; ten years is more than any
+/// deployment keeps an unused grant.
+const REFRESH_LIFETIME_MAX_S: i64 = 10 * 366 * 86_400;
+
+/// The known entries of `grant_types`.
+const GRANT_TYPES: [&str; 8] = [
+    "basic",
+    "code",
+    "authorization_code",
+    "client_credentials",
+    "refresh_token",
+    "password",
+    "implicit",
+    "urn:ietf:params:oauth:grant-type:token-exchange",
+];
+
+/// The described elements of a Client.
+const CLIENT: Members = &[
+    ("active", Shape::Flag),
+    ("type", Shape::Text),
+    ("name", Shape::Text),
+    ("description", Shape::Text),
+    ("grant_types", Shape::By(grant_types)),
+    ("secret", Shape::Secret),
+    ("first_party", Shape::Flag),
+    ("trusted", Shape::Flag),
+    ("scope", Shape::By(scope)),
+    ("scopes", Shape::Objects),
+    ("allowed-scopes", Shape::Objects),
+    ("allowedIssuers", Shape::Texts),
+    ("allowed_origins", Shape::Texts),
+    ("jwks_uri", Shape::WebUrl),
+    ("jwks", Shape::By(jwks::validate)),
+    ("smart", Shape::Members(SMART)),
+    ("fhir-base-url", Shape::Text),
+    ("details", Shape::Object),
+    ("auth", Shape::Members(AUTH)),
+    ("extension", Shape::Objects),
+];
+
+const SMART: Members = &[("launch_uri", Shape::WebUrl), ("name", Shape::Text), ("description", Shape::Text)];
+
+/// One table for all grants: what a grant does not use does no harm, but is still checked.
+const AUTH: Members = &[
+    ("authorization_code", Shape::Members(GRANT)),
+    ("client_credentials", Shape::Members(GRANT)),
+    ("password", Shape::Members(GRANT)),
+    ("implicit", Shape::Members(GRANT)),
+    ("token_exchange", Shape::Members(GRANT)),
+];
+
+const GRANT: Members = &[
+    ("redirect_uri", Shape::RedirectUri),
+    ("token_format", Shape::Text),
+    ("access_token_signing_alg", Shape::By(signing_alg)),
+    ("access_token_expiration", Shape::Seconds(TOKEN_LIFETIME_MAX_S)),
+    ("refresh_token", Shape::Flag),
+    ("refresh_token_expiration", Shape::Seconds(REFRESH_LIFETIME_MAX_S)),
+    ("secret_required", Shape::Flag),
+    ("pkce", Shape::Flag),
+    ("audience", Shape::TextOrTexts),
+    ("client_assertion_types", Shape::Texts),
+    ("default_identity_provider", Shape::Object),
+];
+
+pub(super) fn validate(client: &Value, ext_base: &str) -> Vec<Issue> {
+    let mut issues = members(CLIENT, "Client", client);
+    issues.extend(app_protection(client));
+    issues.extend(b2b(client, ext_base, Severity::Error));
+    issues
+}
+
+pub(super) fn warnings(client: &Value, ext_base: &str) -> Vec<Issue> {
+    let mut issues = b2b(client, ext_base, Severity::Warning);
+    issues.extend(client.get("jwks").map(|jwks| jwks::warnings("Client.jwks", jwks)).unwrap_or_default());
+    issues
+}
+
+fn grant_types(at: &str, value: &Value) -> Vec<Issue> {
+    items(at, value, |at, grant| match grant.as_str() {
+        None => structure(at, "a string"),
+        Some(name) if GRANT_TYPES.contains(&name) => Vec::new(),
+        Some(_) => one(IssueCode::Value, at, format!("must be one of {}", GRANT_TYPES.join(", "))),
+    })
+}
+
+/// An element of ours: the specification leaves open what access tokens are signed with.
+fn signing_alg(at: &str, value: &Value) -> Vec<Issue> {
+    match value.as_str().map(str::parse::<SigningAlg>) {
+        None => structure(at, "a string"),
+        Some(Ok(_)) => Vec::new(),
+        Some(Err(fault)) => one(IssueCode::Value, at, fault.to_string()),
+    }
+}
+
+fn scope(at: &str, value: &Value) -> Vec<Issue> {
+    let is_too_long = value.as_array().is_some_and(|scopes| scopes.len() > smart_scopes::limits::MAX_SCOPES);
+    if is_too_long {
+        return one(IssueCode::TooLong, at, format!("must have at most {} entries", smart_scopes::limits::MAX_SCOPES));
+    }
+    items(at, value, |at, scope| match scope.as_str().map(str::parse::<Scope>) {
+        None => structure(at, "a string: one scope"),
+        Some(Ok(_)) => Vec::new(),
+        Some(Err(fault)) => one(IssueCode::Value, at, fault.to_string()),
+    })
+}
+
+/// An app that members authorize proves itself by PKCE or by a secret (specification,
+/// `auth.authorization_code` fields). Asked only of what can use the code grant.
+fn app_protection(client: &Value) -> Vec<Issue> {
+    let settings = client.pointer("/auth/authorization_code");
+    let grants = client.get("grant_types").and_then(Value::as_array).into_iter().flatten();
+    let has_code_grant = grants.filter_map(Value::as_str).any(|name| matches!(name, "code" | "authorization_code"));
+    let is_app = client.get("type").and_then(Value::as_str) == Some("smart-app");
+    let is_on = |key| settings.and_then(|settings| settings.get(key)).and_then(Value::as_bool) == Some(true);
+    if !is_app || !(has_code_grant || settings.is_some()) || is_on("pkce") || is_on("secret_required") {
+        return Vec::new();
+    }
+    one(
+        IssueCode::Invariant,
+        "Client.auth.authorization_code",
+        "a smart-app needs pkce true (public apps) or secret_required true (confidential apps)",
+    )
+}
+
+fn b2b(client: &Value, ext_base: &str, severity: Severity) -> Vec<Issue> {
+    let found = b2b_claim::validate_extension(client, ext_base).into_iter();
+    let code = |severity| match severity {
+        Severity::Error => IssueCode::Invariant,
+        Severity::Warning => IssueCode::Value,
+    };
+    found
+        .filter(|issue| issue.severity == severity)
+        .map(|issue| Issue::new(code(issue.severity), issue.expression, issue.problem.to_string()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const EXT_BASE: &str = "http://platform.example/fhir";
+
+    fn found(client: &Value) -> Vec<(String, IssueCode)> {
+        validate(client, EXT_BASE).into_iter().map(|issue| (issue.expression, issue.code)).collect()
+    }
+
+    fn issue(expression: &str, code: IssueCode) -> (String, IssueCode) {
+        (format!("Client.{expression}"), code)
+    }
+
+    fn backend() -> Value {
+        json!({
+            "resourceType": "Client",
+            "id": "partner",
+            "active": true,
+            "grant_types": ["client_credentials"],
+            "auth": {"client_credentials": {
+                "client_assertion_types": ["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
+                "token_format": "jwt",
+                "access_token_expiration": 300,
+            }},
+            "jwks_uri": "https://partner.example/jwks.json",
+            "scope": ["system/*.read", "system/Claim.cu", "openid", "custom-scope"],
+            "extension": [{"url": format!("{EXT_BASE}/StructureDefinition/client-hl7B2b"), "extension": [
+                {"url": "organization", "valueReference": {"reference": "Organization/payer"}},
+                {"url": "organizationIdentifierSystem", "valueUri": "http://hl7.org/fhir/sid/us-npi"},
+            ]}],
+            "meta": {"anything": 1},
+            "field-nobody-described": [null],
+        })
+    }
+
+    fn app(settings: Value) -> Value {
+        let mut client = json!({"type": "smart-app", "grant_types": ["code"], "auth": {}});
+        client["auth"]["authorization_code"] = settings;
+        client
+    }
+
+    #[test]
+    fn the_clients_of_the_specification_may_be_stored() {
+        let symmetric = json!({"grant_types": ["client_credentials"], "secret": "s3cr3t",
+            "auth": {"client_credentials": {"token_format": "jwt", "access_token_expiration": 3600}}});
+        let public = app(json!({"redirect_uri": "https://app.example/cb", "token_format": "jwt", "pkce": true,
+            "access_token_expiration": 3600, "refresh_token": true, "secret_required": false}));
+        for client in [backend(), symmetric, public, json!({})] {
+            assert_eq!(found(&client), [], "{client}");
+            assert_eq!(warnings(&client, EXT_BASE), []);
+        }
+    }
+
+    #[test]
+    fn every_described_element_has_a_type() {
+        let wrong = json!({"none": "of these"});
+        let described = CLIENT.iter().filter(|(_, shape)| !matches!(shape, Shape::Object | Shape::Members(_)));
+        for (key, _) in described {
+            let issues = found(&json!({*key: wrong}));
+            assert!(issues.contains(&issue(key, IssueCode::Structure)), "{key}: {issues:?}");
+        }
+        for (key, _) in CLIENT {
+            let issues = found(&json!({*key: null}));
+            assert!(issues.contains(&issue(key, IssueCode::Structure)), "{key}: {issues:?}");
+        }
+        for (key, _) in GRANT {
+            let issues = found(&json!({"auth": {"client_credentials": {*key: null}}}));
+            assert_eq!(issues, [issue(&format!("auth.client_credentials.{key}"), IssueCode::Structure)]);
+        }
+    }
+
+    #[test]
+    fn all_faults_are_named_at_once_with_their_place() {
+        let client = json!({
+            "active": "true",
+            "grant_types": ["client_credentials", "magic", 7],
+            "scope": ["system/*.read", "patient/*.xyz", ""],
+            "auth": {"client_credentials": {"client_assertion_types": "x", "token_format": 1}},
+        });
+        assert_eq!(
+            found(&client),
+            [
+                issue("active", IssueCode::Structure),
+                issue("grant_types[1]", IssueCode::Value),
+                issue("grant_types[2]", IssueCode::Structure),
+                issue("scope[1]", IssueCode::Value),
+                issue("scope[2]", IssueCode::Value),
+                issue("auth.client_credentials.token_format", IssueCode::Structure),
+                issue("auth.client_credentials.client_assertion_types", IssueCode::Structure),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_redirect_uri_is_absolute_and_has_no_fragment() {
+        let check = |uri: &str| {
+            let client = app(json!({"pkce": true, "redirect_uri": uri}));
+            found(&client).into_iter().map(|(_, code)| code).collect::<Vec<_>>()
+        };
+        for uri in ["https://app.example/cb?x=1", "http://localhost:8000/cb", "com.example.app:/cb"] {
+            assert_eq!(check(uri), [], "{uri}");
+        }
+        for uri in
+            ["/cb", "app.example/cb", "", "https://app.example/cb#", "https://app.example/#x", " https://app.example/"]
+        {
+            assert_eq!(check(uri), [IssueCode::Value], "{uri}");
+        }
+        for uri in ["javascript:alert(1)", "data:text/html,x"] {
+            assert_eq!(check(uri), [IssueCode::Security], "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_jwks_uri_is_an_absolute_web_url() {
+        for uri in ["https://partner.example/jwks.json", "http://127.0.0.1:9000/jwks"] {
+            assert_eq!(found(&json!({"jwks_uri": uri})), []);
+        }
+        for uri in ["", "jwks.json", "//partner.example/jwks", "file:///etc/passwd", "ftp://x.example/", "https://a b/"]
+        {
+            assert_eq!(found(&json!({"jwks_uri": uri})), [issue("jwks_uri", IssueCode::Value)], "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_token_lifetime_is_a_positive_whole_number_within_the_limit() {
+        let check = |lifetime: Value| {
+            let client = json!({"auth": {"client_credentials": {"access_token_expiration": lifetime}}});
+            found(&client).into_iter().map(|(_, code)| code).collect::<Vec<_>>()
+        };
+        assert_eq!(check(json!(1)), []);
+        assert_eq!(check(json!(TOKEN_LIFETIME_MAX_S)), []);
+        for lifetime in [json!(0), json!(-1), json!(TOKEN_LIFETIME_MAX_S + 1), json!(1.5), json!(u64::MAX)] {
+            assert_eq!(check(lifetime), [IssueCode::Value]);
+        }
+        assert_eq!(check(json!("300")), [IssueCode::Structure]);
+    }
+
+    #[test]
+    fn a_signing_algorithm_is_one_the_server_has() {
+        let check = |alg: &str| found(&json!({"auth": {"client_credentials": {"access_token_signing_alg": alg}}}));
+        assert_eq!(check("ES384"), []);
+        let refused = issue("auth.client_credentials.access_token_signing_alg", IssueCode::Value);
+        assert_eq!([check("none"), check("HS256")], [[refused.clone()], [refused]]);
+    }
+
+    #[test]
+    fn a_smart_app_proves_itself_by_pkce_or_a_secret() {
+        let protected =
+            [json!({"pkce": true}), json!({"secret_required": true}), json!({"pkce": false, "secret_required": true})];
+        for settings in protected {
+            assert_eq!(found(&app(settings)), []);
+        }
+        for settings in [json!({}), json!({"pkce": false}), json!({"secret_required": false, "pkce": false})] {
+            assert_eq!(found(&app(settings)), [issue("auth.authorization_code", IssueCode::Invariant)]);
+        }
+        assert_eq!(
+            found(&json!({"type": "smart-app", "grant_types": ["authorization_code"]})),
+            [issue("auth.authorization_code", IssueCode::Invariant)]
+        );
+        assert_eq!(found(&json!({"type": "smart-app", "grant_types": ["client_credentials"]})), []);
+    }
+
+    #[test]
+    fn a_secret_has_content_and_a_limit() {
+        assert_eq!(found(&json!({"secret": ""})), [issue("secret", IssueCode::Value)]);
+        assert_eq!(found(&json!({"secret": "x".repeat(1025)})), [issue("secret", IssueCode::TooLong)]);
+        assert_eq!(found(&json!({"secret": "x".repeat(1024)})), []);
+    }
+
+    #[test]
+    fn a_second_organization_is_refused_and_a_missing_one_is_a_warning() {
+        let mut client = backend();
+        let parts = client["extension"][0]["extension"].as_array_mut().unwrap();
+        let repeated = parts[0].clone();
+        parts.push(repeated);
+        assert_eq!(found(&client), [issue("extension[0]", IssueCode::Invariant)]);
+
+        let parts = client["extension"][0]["extension"].as_array_mut().unwrap();
+        parts.retain(|part| part["url"] != "organization");
+        assert_eq!(found(&client), []);
+        assert_eq!(warnings(&client, EXT_BASE).len(), 1);
+    }
+}

@@ -1,0 +1,81 @@
+//! What is asked of a security resource when it is written, and what of it is never shown.
+//!
+//! Clients, Users, access policies and Organizations come in by many doors (the native endpoint,
+//! `/fhir`, patches, Bundles, the init bundle). These rules are the same at every door:
+//! - [`validate`] names everything that is wrong with the document to be stored,
+//! - [`seal`] and [`seal_patch`] replace secrets by their hashes before anything is stored,
+//! - [`redact`] takes secrets out of whatever leaves the server.
+//!
+//! The order for a write is seal, then validate what would be stored: a patched document already
+//! holds hashes, and sealing it again would destroy them. So what is sealed is always what came
+//! from outside, never what came from storage.
+//!
+//! Elements nobody described are kept unchecked, because documents of the platform carry more
+//! fields than the specification shows. The described ones are checked, because a Client that is
+//! stored with `pkce: "true"` is one whose owner believes something false.
+//!
+//! ```
+//! use oauth_core::registration::{redact, validate};
+//! use serde_json::json;
+//!
+//! let mut client = json!({"grant_types": ["client_credentials"], "secret": "s3cr3t", "active": "yes"});
+//! let issues = validate("Client", &client, "http://platform.example/fhir");
+//! assert_eq!(issues[0].expression, "Client.active");
+//! redact("Client", &mut client);
+//! assert_eq!(client.get("secret"), None);
+//! ```
+
+mod client;
+mod jwks;
+mod organization;
+mod redact;
+mod seal;
+mod shape;
+mod user;
+
+pub use crate::policy::{Issue, IssueCode};
+pub use redact::redact;
+pub use seal::{seal, seal_patch};
+
+use serde_json::Value;
+
+use crate::policy::AccessPolicy;
+
+/// Everything that forbids storing `resource` as a `kind`; empty when it may be stored. Kinds
+/// without rules of their own have no issues here.
+///
+/// `resource` is the whole document as it would be stored; `resourceType` and `id` may be in it.
+/// `ext_base` is the `{ext_base}` of the specification.
+///
+/// # Source
+/// Specification, "Client resource"; `reference/auth/clients-and-policy.md`, sections 1 to 3.
+#[must_use]
+pub fn validate(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
+    if !is_ruled(kind) {
+        return Vec::new();
+    }
+    if !resource.is_object() {
+        return vec![Issue::new(IssueCode::Structure, kind, "a resource is a JSON object")];
+    }
+    match kind {
+        "Client" => client::validate(resource, ext_base),
+        "User" => user::validate(resource),
+        "AccessPolicy" => AccessPolicy::parse("", resource).err().unwrap_or_default(),
+        _ => organization::validate(resource),
+    }
+}
+
+/// What the writer should know although `resource` may be stored: a policy that opens the server
+/// to everyone, an extension that will give no claim.
+#[must_use]
+pub fn warnings(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
+    match kind {
+        "Client" => client::warnings(resource, ext_base),
+        "AccessPolicy" => AccessPolicy::parse("", resource).map(|policy| policy.warnings()).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_ruled(kind: &str) -> bool {
+    matches!(kind, "Client" | "User" | "AccessPolicy" | "Organization")
+}

@@ -1,0 +1,263 @@
+//! Secrets on their way in: only their hashes are stored.
+
+use serde_json::Value;
+
+use super::shape::{one, structure};
+use super::{Issue, IssueCode};
+use crate::env::Env;
+use crate::secret::{Pepper, hash_password, hash_secret};
+
+/// A top-level element that is stored as a hash.
+#[derive(Clone, Copy)]
+enum Sealed {
+    ClientSecret,
+    UserPassword,
+}
+
+impl Sealed {
+    fn of(kind: &str) -> Option<Self> {
+        match kind {
+            "Client" => Some(Self::ClientSecret),
+            "User" => Some(Self::UserPassword),
+            _ => None,
+        }
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::ClientSecret => "secret",
+            Self::UserPassword => "password",
+        }
+    }
+
+    fn expression(self) -> &'static str {
+        match self {
+            Self::ClientSecret => "Client.secret",
+            Self::UserPassword => "User.password",
+        }
+    }
+
+    /// The places, as JSON Pointers, whose stored content nobody may learn or copy.
+    fn guarded(self) -> &'static [&'static str] {
+        match self {
+            Self::ClientSecret => &["/secret"],
+            Self::UserPassword => &["/password", "/twoFactor/secretKey"],
+        }
+    }
+}
+
+/// Replaces the secret in a document, or in a merge patch (RFC 7396), by its hash.
+///
+/// For what came from outside only: sealing a stored document would hash the hash. A text that
+/// looks like a hash is hashed like any other, so nobody can choose what is stored. A null stays:
+/// in a merge patch it removes the secret, in a document [`validate`](super::validate) refuses it.
+///
+/// Costs about 15 ms when there is a password or a short secret (see [`crate::secret`]); an async
+/// caller runs it in a bounded blocking pool.
+///
+/// # Errors
+/// What is wrong with the secret; the document is then as it was.
+pub fn seal(env: &Env<'_>, pepper: &Pepper, kind: &str, resource: &mut Value) -> Result<(), Vec<Issue>> {
+    let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
+    match resource.get_mut(sealed.key()) {
+        None | Some(Value::Null) => Ok(()),
+        Some(value) => hash(env, pepper, sealed, value),
+    }
+}
+
+/// Replaces secrets in a JSON Patch (RFC 6902), the array of its operations, by their hashes.
+///
+/// An operation that would learn a stored hash (`test`), copy it to where it can be read, or bring
+/// a value to the place of a secret without naming it (`copy`, `move`) is refused. What is no
+/// operation at all is left for the reader of the patch to refuse. Cost as [`seal`], per operation.
+///
+/// # Errors
+/// What is wrong; the patch may then be partly sealed and must be dropped.
+pub fn seal_patch(env: &Env<'_>, pepper: &Pepper, kind: &str, patch: &mut Value) -> Result<(), Vec<Issue>> {
+    let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
+    let operations = patch.as_array_mut().into_iter().flatten();
+    operations.into_iter().try_for_each(|operation| seal_operation(env, pepper, sealed, operation))
+}
+
+fn seal_operation(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, operation: &mut Value) -> Result<(), Vec<Issue>> {
+    let text = |key| operation.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (op, path, from) = (text("op"), text("path"), text("from"));
+    let is_guarded = |pointer: &str| sealed.guarded().iter().any(|place| is_related(pointer, place));
+    let is_refused = match op.as_str() {
+        "test" => is_guarded(&path),
+        "copy" | "move" => is_guarded(&path) || is_guarded(&from),
+        _ => false,
+    };
+    if is_refused {
+        let text = format!("a patch must not {op} a secret, or anything that holds one");
+        return Err(one(IssueCode::Security, sealed.expression(), text));
+    }
+    let Some(value) = operation.get_mut("value") else { return Ok(()) };
+    match path.strip_prefix('/') {
+        None if path.is_empty() => match value.get_mut(sealed.key()) {
+            Some(secret) => hash(env, pepper, sealed, secret),
+            None => Ok(()),
+        },
+        Some(key) if key == sealed.key() => hash(env, pepper, sealed, value),
+        _ => Ok(()),
+    }
+}
+
+/// Whether one of two JSON Pointers leads to the other's value or into it. The guarded names have
+/// no character that a pointer could spell in two ways.
+fn is_related(a: &str, b: &str) -> bool {
+    let leads_to =
+        |short: &str, long: &str| long.strip_prefix(short).is_some_and(|r| r.is_empty() || r.starts_with('/'));
+    leads_to(a, b) || leads_to(b, a)
+}
+
+fn hash(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, value: &mut Value) -> Result<(), Vec<Issue>> {
+    let Some(secret) = value.as_str() else { return Err(structure(sealed.expression(), "a string")) };
+    let hashed = match sealed {
+        Sealed::ClientSecret => hash_secret(env, pepper, secret.as_bytes()),
+        Sealed::UserPassword => hash_password(env, secret.as_bytes()),
+    };
+    let hashed = hashed.map_err(|error| one(IssueCode::Value, sealed.expression(), error.to_string()))?;
+    *value = Value::from(hashed.to_text());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::env::Random;
+    use crate::secret::SecretHash;
+
+    struct Fixed;
+
+    impl Random for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0x5a);
+        }
+    }
+
+    const ENV: Env<'static> = Env { now_us: 0, random: &Fixed };
+    const GENERATED: &str = "9f86d081884c7d659a2feaa0c55ad015";
+
+    fn pepper() -> Pepper {
+        Pepper::new([3; 32])
+    }
+
+    fn opens(stored: &Value, secret: &str) -> bool {
+        SecretHash::parse(stored.as_str().unwrap()).unwrap().verify(&pepper(), secret.as_bytes())
+    }
+
+    fn sealed(kind: &str, mut resource: Value) -> Value {
+        seal(&ENV, &pepper(), kind, &mut resource).unwrap();
+        resource
+    }
+
+    fn sealed_patch(kind: &str, mut patch: Value) -> Result<Value, Vec<Issue>> {
+        seal_patch(&ENV, &pepper(), kind, &mut patch).map(|()| patch)
+    }
+
+    #[test]
+    fn a_secret_and_a_password_are_replaced_by_their_hashes() {
+        let client = sealed("Client", json!({"secret": GENERATED, "name": "n"}));
+        assert!(opens(&client["secret"], GENERATED));
+        assert_eq!(client["name"], "n");
+        let user = sealed("User", json!({"password": "correct horse"}));
+        assert!(opens(&user["password"], "correct horse"));
+    }
+
+    #[test]
+    fn a_text_that_looks_like_a_hash_is_hashed_too() {
+        let once = sealed("Client", json!({"secret": GENERATED}));
+        let twice = sealed("Client", once.clone());
+        assert_ne!(once["secret"], twice["secret"]);
+        assert!(opens(&twice["secret"], once["secret"].as_str().unwrap()));
+        assert!(!opens(&twice["secret"], GENERATED));
+    }
+
+    #[test]
+    fn what_has_no_secret_is_left_as_it_is() {
+        for (kind, resource) in [
+            ("Client", json!({"name": "n", "password": "kept"})),
+            ("Client", json!({"secret": null})),
+            ("User", json!({"secret": "kept"})),
+            ("Patient", json!({"secret": "kept", "password": "kept"})),
+            ("Client", json!([])),
+        ] {
+            assert_eq!(sealed(kind, resource.clone()), resource);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_cannot_be_hashed_is_refused_and_kept_out_of_the_text() {
+        for secret in [json!(5), json!(["s3cr3t"]), json!(""), json!("s3cr3t".repeat(200))] {
+            let mut client = json!({"secret": secret});
+            let issues = seal(&ENV, &pepper(), "Client", &mut client).unwrap_err();
+            assert_eq!(issues[0].expression, "Client.secret");
+            assert!(!issues[0].diagnostics.contains("s3cr3t"));
+        }
+    }
+
+    #[test]
+    fn a_patch_is_sealed_wherever_it_sets_a_secret() {
+        let patch = json!([
+            {"op": "add", "path": "/secret", "value": GENERATED},
+            {"op": "replace", "path": "/secret", "value": GENERATED},
+            {"op": "replace", "path": "", "value": {"secret": GENERATED, "name": "n"}},
+            {"op": "add", "path": "/name", "value": "kept"},
+            {"op": "add", "path": "/auth/secret", "value": "kept"},
+            {"op": "remove", "path": "/secret"},
+        ]);
+        let patch = sealed_patch("Client", patch).unwrap();
+        assert!(opens(&patch[0]["value"], GENERATED));
+        assert!(opens(&patch[1]["value"], GENERATED));
+        assert!(opens(&patch[2]["value"]["secret"], GENERATED));
+        assert_eq!(patch[3]["value"], "kept");
+        assert_eq!(patch[4]["value"], "kept");
+        let user = sealed_patch("User", json!([{"op": "add", "path": "/password", "value": "correct horse"}])).unwrap();
+        assert!(opens(&user[0]["value"], "correct horse"));
+    }
+
+    #[test]
+    fn a_patch_cannot_learn_copy_or_plant_a_stored_secret() {
+        for (kind, operation) in [
+            ("Client", json!({"op": "test", "path": "/secret", "value": "$hmac-sha256$v=1$x"})),
+            ("Client", json!({"op": "test", "path": "", "value": {}})),
+            ("Client", json!({"op": "copy", "from": "/secret", "path": "/name"})),
+            ("Client", json!({"op": "move", "from": "/secret", "path": "/name"})),
+            ("Client", json!({"op": "copy", "from": "", "path": "/details"})),
+            ("Client", json!({"op": "move", "from": "/name", "path": "/secret"})),
+            ("Client", json!({"op": "copy", "from": "/details", "path": ""})),
+            ("User", json!({"op": "copy", "from": "/password", "path": "/email"})),
+            ("User", json!({"op": "copy", "from": "/twoFactor/secretKey", "path": "/email"})),
+            ("User", json!({"op": "copy", "from": "/twoFactor", "path": "/data"})),
+            ("User", json!({"op": "test", "path": "/twoFactor", "value": {}})),
+        ] {
+            let issues = sealed_patch(kind, json!([operation])).unwrap_err();
+            assert_eq!(issues[0].code, IssueCode::Security, "{operation}");
+        }
+    }
+
+    #[test]
+    fn a_patch_of_other_places_is_left_as_it_is() {
+        let patch = json!([
+            {"op": "test", "path": "/secrets", "value": 1},
+            {"op": "copy", "from": "/name", "path": "/description"},
+            {"op": "move", "from": "/auth/password", "path": "/auth/secret"},
+            {"op": "unknown", "path": 7},
+            "no operation",
+        ]);
+        assert_eq!(sealed_patch("Client", patch.clone()), Ok(patch));
+        let patient = json!([{"op": "copy", "from": "/secret", "path": "/name"}]);
+        assert_eq!(sealed_patch("Patient", patient.clone()), Ok(patient));
+    }
+
+    #[test]
+    fn a_patch_cannot_set_a_secret_that_is_no_text() {
+        for value in [json!(null), json!(1), json!({})] {
+            let issues = sealed_patch("Client", json!([{"op": "add", "path": "/secret", "value": value}]));
+            assert_eq!(issues.unwrap_err()[0].code, IssueCode::Structure);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The rules of a User.
+
+use serde_json::Value;
+
+use super::shape::{Members, Shape, members, one, structure};
+use super::{Issue, IssueCode};
+
+/// The resources that can be the person behind a User (SMART App Launch 2.2.0, "Scopes for
+/// requesting identity data", and the platform's `PractitionerRole`).
+const PERSONS: [&str; 5] = ["Patient", "Practitioner", "PractitionerRole", "RelatedPerson", "Person"];
+
+const USER: Members = &[
+    ("userName", Shape::Text),
+    ("email", Shape::Text),
+    ("password", Shape::Secret),
+    ("name", Shape::Object),
+    ("active", Shape::Flag),
+    ("inactive", Shape::Flag),
+    ("fhirUser", Shape::By(fhir_user)),
+    ("roles", Shape::Objects),
+    ("data", Shape::Object),
+    ("identifier", Shape::Objects),
+    ("twoFactor", Shape::Members(TWO_FACTOR)),
+];
+
+const TWO_FACTOR: Members = &[("enabled", Shape::Flag), ("secretKey", Shape::Text), ("transport", Shape::Text)];
+
+pub(super) fn validate(user: &Value) -> Vec<Issue> {
+    members(USER, "User", user)
+}
+
+/// `{reference}` as FHIR spells it, or `{resourceType, id}` as the native format does.
+fn fhir_user(at: &str, value: &Value) -> Vec<Issue> {
+    let text = |key| value.get(key).and_then(Value::as_str);
+    let target = match text("reference") {
+        Some(reference) => {
+            reference.rsplit_once('/').map(|(front, id)| (front.rsplit('/').next().unwrap_or(front), id))
+        }
+        None => text("resourceType").zip(text("id")),
+    };
+    match target {
+        Some((kind, id)) if PERSONS.contains(&kind) && !id.is_empty() => Vec::new(),
+        Some(_) => one(IssueCode::Value, at, format!("must refer to one of {}", PERSONS.join(", "))),
+        None => structure(at, "a reference: {\"reference\": \"Patient/<id>\"}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(user: &Value) -> Vec<(String, IssueCode)> {
+        validate(user).into_iter().map(|issue| (issue.expression, issue.code)).collect()
+    }
+
+    #[test]
+    fn a_user_with_every_described_element_may_be_stored() {
+        let user = json!({
+            "userName": "ada", "email": "ada@example.org", "password": "correct horse", "active": true,
+            "name": {"givenName": "Ada"}, "fhirUser": {"reference": "Patient/1"}, "roles": [{"value": "admin"}],
+            "twoFactor": {"enabled": true, "secretKey": "x"}, "phoneNumber": "1",
+        });
+        assert_eq!(found(&user), []);
+        assert_eq!(found(&json!({})), []);
+    }
+
+    #[test]
+    fn every_described_element_has_a_type() {
+        for (key, _) in USER {
+            assert_eq!(found(&json!({*key: null})), [(format!("User.{key}"), IssueCode::Structure)]);
+        }
+    }
+
+    #[test]
+    fn a_password_has_content_and_a_limit() {
+        assert_eq!(found(&json!({"password": ""})), [("User.password".to_owned(), IssueCode::Value)]);
+        assert_eq!(found(&json!({"password": "x".repeat(1025)})), [("User.password".to_owned(), IssueCode::TooLong)]);
+    }
+
+    #[test]
+    fn fhir_user_refers_to_a_person() {
+        for kind in PERSONS {
+            assert_eq!(found(&json!({"fhirUser": {"reference": format!("{kind}/1")}})), []);
+            assert_eq!(found(&json!({"fhirUser": {"resourceType": kind, "id": "1"}})), []);
+            let absolute = format!("https://platform.example/fhir/{kind}/1");
+            assert_eq!(found(&json!({"fhirUser": {"reference": absolute}})), []);
+        }
+        for (reference, code) in [
+            (json!({"reference": "Organization/1"}), IssueCode::Value),
+            (json!({"resourceType": "Client", "id": "1"}), IssueCode::Value),
+            (json!({"reference": "Patient/"}), IssueCode::Value),
+            (json!({"reference": "Patient"}), IssueCode::Structure),
+            (json!({"resourceType": "Patient"}), IssueCode::Structure),
+            (json!("Patient/1"), IssueCode::Structure),
+        ] {
+            assert_eq!(found(&json!({"fhirUser": reference})), [("User.fhirUser".to_owned(), code)]);
+        }
+    }
+}
