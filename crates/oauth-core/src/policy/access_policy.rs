@@ -121,7 +121,7 @@ fn one(code: IssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec
 fn engine(resource: &Value) -> Result<Engine, Vec<Issue>> {
     let at = "AccessPolicy.engine";
     match resource.get("engine") {
-        None | Some(Value::Null) => Err(one(IssueCode::Required, at, "engine is required: allow or matcho")),
+        None => Err(one(IssueCode::Required, at, "engine is required: allow or matcho")),
         Some(Value::String(name)) => match name.as_str() {
             "allow" => Ok(Engine::Allow),
             "matcho" => matcho(resource.get("matcho")).map(Engine::Matcho),
@@ -146,7 +146,7 @@ fn no_engine(name: &str) -> Issue {
 fn matcho(pattern: Option<&Value>) -> Result<Pattern, Vec<Issue>> {
     let at = "AccessPolicy.matcho";
     match pattern {
-        None | Some(Value::Null) => Err(one(IssueCode::Required, at, "the engine matcho needs a pattern in matcho")),
+        None => Err(one(IssueCode::Required, at, "the engine matcho needs a pattern in matcho")),
         Some(pattern @ Value::Object(_)) => {
             Pattern::compile(pattern).map_err(|faults| faults.iter().map(pattern_issue).collect())
         }
@@ -165,10 +165,12 @@ fn pattern_issue(fault: &PatternFault) -> Issue {
 }
 
 /// Not specified for an empty `link`; it means what an absent one means, as the platform has it.
+/// A null is a fault here and in every other element, because one that counted as absent would open
+/// the policy to everyone.
 fn links(resource: &Value) -> Result<Vec<Link>, Vec<Issue>> {
     let at = "AccessPolicy.link";
     let entries = match resource.get("link") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
+        None => return Ok(Vec::new()),
         Some(Value::Array(entries)) if entries.len() <= MAX_LINKS => entries,
         Some(Value::Array(_)) => {
             return Err(one(IssueCode::TooLong, at, format!("link has at most {MAX_LINKS} entries")));
@@ -219,7 +221,7 @@ fn policy_type(resource: &Value) -> Result<PolicyType, Vec<Issue>> {
 /// absent would open the policy to everyone.
 fn optional_text<'a>(resource: &'a Value, key: &str) -> Result<Option<&'a str>, Vec<Issue>> {
     match resource.get(key) {
-        None | Some(Value::Null) => Ok(None),
+        None => Ok(None),
         Some(Value::String(text)) if !text.is_empty() || key != "roleName" => Ok(Some(text)),
         Some(_) => {
             Err(one(IssueCode::Structure, &format!("AccessPolicy.{key}"), format!("{key} is a string with content")))
@@ -268,8 +270,10 @@ mod tests {
             let resource = json!({"engine": "allow", "link": [{"reference": "Client/ok"}, link]});
             assert_eq!(refusal(&resource), [("AccessPolicy.link[1]".to_owned(), IssueCode::Value)]);
         }
-        let not_a_list = json!({"engine": "allow", "link": {"reference": "Client/a"}});
-        assert_eq!(refusal(&not_a_list), [("AccessPolicy.link".to_owned(), IssueCode::Structure)]);
+        for not_a_list in [json!({"reference": "Client/a"}), json!(null), json!("Client/a")] {
+            let resource = json!({"engine": "allow", "link": not_a_list});
+            assert_eq!(refusal(&resource), [("AccessPolicy.link".to_owned(), IssueCode::Structure)]);
+        }
     }
 
     #[test]
@@ -326,9 +330,11 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_role_name_is_refused() {
-        let resource = json!({"engine": "allow", "roleName": ""});
-        assert_eq!(refusal(&resource), [("AccessPolicy.roleName".to_owned(), IssueCode::Structure)]);
+    fn an_empty_or_null_role_name_is_refused_and_never_read_as_no_role() {
+        for name in [json!(""), json!(null), json!(["admin"])] {
+            let resource = json!({"engine": "allow", "roleName": name});
+            assert_eq!(refusal(&resource), [("AccessPolicy.roleName".to_owned(), IssueCode::Structure)]);
+        }
     }
 
     #[test]
