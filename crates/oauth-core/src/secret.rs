@@ -545,6 +545,8 @@ mod tests {
             "correcthorsebatterystaplecorrecthorsebatterystaple",
             "Correct-Horse-Battery-Staple-Elephant",
             "change-me-in-production-Please-2024",
+            "Mounts-Blacky-Fixedw-Jumper-Quartz-Violet",
+            "a112a21a1a2212aa1a122aa2112221a11a2a2a222a",
             "Winter2024Winter2024Summer2025!!",
             "P@ssw0rdP@ssw0rdP@ssw0rdP@ssw0rd",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
