@@ -26,9 +26,9 @@ pub struct AccessRequest<'a> {
 /// The caller may.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
-    /// Whether the caller is an administrator: the bootstrap client, or a caller whom an `allow`
-    /// policy linked to it by name lets do everything. Not specified who is one; this is the
-    /// narrowest reading.
+    /// Whether the caller is an administrator, which is the bootstrap client alone. Not specified who
+    /// else is one; a policy makes nobody one, because partners are often registered with a policy
+    /// of engine `allow`, and such a partner must still carry its B2B claim.
     pub administrator: bool,
     /// The policy that decided; `None` for the bootstrap client.
     pub policy_id: Option<String>,
@@ -76,7 +76,7 @@ pub async fn authorize(
     let subject =
         Subject { client_id: caller.client_id(), user_id: None, roles: &[], operation: Some(access.operation) };
     match book.judge(&subject, &access.request) {
-        Verdict::Allowed { policy_id, administrator } => Ok(Allowed { administrator, policy_id: Some(policy_id) }),
+        Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id) }),
         Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),
         Verdict::Denied { .. } => Err(Denied::Forbidden),
     }

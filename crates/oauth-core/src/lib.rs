@@ -2,7 +2,7 @@
 //!
 //! Owned here: who a client is ([`client`]), how it proves it ([`authenticate`], [`assertion`]), what
 //! it gets ([`token`]), what a token is worth later ([`bearer`], [`introspection`]), who may call what
-//! ([`caller`], [`access`], [`policy`]), the
+//! ([`caller`], [`access`], [`policy`]), which security resources may be written how ([`registration`]), the
 //! server's own keys ([`keys`]) and what it publishes ([`discovery`]).
 //!
 //! Refused here: HTTP, SQL, the clock, randomness of the process, the environment. A rule gets the
@@ -43,6 +43,7 @@ pub mod keys;
 pub mod limits;
 pub mod policy;
 pub mod ports;
+pub mod registration;
 pub mod root;
 pub mod seal;
 pub mod secret;

@@ -51,11 +51,6 @@ pub enum Verdict {
     Allowed {
         /// The policy that passed.
         policy_id: String,
-        /// Whether the caller is an administrator: an `allow` policy that links this very Client
-        /// or User passed. Not specified what an administrator is; we take the one kind of policy
-        /// that grants everything to somebody named, and neither a world-open one nor one for an
-        /// operation.
-        administrator: bool,
     },
     /// None passed, or none applies.
     Denied {
@@ -109,25 +104,25 @@ impl PolicyBook {
 
     /// Judges `request`, the request object that patterns are written against.
     ///
-    /// `allow` policies are asked first: they cost nothing, and one that makes the caller an
-    /// administrator decides whatever else passes.
+    /// `allow` policies are asked first: they cost nothing. No policy makes an administrator: who
+    /// may do everything by a policy is still no more than its policies say.
     ///
     /// # Source
     /// `reference/auth/clients-and-policy.md`, sections 3 and 3.1.
     #[must_use]
     pub fn judge(&self, subject: &Subject<'_>, request: &Value) -> Verdict {
         let mut considered = Vec::new();
-        let mut passed: Option<&AccessPolicy> = None;
         for policy in self.applicable(subject) {
-            match &policy.engine {
-                Engine::Allow if policy.names(subject) => return allowed(policy, true),
-                Engine::Allow => passed = passed.or(Some(policy)),
-                Engine::Matcho(_) if passed.is_some() => break,
-                Engine::Matcho(pattern) if pattern.matches(Some(request), request) => passed = Some(policy),
-                Engine::Matcho(_) => considered.push(policy.id.clone()),
+            let passes = match &policy.engine {
+                Engine::Allow => true,
+                Engine::Matcho(pattern) => pattern.matches(Some(request), request),
+            };
+            if passes {
+                return Verdict::Allowed { policy_id: policy.id.clone() };
             }
+            considered.push(policy.id.clone());
         }
-        passed.map_or(Verdict::Denied { considered }, |policy| allowed(policy, false))
+        Verdict::Denied { considered }
     }
 
     /// The policies that apply to `subject`, each once, cheap ones first.
@@ -157,21 +152,6 @@ impl Subject<'_> {
     }
 }
 
-impl AccessPolicy {
-    /// Whether the policy links this very Client or User.
-    fn names(&self, subject: &Subject<'_>) -> bool {
-        self.links.iter().any(|link| match link {
-            Link::Client(id) => subject.client_id == Some(id),
-            Link::User(id) => subject.user_id == Some(id),
-            Link::Operation(_) => false,
-        })
-    }
-}
-
-fn allowed(policy: &AccessPolicy, administrator: bool) -> Verdict {
-    Verdict::Allowed { policy_id: policy.id.clone(), administrator }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,8 +166,8 @@ mod tests {
         Subject { client_id: Some(id), ..Subject::default() }
     }
 
-    fn allowed_by(id: &str, administrator: bool) -> Verdict {
-        Verdict::Allowed { policy_id: id.to_owned(), administrator }
+    fn allowed_by(id: &str) -> Verdict {
+        Verdict::Allowed { policy_id: id.to_owned() }
     }
 
     fn denied(considered: &[&str]) -> Verdict {
@@ -205,7 +185,7 @@ mod tests {
     #[test]
     fn a_linked_policy_is_for_its_client_alone() {
         let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Client/a"}]}))]);
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p", true));
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p"));
         assert_eq!(book.judge(&client("b"), &json!({})), denied(&[]));
         assert_eq!(book.judge(&Subject::default(), &json!({})), denied(&[]));
         let user_of_that_name = Subject { user_id: Some("a"), ..Subject::default() };
@@ -218,16 +198,16 @@ mod tests {
             ("no", json!({"engine": "matcho", "matcho": {"uri": "/a"}})),
             ("yes", json!({"engine": "matcho", "matcho": {"uri": "/b"}})),
         ]);
-        assert_eq!(book.judge(&client("a"), &json!({"uri": "/b"})), allowed_by("yes", false));
+        assert_eq!(book.judge(&client("a"), &json!({"uri": "/b"})), allowed_by("yes"));
         assert_eq!(book.judge(&client("a"), &json!({"uri": "/c"})), denied(&["no", "yes"]));
     }
 
     #[test]
-    fn an_operation_link_applies_to_that_operation_and_makes_no_administrator() {
+    fn an_operation_link_applies_to_that_operation() {
         let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Operation/FhirRead"}]}))]);
         let reading = Subject { operation: Some(READ), ..client("a") };
         let writing = Subject { operation: Some("FhirUpdate"), ..client("a") };
-        assert_eq!(book.judge(&reading, &json!({})), allowed_by("p", false));
+        assert_eq!(book.judge(&reading, &json!({})), allowed_by("p"));
         assert_eq!(book.judge(&writing, &json!({})), denied(&[]));
     }
 
@@ -236,8 +216,8 @@ mod tests {
         let links = json!([{"reference": "Client/a"}, {"resourceType": "User", "id": "u"}]);
         let book = book(&[("p", json!({"engine": "allow", "link": links}))]);
         let user = Subject { user_id: Some("u"), ..client("b") };
-        assert_eq!(book.judge(&user, &json!({})), allowed_by("p", true));
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p", true));
+        assert_eq!(book.judge(&user, &json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p"));
     }
 
     #[test]
@@ -247,7 +227,7 @@ mod tests {
         let with = Subject { user_id: Some("u"), roles: &roles, ..Subject::default() };
         let without = Subject { user_id: Some("u"), ..Subject::default() };
         let no_user = Subject { roles: &roles, ..client("a") };
-        assert_eq!(book.judge(&with, &json!({})), allowed_by("p", false));
+        assert_eq!(book.judge(&with, &json!({})), allowed_by("p"));
         assert_eq!(book.judge(&without, &json!({})), denied(&[]));
         assert_eq!(book.judge(&no_user, &json!({})), denied(&[]));
     }
@@ -260,32 +240,16 @@ mod tests {
         let both = Subject { user_id: Some("u"), roles: &roles, ..client("app") };
         let other_app = Subject { client_id: Some("other"), ..both };
         let no_role = Subject { roles: &[], ..both };
-        assert_eq!(book.judge(&both, &json!({})), allowed_by("p", true));
+        assert_eq!(book.judge(&both, &json!({})), allowed_by("p"));
         assert_eq!(book.judge(&other_app, &json!({})), denied(&[]));
         assert_eq!(book.judge(&no_role, &json!({})), denied(&[]));
     }
 
     #[test]
-    fn an_unlinked_allow_is_open_to_everyone_and_makes_nobody_an_administrator() {
+    fn an_unlinked_allow_is_open_to_everyone() {
         let book = book(&[("open", json!({"engine": "allow"}))]);
-        assert_eq!(book.judge(&Subject::default(), &json!({})), allowed_by("open", false));
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("open", false));
-    }
-
-    #[test]
-    fn an_administrator_is_known_as_one_whatever_else_passes() {
-        let named = json!({"engine": "allow", "link": [{"reference": "Client/a"}]});
-        for order in [["open", "named"], ["named", "open"]] {
-            let of = |id| if id == "named" { named.clone() } else { json!({"engine": "allow"}) };
-            let book = book(&order.map(|id| (id, of(id))));
-            assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("named", true));
-        }
-    }
-
-    #[test]
-    fn a_matcho_policy_linked_to_a_client_makes_no_administrator() {
-        let book = book(&[("p", json!({"engine": "matcho", "matcho": {}, "link": [{"reference": "Client/a"}]}))]);
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p", false));
+        assert_eq!(book.judge(&Subject::default(), &json!({})), allowed_by("open"));
+        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("open"));
     }
 
     #[test]
@@ -321,7 +285,7 @@ mod tests {
         let book = book(&[("smart", policy)]);
         let jwt = json!({"atv": 2, "scope": "patient/*.rs", "context": {"patient": "p1"}});
         let app = json!({"type": "smart-app", "active": true});
-        assert_eq!(book.judge(&client("a"), &json!({"jwt": jwt, "client": app})), allowed_by("smart", false));
+        assert_eq!(book.judge(&client("a"), &json!({"jwt": jwt, "client": app})), allowed_by("smart"));
         assert_eq!(book.judge(&client("a"), &json!({"client": app})), denied(&["smart"]));
     }
 }

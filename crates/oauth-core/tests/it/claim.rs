@@ -53,8 +53,9 @@ async fn the_claim_carries_version_organization_and_purpose() {
 async fn later_edits_of_the_organization_apply_to_the_next_token() {
     let (world, partner, _) = registered().await;
     let other_node = World::over(world.memory.clone(), world.host.clone()).await;
-    next(&world, &partner).await;
-    next(&other_node, &partner).await;
+    for node in [&world, &other_node] {
+        assert_eq!(next(node, &partner).await.1, Ok(()));
+    }
     let identifier = json!([{ "system": NPI, "value": "9" }]);
     world.memory.put("Organization", "acme", json!({ "name": "Renamed", "identifier": identifier }));
     for node in [&world, &other_node] {

@@ -20,7 +20,7 @@ async fn published() -> (World, Partner) {
             "auth": { "client_credentials": { "client_assertion_types": [JWT_BEARER], "token_format": "jwt" } },
         }),
     );
-    world.host.serve(&[partner.ec_jwk.clone()], Some(60));
+    world.host.serve(std::slice::from_ref(&partner.ec_jwk), Some(60));
     (world, partner)
 }
 
@@ -50,7 +50,7 @@ async fn cached_keys_are_refreshed_according_to_cache_control() {
 async fn the_freshness_has_a_floor_and_a_ceiling() {
     for (sent, kept_s) in [(Some(0), FRESH_FLOOR_S), (Some(1_000_000), FRESH_CEILING_S), (None, 300)] {
         let (mut world, partner) = published().await;
-        world.host.serve(&[partner.ec_jwk.clone()], sent);
+        world.host.serve(std::slice::from_ref(&partner.ec_jwk), sent);
         ask(&mut world, &partner, 0, "ec-1").await.unwrap();
         ask(&mut world, &partner, kept_s - 1, "ec-1").await.unwrap();
         assert_eq!(world.host.asked(), 1, "{sent:?}");
@@ -111,7 +111,7 @@ async fn a_host_that_never_answered_is_named_in_the_refusal() {
     world.host.go_down();
     let error = ask(&mut world, &partner, 0, "ec-1").await.unwrap_err();
     assert!(error.contains("jwks_uri could not be fetched"), "{error}");
-    world.host.serve(&[partner.ec_jwk.clone()], None);
+    world.host.serve(std::slice::from_ref(&partner.ec_jwk), None);
     ask(&mut world, &partner, RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
 }
 

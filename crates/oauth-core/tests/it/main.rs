@@ -1,6 +1,12 @@
 //! The rules of the crate through its public face, over stores in memory, with a fixed clock and a
 //! seeded generator.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that meets what it does not expect must end there"
+)]
+
 mod access;
 mod assertion;
 mod claim;

@@ -216,7 +216,8 @@ impl World {
         static KEYS: tokio::sync::OnceCell<Vec<KeyRecord>> = tokio::sync::OnceCell::const_new();
         let first = || async { Self::empty().await.memory.keys.lock().unwrap().clone() };
         let memory = Memory::default();
-        *memory.keys.lock().unwrap() = KEYS.get_or_init(first).await.clone();
+        let keys = KEYS.get_or_init(first).await;
+        memory.keys.lock().unwrap().clone_from(keys);
         Self::over(Arc::new(memory), Arc::new(Host::default())).await
     }
 
@@ -310,11 +311,11 @@ impl Partner {
     }
 
     pub(crate) fn with_ec_seed(seed: u8) -> Self {
+        static RSA: std::sync::OnceLock<GeneratedKey> = std::sync::OnceLock::new();
         let secret = p384::SecretKey::from_slice(&[seed; 48]).unwrap();
         let point = secret.public_key().to_sec1_bytes();
         let (x, y) = point[1..].split_at(48);
         let ec_jwk = json!({ "kty": "EC", "kid": "ec-1", "crv": "P-384", "x": base64url(x), "y": base64url(y) });
-        static RSA: std::sync::OnceLock<GeneratedKey> = std::sync::OnceLock::new();
         let rsa = RSA.get_or_init(|| SigningKey::generate(SigningAlg::RS384).unwrap());
         let mut rsa_jwk: Value = serde_json::from_str(&rsa.public_jwk).unwrap();
         rsa_jwk["kid"] = json!("rsa-1");
