@@ -73,6 +73,8 @@ enum NotAdmitted {
     Stopped,
     #[error("a nonce expires {0} seconds from now; it has to be less than {WINDOW_S}")]
     ExpiresTooLate(i64),
+    #[error("an id contains the character NUL")]
+    Nul,
     #[error("the statement returned no row for a request")]
     NoRow,
 }
@@ -116,6 +118,11 @@ impl AdmissionStore for Admissions {
         let lives_s = admission.nonce.as_ref().map_or(0, |nonce| nonce.expires_s.saturating_sub(admission.now_s));
         if lives_s >= WINDOW_S {
             return Err(NotAdmitted::ExpiresTooLate(lives_s).into());
+        }
+        // Postgres refuses it even as a parameter, and would refuse the whole batch with it.
+        let organization_id = admission.organization_id.as_deref().unwrap_or_default();
+        if admission.client_id.contains('\0') || organization_id.contains('\0') {
+            return Err(NotAdmitted::Nul.into());
         }
         let (answer, answered) = oneshot::channel();
         let asked = Asked { admission, answer };

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
@@ -141,10 +141,7 @@ impl Db {
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
     #[must_use]
     pub fn engine_name(&self) -> &'static str {
-        match self.dialect() {
-            Dialect::Postgres => "Postgres",
-            Dialect::Sqlite => "SQLite",
-        }
+        self.dialect().engine_name()
     }
 
     /// Whether the database answers.
@@ -190,31 +187,21 @@ impl Db {
     ///
     /// # Errors
     /// The outer error means the engine failed, the inner one that it refused the SQL; nothing of
-    /// it was kept in either case.
+    /// it was kept in either case, unless the SQL itself ended the transaction.
     pub async fn run_sql(&self, sql: &str) -> Result<Result<(), SqlRefused>, sqlx::Error> {
+        let session = self.session().await?;
+        let mut tx = session.begin().await?;
         // Running what its author wrote is the purpose here; who may is decided by the caller.
-        let script = |text: String| sqlx::raw_sql(sqlx::AssertSqlSafe(text));
-        let done = match &self.0.pools {
-            On::Postgres(pool) => {
-                let mut session = pool.acquire().await?.detach();
-                let ran = script(format!("BEGIN;\n{sql}\n;COMMIT")).execute(&mut session).await;
-                session.close().await?;
-                ran.map(drop)
-            }
-            On::Sqlite(pools) => {
-                let mut session = pools.writer.connect_options().connect().await?;
-                let ran = script(format!("BEGIN IMMEDIATE;\n{sql}\n;COMMIT")).execute(&mut session).await;
-                session.close().await?;
-                ran.map(drop)
-            }
+        let ran = run!(tx.on(), execute: sqlx::raw_sql(sqlx::AssertSqlSafe(sql)));
+        let done = match ran {
+            Ok(_) => tx.commit().await,
+            Err(error) => tx.roll_back().await.and(Err(error)),
         };
+        session.close().await;
         self.forget_tables();
         match done {
             Ok(()) => Ok(Ok(())),
-            Err(error) => match fault::refusal(&error, self.engine_name()) {
-                Some(refused) => Ok(Err(refused)),
-                None => Err(error),
-            },
+            Err(error) => fault::refusal(&error, self.engine_name()).map_or(Err(error), |refused| Ok(Err(refused))),
         }
     }
 
@@ -254,13 +241,20 @@ impl Db {
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
-        Ok(Tx(match &self.0.pools {
-            // Said aloud because a database may be set to another level, and a snapshot taken
-            // before a lock was granted would not show what the lock waited for.
-            On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
-            // IMMEDIATE: a read that turns into a write later fails at once when somebody else
-            // wrote in between, whatever the busy timeout.
-            On::Sqlite(pools) => On::Sqlite(pools.writer.begin_with("BEGIN IMMEDIATE").await?),
+        begin(self.writer()).await
+    }
+
+    /// Opens a session beside the pools, for SQL that may leave traces in it.
+    pub(crate) async fn session(&self) -> Result<Session, sqlx::Error> {
+        Ok(Session(match &self.0.pools {
+            On::Postgres(pool) => {
+                let options = pool.connect_options().as_ref().clone();
+                On::Postgres(PgPoolOptions::new().max_connections(1).connect_with(options).await?)
+            }
+            On::Sqlite(pools) => {
+                let options = pools.writer.connect_options().as_ref().clone();
+                On::Sqlite(SqlitePoolOptions::new().max_connections(1).connect_with(options).await?)
+            }
         }))
     }
 
@@ -277,10 +271,40 @@ impl Db {
     }
 
     /// Forgets which tables exist: users' SQL may have dropped some.
-    fn forget_tables(&self) {
+    pub(crate) fn forget_tables(&self) {
         let mut tables = self.0.tables.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         tables.clear();
     }
+}
+
+/// A connection of its own, closed after use.
+pub(crate) struct Session(On<PgPool, SqlitePool>);
+
+impl Session {
+    pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
+        match &self.0 {
+            On::Postgres(pool) => begin(On::Postgres(pool)).await,
+            On::Sqlite(pool) => begin(On::Sqlite(pool)).await,
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match &self.0 {
+            On::Postgres(pool) => pool.close().await,
+            On::Sqlite(pool) => pool.close().await,
+        }
+    }
+}
+
+async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
+    Ok(Tx(match pool {
+        // Said aloud because a database may be set to another level, and a snapshot taken before a
+        // lock was granted would not show what the lock waited for.
+        On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
+        // IMMEDIATE: a read that turns into a write later fails at once when somebody else wrote
+        // in between, whatever the busy timeout.
+        On::Sqlite(pool) => On::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+    }))
 }
 
 /// Creates the data directory and its files, for the owner alone: private keys are kept there.

@@ -46,6 +46,14 @@ const FRAGMENTS: &[Fragment] = &[
 ];
 
 impl Dialect {
+    /// The engine that speaks it, as people write its name.
+    pub(crate) fn engine_name(self) -> &'static str {
+        match self {
+            Self::Postgres => "Postgres",
+            Self::Sqlite => "SQLite",
+        }
+    }
+
     /// The statement in this dialect. What is in braces and is no fragment stays as it is.
     pub(crate) fn render(self, template: &str) -> String {
         let mut sql = String::with_capacity(template.len() * 2);

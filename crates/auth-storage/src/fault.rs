@@ -66,6 +66,23 @@ pub struct SqlRefused {
     pub message: String,
 }
 
+/// Why writes with SQL were refused; nothing of them was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StepRefusal {
+    /// A rule refuses a write.
+    #[error(transparent)]
+    Write(#[from] fhir_store::WriteRefusal),
+    /// The engine refuses the SQL of a write.
+    #[error("write {index} of the transaction: {refused}")]
+    Sql {
+        /// The write it belongs to, from 0, in the order given.
+        index: usize,
+        /// What the engine says.
+        #[source]
+        refused: SqlRefused,
+    },
+}
+
 /// How often a transaction that lost against others is tried again.
 const ATTEMPTS: u32 = 5;
 /// How long the first repetition waits; each further one waits one such step longer.
@@ -78,13 +95,24 @@ pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
 }
 
-/// Whether the engine refused what it was told, rather than failed to do it.
+/// What the engine has against what it was told to do, unless it failed by itself.
 pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str) -> Option<SqlRefused> {
-    if is_contention(error) {
+    let refused = error.as_database_error()?;
+    let code = refused.code();
+    if is_contention(error) || code.as_deref().is_some_and(is_failure) {
         return None;
     }
-    let refused = error.as_database_error()?;
-    Some(SqlRefused { engine, code: refused.code().map(Into::into), message: refused.message().to_owned() })
+    Some(SqlRefused { engine, code: code.map(Into::into), message: refused.message().to_owned() })
+}
+
+/// Whether a code says that the engine failed, whatever it was told: on Postgres the classes of
+/// lost connections, resources, intervention, the system and internal faults; on SQLite, whose
+/// codes are numbers, memory, files and the disk.
+fn is_failure(code: &str) -> bool {
+    match code.parse::<u32>() {
+        Ok(number) if code.len() != 5 => matches!(number & 0xff, 6 | 7 | 8 | 10 | 11 | 13 | 14 | 26),
+        _ => ["08", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class)),
+    }
 }
 
 /// What a transaction's error says about trying it again.
@@ -124,5 +152,22 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
         error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(error)),
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => fhir_store::StoreError::Corrupt(Box::new(error)),
         error => fhir_store::StoreError::Unavailable(Box::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_fails_is_told_from_one_that_refuses() {
+        // Postgres: shutdown, disk full, internal; SQLite: disk full, I/O error on a write.
+        for failure in ["57P01", "53100", "XX000", "08006", "13", "778"] {
+            assert!(is_failure(failure), "{failure}");
+        }
+        // Postgres: no such table, duplicate key, syntax; SQLite: any error, duplicate key.
+        for refusal in ["42P01", "23505", "42601", "1", "1555"] {
+            assert!(!is_failure(refusal), "{refusal}");
+        }
     }
 }

@@ -56,4 +56,4 @@ mod engine;
 
 pub use admission::Admissions;
 pub use db::Db;
-pub use fault::{OpenError, SqlRefused, StartLockError};
+pub use fault::{OpenError, SqlRefused, StartLockError, StepRefusal};

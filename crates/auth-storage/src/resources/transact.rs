@@ -16,6 +16,7 @@ use fhir_store::plan::{self, Decision, Target};
 use fhir_store::shape::{ShapeFault, ShapeProblem};
 use fhir_store::{Lookup, ResourceId, ResourceType, Stored, Write, WriteFault, WriteRefusal, Written};
 use serde_json::Value;
+use sqlx::AssertSqlSafe;
 use sqlx::types::Json;
 
 use super::list;
@@ -23,7 +24,7 @@ use super::table::{self, Found, Table};
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::engine::{On, Tx, run};
-use crate::fault::Contended;
+use crate::fault::{self, Contended, SqlRefused};
 
 /// More writes than this to one type lock the type, not each resource: the server's lock table has
 /// room for a few thousand locks in all.
@@ -51,6 +52,8 @@ VALUES ($1, $2, {from_us:$3}, $4, $5)";
 pub(super) enum Halt {
     /// A rule refuses them.
     Refused(WriteRefusal),
+    /// The engine refuses the script that belongs to the write of this index.
+    Script(usize, SqlRefused),
     /// The engine failed.
     Failed(sqlx::Error),
 }
@@ -64,11 +67,14 @@ impl From<sqlx::Error> for Halt {
 impl Contended for Halt {
     fn is_contended(&self) -> bool {
         match self {
-            Self::Refused(_) => false,
+            Self::Refused(_) | Self::Script(..) => false,
             Self::Failed(error) => error.is_contended(),
         }
     }
 }
+
+/// Users' SQL by the index of the write it belongs to.
+pub(super) type Scripts = HashMap<usize, String>;
 
 /// A transaction under way.
 struct Attempt {
@@ -81,21 +87,32 @@ struct Attempt {
 /// Does all the writes once, or none.
 pub(super) async fn attempt(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
     let mut attempt = Attempt { tx: db.begin().await?, now_us, tables: HashMap::new() };
-    match attempt.run(db, writes).await {
-        Ok(written) => {
-            attempt.tx.commit().await?;
-            db.remember_tables(attempt.tables.into_values().flatten());
-            Ok(written)
-        }
-        Err(halt) => {
-            attempt.tx.roll_back().await?;
-            Err(halt)
-        }
-    }
+    let done = attempt.run(db, writes, &Scripts::new()).await;
+    let tables = attempt.end(&done).await?;
+    db.remember_tables(tables);
+    done
+}
+
+/// Does all the writes once and runs the scripts that belong to them, or does nothing. It has a
+/// session of its own: what a script sets there stays there.
+pub(super) async fn attempt_with(
+    db: &Db,
+    writes: &[Write],
+    scripts: &Scripts,
+    now_us: i64,
+) -> Result<Vec<Written>, Halt> {
+    let session = db.session().await?;
+    let mut attempt = Attempt { tx: session.begin().await?, now_us, tables: HashMap::new() };
+    let done = attempt.run(db, writes, scripts).await;
+    let ended = attempt.end(&done).await;
+    session.close().await;
+    db.forget_tables();
+    ended?;
+    done
 }
 
 impl Attempt {
-    async fn run(&mut self, db: &Db, writes: &[Write]) -> Result<Vec<Written>, Halt> {
+    async fn run(&mut self, db: &Db, writes: &[Write], scripts: &Scripts) -> Result<Vec<Written>, Halt> {
         let alone = self.lock_types(db, writes).await?;
         self.find_tables(db, writes).await?;
         let mut targets = Vec::with_capacity(writes.len());
@@ -108,9 +125,45 @@ impl Attempt {
         for (index, (write, target)) in writes.iter().zip(&targets).enumerate() {
             let current = self.current(target).await?;
             let decision = plan::decide(write.clone(), target, current, &urls);
-            written.push(self.carry_out(decision.map_err(refused_at(index))?).await?);
+            let answer = self.carry_out(decision.map_err(refused_at(index))?).await?;
+            if let (Written::Created(_) | Written::Updated(_), Some(script)) = (&answer, scripts.get(&index)) {
+                self.run_script(index, script).await?;
+            }
+            written.push(answer);
         }
         Ok(written)
+    }
+
+    /// Commits what was done, or takes it back; returns the tables that are known to exist then.
+    async fn end(self, done: &Result<Vec<Written>, Halt>) -> Result<Vec<Table>, sqlx::Error> {
+        if done.is_ok() {
+            self.tx.commit().await?;
+            Ok(self.tables.into_values().flatten().collect())
+        } else {
+            self.tx.roll_back().await?;
+            Ok(Vec::new())
+        }
+    }
+
+    async fn run_script(&mut self, index: usize, script: &str) -> Result<(), Halt> {
+        let engine = self.tx.dialect().engine_name();
+        let ran = run!(self.tx.on(), execute: sqlx::raw_sql(AssertSqlSafe(script)));
+        if let Err(error) = ran {
+            return Err(match fault::refusal(&error, engine) {
+                Some(refused) => Halt::Script(index, refused),
+                None => Halt::Failed(error),
+            });
+        }
+        // It may have made or dropped tables.
+        let kinds: Vec<ResourceType> = self.tables.keys().cloned().collect();
+        for kind in kinds {
+            let table = match Table::find_in(&mut self.tx, &kind).await? {
+                Found::Table(table) => Some(table),
+                Found::None | Found::Other => None,
+            };
+            self.tables.insert(kind, table);
+        }
+        Ok(())
     }
 
     /// Locks the types written to and returns those this transaction has to itself.

@@ -1,0 +1,209 @@
+//! Admission: one claim of a nonce holds, whatever happens at once and wherever.
+
+use std::sync::Arc;
+
+use auth_storage::{Admissions, Db};
+use fhir_store::{Operation, ResourceStore as _, Write};
+use oauth_core::ports::{Admission, AdmissionStore as _, Admitted, Claim, Nonce, TokenStore as _};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::home::{NOW_S, NOW_US, told};
+
+/// First second of some window of an hour.
+const BOUNDARY_S: i64 = 500_000 * 3600;
+
+fn asks(jti: &str, now_s: i64, expires_s: i64) -> Admission {
+    Admission {
+        client_id: "payer".into(),
+        organization_id: None,
+        nonce: Some(Nonce { jti: jti.to_owned(), expires_s }),
+        now_s,
+    }
+}
+
+async fn claim(admissions: &Admissions, jti: &str, now_s: i64, expires_s: i64) -> Claim {
+    admissions.admit(asks(jti, now_s, expires_s)).await.unwrap().claim
+}
+
+/// Lets all of them ask at once and counts those whose claim held.
+async fn fresh_of(asked: Vec<(Arc<Admissions>, Admission)>) -> usize {
+    let mut waiting = JoinSet::new();
+    for (admissions, admission) in asked {
+        waiting.spawn(async move { admissions.admit(admission).await.unwrap().claim });
+    }
+    waiting.join_all().await.into_iter().filter(|claim| *claim == Claim::Fresh).count()
+}
+
+fn start(db: &Db) -> Arc<Admissions> {
+    Arc::new(Admissions::start(db.clone()))
+}
+
+told! {
+    async fn of_fifty_simultaneous_claims_of_one_nonce_one_holds(home) {
+        let admissions = start(&home.open().await);
+        let asked = (0..50).map(|_| (Arc::clone(&admissions), asks("n", NOW_S, NOW_S + 300)));
+        assert_eq!(fresh_of(asked.collect()).await, 1);
+        assert_eq!(claim(&admissions, "n", NOW_S + 300, NOW_S + 600).await, Claim::Replayed);
+    }
+
+    async fn of_claims_on_two_nodes_one_holds(home) {
+        let nodes = [start(&home.open().await), start(&home.open().await)];
+        for round in 0..20 {
+            let jti = format!("n{round}");
+            let asked = (0..50).map(|n| (Arc::clone(&nodes[n % 2]), asks(&jti, NOW_S, NOW_S + 300)));
+            assert_eq!(fresh_of(asked.collect()).await, 1, "{jti}");
+        }
+    }
+
+    async fn of_claims_on_both_sides_of_a_boundary_one_holds(home) {
+        let nodes = [start(&home.open().await), start(&home.open().await)];
+        for round in 0..20 {
+            let jti = format!("n{round}");
+            let times = [BOUNDARY_S - 1, BOUNDARY_S];
+            let asked = (0..50).map(|n| {
+                (Arc::clone(&nodes[n % 2]), asks(&jti, times[n / 2 % 2], BOUNDARY_S + 200))
+            });
+            assert_eq!(fresh_of(asked.collect()).await, 1, "{jti}");
+        }
+    }
+
+    async fn simultaneous_claims_of_different_nonces_all_hold(home) {
+        let nodes = [start(&home.open().await), start(&home.open().await)];
+        let asked = (0..700).map(|n| (Arc::clone(&nodes[n % 2]), asks(&format!("n{n}"), NOW_S, NOW_S + 300)));
+        assert_eq!(fresh_of(asked.collect()).await, 700);
+    }
+
+    async fn a_nonce_is_its_clients_own(home) {
+        let admissions = start(&home.open().await);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, Claim::Fresh);
+        let other = Admission { client_id: "other".into(), ..asks("n", NOW_S, NOW_S + 300) };
+        assert_eq!(admissions.admit(other).await.unwrap().claim, Claim::Fresh);
+    }
+
+    async fn a_claim_outlives_the_process(home) {
+        let db = home.open().await;
+        let admissions = start(&db);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, Claim::Fresh);
+        admissions.stop().await;
+        db.close().await;
+        let admissions = start(&home.open().await);
+        assert_eq!(claim(&admissions, "n", NOW_S + 1, NOW_S + 300).await, Claim::Replayed);
+    }
+
+    async fn a_replay_in_the_next_window_is_found(home) {
+        let admissions = start(&home.open().await);
+        let (before, after, expires) = (BOUNDARY_S - 10, BOUNDARY_S + 5, BOUNDARY_S + 200);
+        assert_eq!(claim(&admissions, "n", before, expires).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", after, expires).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", after, expires + 100).await, Claim::Replayed);
+    }
+
+    async fn a_replay_at_a_node_whose_clock_is_behind_is_found(home) {
+        let admissions = start(&home.open().await);
+        let (before, after, expires) = (BOUNDARY_S - 10, BOUNDARY_S + 5, BOUNDARY_S + 200);
+        assert_eq!(claim(&admissions, "n", after, expires).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", before, expires).await, Claim::Replayed);
+    }
+
+    async fn a_nonce_is_free_again_once_it_expired(home) {
+        let admissions = start(&home.open().await);
+        let expires = BOUNDARY_S + 100;
+        assert_eq!(claim(&admissions, "n", BOUNDARY_S - 10, expires).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", expires, expires + 100).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", expires + 1, expires + 100).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", expires + 2, expires + 200).await, Claim::Replayed);
+        // Three windows on the table is used again, and nobody has emptied it.
+        let later = BOUNDARY_S + 3 * 3600;
+        assert_eq!(claim(&admissions, "n", later, later + 100).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", later, later + 100).await, Claim::Replayed);
+    }
+
+    async fn housekeeping_takes_what_is_expired_and_nothing_else(home) {
+        let db = home.open().await;
+        let admissions = start(&db);
+        let expires = BOUNDARY_S + 1900;
+        assert_eq!(claim(&admissions, "reaches over", BOUNDARY_S - 10, expires).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "over", BOUNDARY_S - 10, BOUNDARY_S - 5).await, Claim::Fresh);
+        let rows = "SELECT CAST((SELECT count(*) FROM replay_0) + (SELECT count(*) FROM replay_1)
+            + (SELECT count(*) FROM replay_2) AS TEXT)";
+        db.forget_expired(BOUNDARY_S + 1799).await.unwrap();
+        assert_eq!(home.ask(rows).await, ["3"]);
+        db.forget_expired(BOUNDARY_S + 1800).await.unwrap();
+        assert_eq!(home.ask(rows).await, ["1"]);
+        assert_eq!(claim(&admissions, "reaches over", BOUNDARY_S + 1850, expires).await, Claim::Replayed);
+    }
+
+    async fn a_nonce_to_be_kept_too_long_is_refused_and_not_claimed(home) {
+        let admissions = start(&home.open().await);
+        assert!(admissions.admit(asks("n", NOW_S, NOW_S + 3600)).await.is_err());
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 3599).await, Claim::Fresh);
+    }
+
+    async fn an_id_with_a_nul_fails_alone(home) {
+        let admissions = start(&home.open().await);
+        let nul = Admission { organization_id: Some("o\0".into()), ..asks("n", NOW_S, NOW_S + 60) };
+        assert!(admissions.admit(nul).await.is_err());
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, Claim::Fresh);
+    }
+
+    async fn admission_tells_the_versions_of_client_and_organization(home) {
+        let db = home.open().await;
+        let admissions = start(&db);
+        let put = |key: &str, name: &str| Write::to(key.parse().unwrap(), Operation::Put(json!({"name": name})));
+        let writes = vec![put("Client/payer", "a"), put("Organization/org", "b")];
+        let written = db.transact(writes, NOW_US).await.unwrap().unwrap();
+        let version = |place: usize| written[place].stored().map(|stored| stored.version);
+
+        let alone = Admission { nonce: None, ..asks("", NOW_S, 0) };
+        let nothing = Admitted { claim: Claim::NotAsked, client_version: version(0), organization_version: None };
+        assert_eq!(admissions.admit(alone.clone()).await.unwrap(), nothing);
+
+        let both = Admission { organization_id: Some("org".into()), ..asks("n", NOW_S, NOW_S + 60) };
+        let found = Admitted { claim: Claim::Fresh, client_version: version(0), organization_version: version(1) };
+        assert_eq!(admissions.admit(both).await.unwrap(), found);
+
+        let unknown = Admission { client_id: "x".into(), organization_id: Some("y".into()), ..alone };
+        let nobody = Admitted { claim: Claim::NotAsked, client_version: None, organization_version: None };
+        assert_eq!(admissions.admit(unknown).await.unwrap(), nobody);
+    }
+
+    async fn in_a_mixed_batch_each_request_gets_its_own_answer(home) {
+        let db = home.open().await;
+        let admissions = start(&db);
+        let mut versions = Vec::new();
+        for n in 0..10 {
+            let put = Write::to(format!("Client/c{n}").parse().unwrap(), Operation::Put(json!({"n": n})));
+            let written = db.transact(vec![put], NOW_US).await.unwrap().unwrap();
+            versions.push(written[0].stored().map(|stored| stored.version));
+        }
+        let mut waiting = JoinSet::new();
+        for n in 0..200_usize {
+            let admissions = Arc::clone(&admissions);
+            let nonce = (n % 3 != 0).then(|| Nonce { jti: format!("n{n}"), expires_s: NOW_S + 60 });
+            let client_id = format!("c{}", n % 10).into();
+            let admission = Admission { client_id, organization_id: None, nonce, now_s: NOW_S };
+            waiting.spawn(async move { (n, admissions.admit(admission).await.unwrap()) });
+        }
+        for (n, admitted) in waiting.join_all().await {
+            assert_eq!(admitted.client_version, versions[n % 10]);
+            assert_eq!(admitted.claim, if n % 3 == 0 { Claim::NotAsked } else { Claim::Fresh });
+        }
+    }
+
+    async fn stopping_answers_what_waits_and_admits_nothing_more(home) {
+        let admissions = start(&home.open().await);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, Claim::Fresh);
+        admissions.stop().await;
+        admissions.stop().await;
+        assert!(admissions.admit(asks("m", NOW_S, NOW_S + 60)).await.is_err());
+    }
+
+    async fn a_database_that_is_gone_is_an_error_and_no_admission(home) {
+        let db = home.open().await;
+        let admissions = start(&db);
+        db.close().await;
+        assert!(admissions.admit(asks("n", NOW_S, NOW_S + 60)).await.is_err());
+        assert!(admissions.admit(Admission { nonce: None, ..asks("", NOW_S, 0) }).await.is_err());
+    }
+}

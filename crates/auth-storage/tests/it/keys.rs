@@ -1,0 +1,76 @@
+//! Signing keys and secrets that several nodes share.
+
+use oauth_core::keys::{KeyRecord, SigningAlg};
+use oauth_core::ports::KeyStore as _;
+use tokio::task::JoinSet;
+
+use crate::home::{NOW_S, told};
+
+fn key(kid: &str, alg: SigningAlg, created_s: i64) -> KeyRecord {
+    KeyRecord {
+        kid: kid.to_owned(),
+        alg,
+        public_jwk: format!(r#"{{"kid":"{kid}"}}"#),
+        private_key: vec![0, 1, 255],
+        sealed: created_s % 2 == 1,
+        created_s,
+        signs_from_s: created_s + 60,
+    }
+}
+
+told! {
+    async fn keys_come_back_as_stored_oldest_first(home) {
+        let db = home.open().await;
+        let keys = [
+            key("c", SigningAlg::ES256, 1),
+            key("b", SigningAlg::ES384, 2),
+            key("a", SigningAlg::RS256, 3),
+            key("d", SigningAlg::RS384, 4),
+        ];
+        for key in keys.iter().rev() {
+            db.insert(key.clone()).await.unwrap();
+        }
+        assert_eq!(db.keys().await.unwrap(), keys);
+        assert!(db.insert(keys[0].clone()).await.is_err());
+    }
+
+    async fn nodes_that_start_at_once_get_the_keys_of_one(home) {
+        let mut nodes = JoinSet::new();
+        for n in 0..8 {
+            let db = home.open().await;
+            nodes.spawn(async move {
+                let pair = [(SigningAlg::ES256, "es"), (SigningAlg::RS256, "rs")];
+                let mine = pair.map(|(alg, name)| key(&format!("{name}{n}"), alg, n));
+                db.establish(mine.to_vec()).await.unwrap()
+            });
+        }
+        let got = nodes.join_all().await;
+        assert_eq!(got[0].len(), 2);
+        assert!(got.iter().all(|keys| *keys == got[0]), "{got:?}");
+        assert_eq!(home.open().await.keys().await.unwrap(), got[0]);
+    }
+
+    async fn a_retired_key_is_gone_and_retired_once(home) {
+        let db = home.open().await;
+        db.establish(vec![key("a", SigningAlg::ES256, 1)]).await.unwrap();
+        assert!(db.retire("a", NOW_S).await.unwrap());
+        assert!(!db.retire("a", NOW_S).await.unwrap());
+        assert!(!db.retire("unknown", NOW_S).await.unwrap());
+        assert_eq!(db.keys().await.unwrap(), []);
+        let next = vec![key("b", SigningAlg::ES256, 2)];
+        assert_eq!(db.establish(next.clone()).await.unwrap(), next);
+    }
+
+    async fn nodes_that_offer_a_secret_at_once_get_the_same_one(home) {
+        let mut nodes = JoinSet::new();
+        for n in 0..8 {
+            let db = home.open().await;
+            nodes.spawn(async move { db.establish_secret("pepper", vec![n; 32]).await.unwrap() });
+        }
+        let got = nodes.join_all().await;
+        assert!(got.iter().all(|secret| *secret == got[0]), "{got:?}");
+        let db = home.open().await;
+        assert_eq!(db.establish_secret("other", vec![99]).await.unwrap(), [99]);
+        assert_eq!(db.establish_secret("pepper", vec![99]).await.unwrap(), got[0]);
+    }
+}

@@ -1,0 +1,21 @@
+//! The contract of the store, told once and run on every engine.
+//!
+//! `cfg(test)` on the modules tells the lints that their helpers are test code too.
+
+#[cfg(test)]
+mod home;
+
+#[cfg(test)]
+mod admission;
+#[cfg(test)]
+mod keys;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod opening;
+#[cfg(test)]
+mod parties;
+#[cfg(test)]
+mod resources;
+#[cfg(test)]
+mod tokens;

@@ -1,0 +1,191 @@
+//! The engines against the store in memory: any transactions, the same answers.
+
+use std::collections::HashMap;
+
+use fhir_store::memory::MemoryStore;
+use fhir_store::{
+    Filter, IfMatch, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceStore, Stored,
+    Write, WriteFault, Written,
+};
+use serde_json::{Value, json};
+
+use crate::home::{NOW_US, told};
+
+/// Transactions per engine.
+const TRANSACTIONS: i64 = 250;
+
+/// Numbers that look random and are the same in every run (Knuth's MMIX generator).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+
+    fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len())].clone()
+    }
+
+    fn body(&mut self, id: &str) -> Value {
+        let n = self.roll(3);
+        let name = self.pick(&["x", "y", "it's \"quoted\"", "true"]);
+        let codes: Vec<Value> = (0..self.roll(3)).map(|_| json!({"code": self.pick(&["a", "b"])})).collect();
+        let flag = self.pick(&[json!(true), json!("true"), json!(null), json!(1.5)]);
+        json!({"id": id, "n": n, "name": name, "coding": codes, "tags": ["t", n], "deep": {"flag": flag}})
+    }
+
+    fn filter(&mut self) -> Filter {
+        match self.roll(7) {
+            0 => Filter::id(self.pick(&["a", "b", "c", "nobody"])),
+            1 => Filter::new(["name"], self.pick(&["x", "it's \"quoted\"", "true", ""])),
+            2 => Filter::new(["n"], self.pick(&["0", "1", "1.0", " 1"])),
+            3 => Filter::new(["coding", "code"], self.pick(&["a", "b", "c"])),
+            4 => Filter::new(["tags"], self.pick(&["t", "2", "u"])),
+            5 => Filter::new(["deep", "flag"], self.pick(&["true", "1.5", "null"])),
+            _ => Filter::new(["coding"], "a"),
+        }
+    }
+
+    fn write(&mut self, at: &dyn Fn(&ResourceKey) -> Option<i64>) -> Write {
+        let id = self.pick(&["a", "b", "c", "d"]);
+        let kind = self.pick(&["Client", "Patient", "Observation"]);
+        let key: ResourceKey = format!("{kind}/{id}").parse().unwrap();
+        let operation = match self.roll(8) {
+            0..3 => Operation::Create(self.body(id)),
+            3..5 => Operation::Put(self.body(id)),
+            5 => Operation::Patch(PatchDocument::Merge(json!({"n": self.roll(3)}))),
+            _ => Operation::Delete,
+        };
+        let if_match = match self.roll(8) {
+            0 => Some(IfMatch::Any),
+            1 => Some(IfMatch::Version(-1)),
+            2 => at(&key).map(IfMatch::Version),
+            _ => None,
+        };
+        let if_none_exist = (self.roll(3) == 0).then(|| (0..=self.roll(2)).map(|_| self.filter()).collect());
+        let conditional = if_none_exist.is_some() && self.roll(2) == 0;
+        Write {
+            kind: key.kind,
+            id: (!conditional).then_some(key.id),
+            operation,
+            precondition: Precondition { if_match, if_none_exist },
+            full_url: None,
+        }
+    }
+}
+
+/// One store, with its versions renamed in the order they were first seen.
+struct Watched<'a> {
+    store: &'a dyn ResourceStore,
+    versions: HashMap<i64, i64>,
+}
+
+impl Watched<'_> {
+    fn rename(&mut self, version: &mut i64) {
+        if *version >= 0 {
+            let next = i64::try_from(self.versions.len()).unwrap();
+            *version = *self.versions.entry(*version).or_insert(next);
+        }
+    }
+
+    async fn transact(&mut self, writes: Vec<Write>, now_us: i64) -> Result<Vec<Written>, (usize, WriteFault)> {
+        let mut outcome = self.store.transact(writes, now_us).await.unwrap();
+        match &mut outcome {
+            Ok(written) => {
+                for written in written {
+                    match written {
+                        Written::Created(stored)
+                        | Written::Updated(stored)
+                        | Written::Unchanged(stored)
+                        | Written::Existing(stored)
+                        | Written::Deleted(stored) => self.rename(&mut stored.version),
+                        Written::Absent => {}
+                    }
+                }
+            }
+            Err(refusal) => {
+                if let WriteFault::VersionMismatch { current: Some(version), .. } = &mut refusal.cause {
+                    // A version that a write of this very transaction made went away with it, and
+                    // only some stores use its number again.
+                    *version = self.versions.get(version).copied().unwrap_or(i64::MAX);
+                }
+            }
+        }
+        outcome.map_err(|refusal| (refusal.index, refusal.cause))
+    }
+
+    async fn read(&mut self, key: &ResourceKey) -> Lookup {
+        let mut found = self.store.read(key).await.unwrap();
+        match &mut found {
+            Lookup::Found(Stored { version, .. }) | Lookup::Deleted { version } => self.rename(version),
+            Lookup::Missing => {}
+        }
+        found
+    }
+
+    async fn list(&mut self, query: &ListQuery) -> (u64, Vec<Stored>) {
+        let mut page = self.store.list(query).await.unwrap();
+        for stored in &mut page.entries {
+            self.rename(&mut stored.version);
+        }
+        (page.total, page.entries)
+    }
+
+    async fn version(&self, key: &ResourceKey) -> Option<i64> {
+        match self.store.read(key).await.unwrap() {
+            Lookup::Found(stored) => Some(stored.version),
+            Lookup::Deleted { .. } | Lookup::Missing => None,
+        }
+    }
+}
+
+fn keys() -> Vec<ResourceKey> {
+    let kinds = ["Client", "Patient", "Observation"];
+    let all = kinds.iter().flat_map(|kind| ["a", "b", "c", "d"].map(|id| format!("{kind}/{id}")));
+    all.map(|key| key.parse().unwrap()).collect()
+}
+
+/// The current version of every resource.
+async fn versions(store: &Watched<'_>) -> HashMap<ResourceKey, i64> {
+    let mut versions = HashMap::new();
+    for key in keys() {
+        if let Some(version) = store.version(&key).await {
+            versions.insert(key, version);
+        }
+    }
+    versions
+}
+
+told! {
+    async fn an_engine_answers_as_the_store_in_memory(home) {
+        let (db, memory) = (home.open().await, MemoryStore::new());
+        let mut engine = Watched { store: &db, versions: HashMap::new() };
+        let mut model = Watched { store: &memory, versions: HashMap::new() };
+        let mut refused = 0;
+        for step in 0..TRANSACTIONS {
+            // The same seed twice: the writes differ only in the versions If-Match names.
+            let (of_engine, of_model) = (versions(&engine).await, versions(&model).await);
+            let writes = |versions: &HashMap<ResourceKey, i64>| {
+                let mut dice = Dice(u64::try_from(step).unwrap());
+                (0..=dice.roll(3)).map(|_| dice.write(&|key| versions.get(key).copied())).collect::<Vec<_>>()
+            };
+            let now_us = NOW_US + step;
+            let said = engine.transact(writes(&of_engine), now_us).await;
+            let expected = model.transact(writes(&of_model), now_us).await;
+            assert_eq!(said, expected, "step {step}: {:#?}", writes(&of_engine));
+            refused += u32::from(said.is_err());
+            for key in keys() {
+                assert_eq!(engine.read(&key).await, model.read(&key).await, "step {step}: {key}");
+            }
+            let mut dice = Dice(u64::try_from(step).unwrap() + 1_000_000);
+            let kind = dice.pick(&["Client", "Patient", "Observation", "Encounter"]).parse().unwrap();
+            let filters = (0..dice.roll(3)).map(|_| dice.filter()).collect();
+            let (count, page) = (dice.pick(&[0, 1, 2, 100]), dice.pick(&[1, 2, 3]));
+            let query = ListQuery { kind, filters, count, page };
+            assert_eq!(engine.list(&query).await, model.list(&query).await, "step {step}: {query:?}");
+        }
+        let transactions = u32::try_from(TRANSACTIONS).unwrap();
+        assert!(refused > transactions / 10 && refused < transactions * 9 / 10, "{refused} refused");
+    }
+}

@@ -1,0 +1,167 @@
+//! Opening, the schema, the start lock, users' SQL, closing.
+
+use auth_storage::{Db, OpenError, StepRefusal};
+use fhir_store::{Filter, Operation, ResourceStore as _, Write, Written};
+use oauth_core::ports::PartyStore as _;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::home::{NOW_US, on_every_engine, told};
+
+/// Tables and columns by name, without what only one engine has: the counter SQLite needs in
+/// place of a sequence.
+const COLUMNS_POSTGRES: &str = "SELECT table_name || '.' || column_name FROM information_schema.columns
+WHERE table_schema = 'public' ORDER BY table_name COLLATE \"C\", ordinal_position";
+const COLUMNS_SQLITE: &str = "SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' AND t.name NOT IN ('transaction_id_seq', 'sqlite_sequence') ORDER BY t.name, c.cid";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_engines_have_the_same_tables_and_columns() {
+    let (send, mut received) = tokio::sync::mpsc::unbounded_channel();
+    on_every_engine(|home| {
+        let send = send.clone();
+        async move {
+            let db = home.open().await;
+            let new = Write::to("Patient/1".parse().unwrap(), Operation::Put(json!({})));
+            db.transact(vec![new], NOW_US).await.unwrap().unwrap();
+            let columns = if home.is_postgres() { COLUMNS_POSTGRES } else { COLUMNS_SQLITE };
+            send.send(home.ask(columns).await).unwrap();
+        }
+    })
+    .await;
+    let sqlite = received.try_recv().unwrap();
+    for wanted in
+        ["client.resource", "user.txid", "user_history.op", "patient.ts", "patient_history.op", "replay_2.nonce"]
+    {
+        assert!(sqlite.iter().any(|column| column == wanted), "{wanted} in {sqlite:?}");
+    }
+    if let Ok(postgres) = received.try_recv() {
+        assert_eq!(sqlite, postgres);
+    }
+}
+
+told! {
+    async fn many_nodes_open_an_empty_database_at_once(home) {
+        let mut nodes = JoinSet::new();
+        for _ in 0..6 {
+            let home = home.clone();
+            nodes.spawn(async move { home.open().await.ping().await.unwrap() });
+        }
+        assert_eq!(nodes.join_all().await.len(), 6);
+        let files = home.ask("SELECT name FROM schema_file ORDER BY number").await;
+        assert_eq!(files.first().map(String::as_str), Some("0001_resources.sql"));
+        assert_eq!(files.len(), 5);
+    }
+
+    async fn a_database_of_a_newer_version_is_left_alone(home) {
+        let db = home.open().await;
+        db.run_sql("INSERT INTO schema_file (number, name) VALUES (9999, 'later.sql')").await.unwrap().unwrap();
+        db.close().await;
+        let refused = home.try_open().await.unwrap_err();
+        assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 5 }), "{refused}");
+    }
+
+    async fn a_closed_database_does_not_answer(home) {
+        let db = home.open().await;
+        db.ping().await.unwrap();
+        db.close().await;
+        assert!(db.ping().await.is_err());
+    }
+
+    async fn one_node_at_a_time_does_its_start_work(home) {
+        let mut nodes = JoinSet::new();
+        for _ in 0..4 {
+            let db = home.open().await;
+            nodes.spawn(async move {
+                db.with_start_lock(async {
+                    // Read, give others every chance, write: without the lock steps get lost.
+                    let read = db.policies().await.unwrap().revision;
+                    for _ in 0..50 {
+                        tokio::task::yield_now().await;
+                    }
+                    let step = format!("UPDATE security_revision SET revision = {}", read + 1);
+                    db.run_sql(&step).await.unwrap().unwrap();
+                })
+                .await
+                .unwrap();
+            });
+        }
+        nodes.join_all().await;
+        assert_eq!(home.open().await.policies().await.unwrap().revision, 1 + 4);
+    }
+
+    async fn users_sql_runs_as_a_whole_or_not_at_all(home) {
+        let db = home.open().await;
+        let ran = db.run_sql("CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (7);").await.unwrap();
+        assert!(ran.is_ok());
+        let refused = db.run_sql("INSERT INTO mine (a) VALUES (8); INSERT INTO nowhere VALUES (1)").await.unwrap();
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.engine, db.engine_name());
+        assert!(refused.message.contains("nowhere"), "{refused}");
+        assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine").await, ["7"]);
+    }
+
+    async fn a_script_stands_or_falls_with_the_write_it_belongs_to(home) {
+        let db = home.open().await;
+        let step = |id: &str, sql: &str| {
+            let key = format!("PlatformMigration/{id}").parse().unwrap();
+            let mut write = Write::to(key, Operation::Create(json!({"status": "done"})));
+            write.precondition.if_none_exist = Some(vec![Filter::id(id)]);
+            (write, Some(sql.to_owned()))
+        };
+        let first = step("one", "CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (1)");
+        let broken = step("two", "INSERT INTO nowhere VALUES (1)");
+        let refusal = db.transact_with_sql(vec![first.clone(), broken], NOW_US).await.unwrap().unwrap_err();
+        assert!(matches!(&refusal, StepRefusal::Sql { index: 1, refused } if refused.message.contains("nowhere")), "{refusal}");
+        assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'PlatformMigration'").await, [""; 0]);
+
+        let second = step("two", "INSERT INTO mine (a) SELECT a + 1 FROM mine");
+        let steps = vec![first, second];
+        let written = db.transact_with_sql(steps.clone(), NOW_US).await.unwrap().unwrap();
+        assert!(written.iter().all(|written| matches!(written, Written::Created(_))), "{written:?}");
+        let written = db.transact_with_sql(steps, NOW_US).await.unwrap().unwrap();
+        assert!(written.iter().all(|written| matches!(written, Written::Existing(_))), "{written:?}");
+        assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine ORDER BY a").await, ["1", "2"]);
+    }
+
+    async fn users_sql_cannot_leave_a_transaction_to_others(home) {
+        let db = home.open().await;
+        drop(db.run_sql("COMMIT; BEGIN; CREATE TABLE half (a BIGINT)").await);
+        drop(db.run_sql("ROLLBACK").await);
+        let new = Write::to("Client/1".parse().unwrap(), Operation::Put(json!({})));
+        db.transact(vec![new], NOW_US).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_engine_is_refused_without_telling_the_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = Db::open(Some("mysql://root:hunter2@db/auth"), folder.path(), 1).await.unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("mysql") && text.contains("postgres://"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+}
+
+#[tokio::test]
+async fn a_data_directory_that_cannot_be_made_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let refused = Db::open(None, &file.join("data"), 1).await.unwrap_err();
+    assert!(matches!(refused, OpenError::DataDir { .. }), "{refused}");
+    assert!(refused.to_string().contains("data directory") && refused.to_string().contains("file/data"), "{refused}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_owner_reads_the_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("a/b");
+    let db = Db::open(None, &data, 1).await.unwrap();
+    assert_eq!(db.engine_name(), "SQLite");
+    for (path, mode) in [(data.clone(), 0o700), (data.join("auth.db"), 0o600), (data.join("auth.db-wal"), 0o600)] {
+        let found = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, mode, "{} has {found:o}", path.display());
+    }
+}

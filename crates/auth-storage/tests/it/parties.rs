@@ -1,0 +1,101 @@
+//! What authorization decisions are made from, and how a stale copy of it is noticed.
+
+use auth_storage::Db;
+use fhir_store::{Operation, ResourceStore as _, Write};
+use oauth_core::ports::{PartyStore as _, Standing, StandingQuery};
+use serde_json::{Value, json};
+
+use crate::home::{NOW_US, told};
+
+async fn put(db: &Db, key: &str, body: Value) -> i64 {
+    let write = Write::to(key.parse().unwrap(), Operation::Put(body));
+    let written = db.transact(vec![write], NOW_US).await.unwrap().unwrap();
+    written[0].stored().unwrap().version
+}
+
+async fn delete(db: &Db, key: &str) {
+    let write = Write::to(key.parse().unwrap(), Operation::Delete);
+    db.transact(vec![write], NOW_US).await.unwrap().unwrap();
+}
+
+async fn standing(db: &Db) -> Standing {
+    let of = StandingQuery { client_id: Some("c"), user_id: Some("u"), token_id: Some("t") };
+    db.standing(&of).await.unwrap()
+}
+
+told! {
+    async fn a_party_is_read_with_its_version_until_it_is_deleted(home) {
+        let db = home.open().await;
+        let body = json!({"name": "one"});
+        for key in ["Client/x", "User/x", "Organization/x"] {
+            let version = put(&db, key, body.clone()).await;
+            let read = match key {
+                "Client/x" => db.client("x").await,
+                "User/x" => db.user("x").await,
+                _ => db.organization("x").await,
+            };
+            let read = read.unwrap().unwrap();
+            assert_eq!((read.version, read.resource), (version, body.clone()), "{key}");
+            delete(&db, key).await;
+        }
+        assert_eq!(db.client("x").await.unwrap(), None);
+        assert_eq!(db.user("x").await.unwrap(), None);
+        assert_eq!(db.organization("x").await.unwrap(), None);
+        assert_eq!(db.client("nul\0").await.unwrap(), None);
+    }
+
+    async fn standing_is_of_the_moment(home) {
+        let db = home.open().await;
+        let nobody = standing(&db).await;
+        assert_eq!((nobody.client_version, nobody.user_version, nobody.token_revoked), (None, None, false));
+        let client = put(&db, "Client/c", json!({"n": 1})).await;
+        let user = put(&db, "User/u", json!({"n": 1})).await;
+        let now = standing(&db).await;
+        assert_eq!((now.client_version, now.user_version), (Some(client), Some(user)));
+        assert_eq!(now.policy_revision, nobody.policy_revision, "no policy was written");
+        delete(&db, "Client/c").await;
+        assert_eq!(standing(&db).await.client_version, None);
+        assert!(put(&db, "Client/c", json!({"n": 1})).await > client, "a version is never used again");
+    }
+
+    async fn every_change_of_a_policy_changes_the_revision(home) {
+        let db = home.open().await;
+        let mut revisions = vec![db.policies().await.unwrap().revision];
+        put(&db, "AccessPolicy/p", json!({"engine": "allow"})).await;
+        revisions.push(db.policies().await.unwrap().revision);
+        put(&db, "AccessPolicy/p", json!({"engine": "matcho"})).await;
+        let set = db.policies().await.unwrap();
+        assert_eq!(set.policies, [("p".to_owned(), json!({"engine": "matcho"}))]);
+        revisions.push(set.revision);
+        assert_eq!(standing(&db).await.policy_revision, set.revision);
+        delete(&db, "AccessPolicy/p").await;
+        revisions.push(db.policies().await.unwrap().revision);
+        assert!(revisions.is_sorted_by(|earlier, later| earlier < later), "{revisions:?}");
+        assert_eq!(db.policies().await.unwrap().policies, []);
+    }
+
+    async fn users_own_sql_changes_versions_too(home) {
+        let db = home.open().await;
+        let client = put(&db, "Client/c", json!({"n": 1})).await;
+        put(&db, "AccessPolicy/p", json!({"engine": "allow"})).await;
+        let before = standing(&db).await;
+        let sql = "UPDATE client SET resource = '{\"n\": 2}'; UPDATE accesspolicy SET resource = '{}';
+            INSERT INTO \"user\" (id, resource) VALUES ('u', '{}')";
+        db.run_sql(sql).await.unwrap().unwrap();
+        let after = standing(&db).await;
+        assert!(after.client_version > Some(client), "{after:?}");
+        assert!(after.user_version > after.client_version, "{after:?}");
+        assert!(after.policy_revision > before.policy_revision, "{after:?}");
+        assert_eq!(db.client("c").await.unwrap().unwrap().resource, json!({"n": 2}));
+    }
+
+    async fn a_refused_transaction_leaves_the_revision(home) {
+        let db = home.open().await;
+        let before = db.policies().await.unwrap();
+        let writes = ["AccessPolicy/p", "AccessPolicy/p"];
+        let writes = writes.map(|key| Write::to(key.parse().unwrap(), Operation::Create(json!({}))));
+        assert!(db.transact(writes.to_vec(), NOW_US).await.unwrap().is_err());
+        let after = db.policies().await.unwrap();
+        assert_eq!((after.revision, after.policies.len()), (before.revision, 0));
+    }
+}

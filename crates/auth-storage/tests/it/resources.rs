@@ -1,0 +1,262 @@
+//! Resources: what two at once may do, what the tables look like, what names mean.
+
+use auth_storage::Db;
+use fhir_store::{
+    Filter, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceStore as _, Write,
+    WriteFault, WriteRefusal, Written,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::home::{NOW_US, told};
+
+fn key(text: &str) -> ResourceKey {
+    text.parse().unwrap()
+}
+
+fn put(at: &str, body: Value) -> Write {
+    Write::to(key(at), Operation::Put(body))
+}
+
+fn create(at: &str, body: Value) -> Write {
+    Write::to(key(at), Operation::Create(body))
+}
+
+/// A create without id, unless something of the type has this name.
+fn create_unless_named(kind: &str, name: &str) -> Write {
+    Write {
+        kind: kind.parse().unwrap(),
+        id: None,
+        operation: Operation::Create(json!({"name": name})),
+        precondition: Precondition { if_match: None, if_none_exist: Some(vec![Filter::new(["name"], name)]) },
+        full_url: None,
+    }
+}
+
+async fn transact(db: &Db, writes: Vec<Write>) -> Result<Vec<Written>, WriteRefusal> {
+    db.transact(writes, NOW_US).await.unwrap()
+}
+
+async fn total(db: &Db, kind: &str, filters: Vec<Filter>) -> u64 {
+    let query = ListQuery { filters, ..ListQuery::all(kind.parse().unwrap()) };
+    let page = db.list(&query).await.unwrap();
+    assert_eq!(page.total, u64::try_from(page.entries.len()).unwrap());
+    page.total
+}
+
+told! {
+    async fn a_refused_third_write_leaves_nothing_of_the_others(home) {
+        let db = home.open().await;
+        transact(&db, vec![create("Client/taken", json!({}))]).await.unwrap();
+        let writes = vec![
+            create("Client/a", json!({})),
+            create("Patient/b", json!({})),
+            create("Client/taken", json!({})),
+        ];
+        let refusal = transact(&db, writes).await.unwrap_err();
+        assert_eq!(refusal, WriteRefusal { index: 2, cause: WriteFault::AlreadyExists(key("Client/taken")) });
+        for at in ["Client/a", "Patient/b"] {
+            assert_eq!(db.read(&key(at)).await.unwrap(), Lookup::Missing);
+        }
+        assert_eq!(total(&db, "Client", vec![]).await, 1);
+        assert_eq!(home.ask("SELECT id FROM client_history").await, ["taken"]);
+        assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'Patient'").await, [""; 0]);
+        transact(&db, vec![create("Patient/b", json!({}))]).await.unwrap();
+    }
+
+    async fn simultaneous_conditional_creates_make_one_resource(home) {
+        let nodes = [home.open().await, home.open().await];
+        for kind in ["Client", "Patient"] {
+            let mut writers = JoinSet::new();
+            for n in 0..50 {
+                let db = nodes[n % 2].clone();
+                writers.spawn(async move { transact(&db, vec![create_unless_named(kind, "one")]).await.unwrap() });
+            }
+            let answers = writers.join_all().await.into_iter().flatten();
+            let made = answers.filter(|written| matches!(written, Written::Created(_))).count();
+            assert_eq!((made, total(&nodes[0], kind, vec![]).await), (1, 1), "{kind}");
+        }
+    }
+
+    async fn simultaneous_creates_of_one_id_make_one_resource(home) {
+        let nodes = [home.open().await, home.open().await];
+        total(&nodes[0], "Client", vec![]).await;
+        let mut writers = JoinSet::new();
+        for n in 0..30 {
+            let db = nodes[n % 2].clone();
+            writers.spawn(async move { transact(&db, vec![create("Client/x", json!({"n": n}))]).await });
+        }
+        let answers = writers.join_all().await;
+        let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+        assert_eq!((made.len(), refused.len()), (1, 29));
+        let Lookup::Found(found) = nodes[1].read(&key("Client/x")).await.unwrap() else { panic!() };
+        assert_eq!(made[0].as_ref().unwrap()[0].stored(), Some(&found));
+    }
+
+    async fn simultaneous_patches_lose_nothing(home) {
+        let nodes = [home.open().await, home.open().await];
+        transact(&nodes[0], vec![put("Client/x", json!({}))]).await.unwrap();
+        let mut writers = JoinSet::new();
+        for n in 0..30_usize {
+            let db = nodes[n % 2].clone();
+            let change = PatchDocument::Merge(json!({format!("k{n}"): n}));
+            writers.spawn(async move {
+                transact(&db, vec![Write::to(key("Client/x"), Operation::Patch(change))]).await.unwrap()
+            });
+        }
+        writers.join_all().await;
+        let Lookup::Found(found) = nodes[0].read(&key("Client/x")).await.unwrap() else { panic!() };
+        assert_eq!(found.resource.as_object().unwrap().len(), 30);
+        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM client_history").await, ["31"]);
+    }
+
+    async fn writers_that_meet_in_opposite_order_all_succeed(home) {
+        let nodes = [home.open().await, home.open().await];
+        let mut nodes_at_work = JoinSet::new();
+        for n in 0..40_usize {
+            let db = nodes[n % 2].clone();
+            let mut writes = vec![put("Client/x", json!({"n": n})), put("Organization/y", json!({"n": n}))];
+            if n % 4 < 2 {
+                writes.reverse();
+            }
+            if n % 5 == 0 {
+                writes.push(create_unless_named("Client", "one"));
+            }
+            nodes_at_work.spawn(async move { transact(&db, writes).await.unwrap().len() });
+        }
+        assert_eq!(nodes_at_work.join_all().await.len(), 40);
+        assert_eq!(total(&nodes[0], "Client", vec![]).await, 2);
+    }
+
+    async fn simultaneous_first_writes_of_new_types_all_succeed(home) {
+        let nodes = [home.open().await, home.open().await, home.open().await];
+        let mut writers = JoinSet::new();
+        for n in 0..45 {
+            let db = nodes[n % 3].clone();
+            let at = format!("{}/{n}", ["Patient", "Observation", "Encounter"][n / 3 % 3]);
+            writers.spawn(async move { transact(&db, vec![create(&at, json!({"n": n}))]).await.unwrap() });
+        }
+        assert_eq!(writers.join_all().await.len(), 45);
+        for kind in ["Patient", "Observation", "Encounter"] {
+            assert_eq!(total(&nodes[0], kind, vec![]).await, 15, "{kind}");
+        }
+    }
+
+    async fn a_type_without_resources_is_empty_and_stays_without_a_table(home) {
+        let db = home.open().await;
+        assert_eq!(db.read(&key("Patient/x")).await.unwrap(), Lookup::Missing);
+        assert_eq!(total(&db, "Patient", vec![Filter::new(["name"], "x")]).await, 0);
+        let delete = Write::to(key("Patient/x"), Operation::Delete);
+        assert_eq!(transact(&db, vec![delete]).await.unwrap(), [Written::Absent]);
+        assert_eq!(home.ask("SELECT name FROM resource_type WHERE table_name = 'patient'").await, [""; 0]);
+    }
+
+    async fn types_that_differ_in_case_alone_do_not_see_each_other(home) {
+        let db = home.open().await;
+        transact(&db, vec![put("Client/x", json!({"secret": "s"})), put("Patient/x", json!({}))]).await.unwrap();
+        for other in ["CLIENT", "PATIENT"] {
+            let at = format!("{other}/x");
+            assert_eq!(db.read(&key(&at)).await.unwrap(), Lookup::Missing);
+            assert_eq!(total(&db, other, vec![]).await, 0);
+            for write in [put(&at, json!({})), Write::to(key(&at), Operation::Delete)] {
+                let refusal = transact(&db, vec![write]).await.unwrap_err();
+                assert!(matches!(refusal.cause, WriteFault::Invalid(_)), "{refusal}");
+            }
+        }
+        let both = vec![put("Encounter/x", json!({})), put("ENCOUNTER/x", json!({}))];
+        assert_eq!(transact(&db, both).await.unwrap_err().index, 1);
+        assert!(matches!(db.read(&key("Client/x")).await.unwrap(), Lookup::Found(_)));
+    }
+
+    async fn the_longest_types_keep_to_themselves(home) {
+        let db = home.open().await;
+        let kinds = ["A", "B"].map(|end| format!("T{}{end}", "x".repeat(62)));
+        for kind in &kinds {
+            transact(&db, vec![put(&format!("{kind}/x"), json!({"of": kind}))]).await.unwrap();
+            transact(&db, vec![Write::to(key(&format!("{kind}/x")), Operation::Delete)]).await.unwrap();
+            transact(&db, vec![put(&format!("{kind}/x"), json!({"of": kind}))]).await.unwrap();
+        }
+        for kind in &kinds {
+            assert_eq!(total(&db, kind, vec![Filter::new(["of"], kind)]).await, 1);
+        }
+    }
+
+    async fn a_condition_reaches_through_arrays_and_compares_whole_values(home) {
+        let db = home.open().await;
+        let body = json!({
+            "identifier": [{"system": "s1", "value": "1"}, {"system": "s2", "value": ["v", "w"]}],
+            "odd \"key'": {"$.a[0]": "z"},
+            "active": true, "n": 7, "text": "50%_off'; DROP TABLE client; --",
+        });
+        transact(&db, vec![put("Client/x", body)]).await.unwrap();
+        let cases: [(&[&str], &str, u64); 14] = [
+            (&["identifier", "system"], "s2", 1),
+            (&["identifier", "value"], "w", 1),
+            (&["identifier", "value"], "1", 1),
+            (&["identifier", "value"], "s1", 0),
+            (&["identifier"], "s1", 0),
+            (&["odd \"key'", "$.a[0]"], "z", 1),
+            (&["active"], "true", 1),
+            (&["active"], "1", 0),
+            (&["n"], "7.0", 1),
+            (&["n"], "77", 0),
+            (&["text"], "50%_off'; DROP TABLE client; --", 1),
+            (&["text"], "50", 0),
+            (&["missing", "path"], "null", 0),
+            (&["text"], "nul\0", 0),
+        ];
+        for (path, value, expected) in cases {
+            let filter = Filter::new(path.iter().copied(), value);
+            assert_eq!(total(&db, "Client", vec![filter.clone()]).await, expected, "{filter:?}");
+        }
+    }
+
+    async fn users_sql_finds_the_documents_under_their_columns(home) {
+        let db = home.open().await;
+        transact(&db, vec![put("User/u", json!({"name": {"givenName": "Ada"}}))]).await.unwrap();
+        let name = if home.is_postgres() {
+            "SELECT resource #>> '{name,givenName}' FROM \"user\" WHERE id = 'u' AND ts > now() - INTERVAL '99 years'"
+        } else {
+            "SELECT resource ->> '$.name.givenName' FROM \"user\" WHERE id = 'u' AND ts > 0"
+        };
+        assert_eq!(home.ask(name).await, ["Ada"]);
+        let insert = "INSERT INTO \"user\" (id, resource) VALUES ('v', '{\"name\": {\"givenName\": \"Bob\"}}')";
+        db.run_sql(insert).await.unwrap().unwrap();
+        let Lookup::Found(found) = db.read(&key("User/v")).await.unwrap() else { panic!() };
+        assert_eq!(found.resource, json!({"name": {"givenName": "Bob"}}));
+        assert!(found.version > 0 && found.updated_us > 1_600_000_000_000_000, "{found:?}");
+    }
+
+    async fn every_write_leaves_a_row_of_history(home) {
+        let db = home.open().await;
+        transact(&db, vec![put("Client/x", json!({"n": 1}))]).await.unwrap();
+        transact(&db, vec![put("Client/x", json!({"n": 2}))]).await.unwrap();
+        transact(&db, vec![put("Client/x", json!({"n": 2}))]).await.unwrap();
+        transact(&db, vec![Write::to(key("Client/x"), Operation::Delete)]).await.unwrap();
+        transact(&db, vec![put("Client/x", json!({"n": 3}))]).await.unwrap();
+        let operations = home.ask("SELECT op FROM client_history ORDER BY txid").await;
+        assert_eq!(operations, ["create", "update", "delete", "create"]);
+    }
+
+    async fn a_table_dropped_by_users_sql_is_a_type_without_resources(home) {
+        let db = home.open().await;
+        transact(&db, vec![put("Patient/x", json!({}))]).await.unwrap();
+        let drop = "DROP TABLE patient; DROP TABLE patient_history;
+            DELETE FROM resource_type WHERE name = 'Patient'";
+        db.run_sql(drop).await.unwrap().unwrap();
+        assert_eq!(db.read(&key("Patient/x")).await.unwrap(), Lookup::Missing);
+        transact(&db, vec![put("Patient/x", json!({}))]).await.unwrap();
+    }
+
+    async fn a_long_transaction_is_one_transaction(home) {
+        let db = home.open().await;
+        let mut writes: Vec<Write> = (0..300).map(|n| create(&format!("Client/{n}"), json!({"n": n}))).collect();
+        assert_eq!(transact(&db, writes.clone()).await.unwrap().len(), 300);
+        writes.reverse();
+        assert_eq!(transact(&db, writes).await.unwrap_err().index, 0);
+        let query = ListQuery { count: 7, page: 3, ..ListQuery::all("Client".parse().unwrap()) };
+        let page = db.list(&query).await.unwrap();
+        let ids: Vec<String> = page.entries.iter().map(|entry| entry.key.id.to_string()).collect();
+        assert_eq!((page.total, ids.as_slice()), (300, ["110", "111", "112", "113", "114", "115", "116"].map(str::to_owned).as_slice()));
+    }
+}
