@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
+use tower_http::timeout::TimeoutBody;
 
 use crate::shutdown::Stop;
 use crate::tls::Tls;
@@ -34,6 +35,8 @@ use crate::tls::Tls;
 const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// Longest request head, in bytes; a longer one is answered with 431.
 const HEAD_MAX_BYTES: usize = 64 * 1024;
+/// Longest pause inside a request body; after it the handler sees the body break off.
+const BODY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Connections over the limit that are told so at the same time; more are closed without a word.
 const REFUSALS_MAX: usize = 256;
 /// How long one refusal may take: handshake, answer, and waiting for the other side to read it.
@@ -206,7 +209,7 @@ async fn answer(
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     request.extensions_mut().insert(ConnectInfo(peer));
-    router.oneshot(request).await
+    router.oneshot(request.map(|body| TimeoutBody::new(BODY_PAUSE_MAX, body))).await
 }
 
 async fn refuse(stream: TcpStream, tls: Option<Arc<Tls>>) {

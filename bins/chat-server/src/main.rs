@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     match serve(&config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("stopping: {error:#}");
+            tracing::error!("stopping: {}", reason(&error));
             ExitCode::FAILURE
         }
     }
@@ -95,4 +95,15 @@ async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
     if let Some((listener, router)) = metrics {
         listener.serve(router, stop).await;
     }
+}
+
+/// All causes in one line, each said once: some say their own cause already.
+fn reason(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line.extend([if line.is_empty() { "" } else { ": " }, &cause]);
+        }
+    }
+    line.replace('\n', " ")
 }
