@@ -187,7 +187,7 @@ mod tests {
             "\\htmlClass{x}{y}",
         ] {
             let html = set(tex, FormulaStyle::Inline);
-            assert!(!html.contains("<a") && !html.contains("<img") && !html.contains("href="), "{html}");
+            assert!(!html.contains("<a ") && !html.contains("<img") && !html.contains(" href="), "{html}");
         }
     }
 

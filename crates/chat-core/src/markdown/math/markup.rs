@@ -89,7 +89,7 @@ const ATTRIBUTES: [&str; 47] = [
 ];
 
 /// Style properties in the order they are written.
-const PROPERTIES: [&str; 24] = [
+const PROPERTIES: [&str; 25] = [
     "height",
     "vertical-align",
     "top",
@@ -113,6 +113,7 @@ const PROPERTIES: [&str; 24] = [
     "padding-left",
     "padding-right",
     "margin-top",
+    "margin",
     "text-shadow",
 ];
 
@@ -215,7 +216,7 @@ fn attribute(key: &str, value: &str) -> Option<String> {
         "style" => style(value),
         _ => value
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b" -_.,#%+".contains(&byte))
+            .all(|byte| byte.is_ascii_alphanumeric() || b" -_.,#%+\n".contains(&byte))
             .then(|| value.to_owned()),
     }
 }

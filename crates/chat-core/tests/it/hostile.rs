@@ -1,0 +1,251 @@
+//! Text written to become something it must not.
+
+use crate::checker::check;
+use crate::realm::{html, with_emoticons};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+const PAYLOADS: [&str; 52] = [
+    "<script>alert(1)</script>",
+    "<<script>script>alert(1)<</script>/script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<iframe src=\"javascript:alert(1)\"></iframe>",
+    "<a href=\"javascript:alert(1)\">x</a>",
+    "<body onload=alert(1)>",
+    "<style>@import 'http://evil';</style>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+    "<!--<img src=\"--><img src=x onerror=alert(1)//\">",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "</p></div><script>alert(1)</script>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x]( javascript:alert(1))",
+    "[x](java\tscript:alert(1))",
+    "[x](java\nscript:alert(1))",
+    "[x](\u{1}javascript:alert(1))",
+    "[x](javascript&colon;alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](javascript://a.b/%0aalert(1))",
+    "[x](vbscript:msgbox(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+    "[x](file:///etc/passwd)",
+    "[x](//evil.example)",
+    "[x](/\\evil.example)",
+    "[x](http://a.b\"onmouseover=\"alert(1))",
+    "[x](http://a.b 'onmouseover=alert(1)')",
+    "[x](http://a.b \"\" onmouseover=\"alert(1)\")",
+    "[x](http://a.b \"t\\\" onclick=\\\"alert(1)\")",
+    "[x](<javascript:alert(1)>)",
+    "[x\"><script>](http://a.b)",
+    "[a [b](http://c.d) e](http://f.g)",
+    "![x](x\" onerror=\"alert(1))",
+    "http://a.b/\"onmouseover=alert(1)//",
+    "http://a.b/'><script>alert(1)</script>",
+    "http://a.b/<script>alert(1)</script>",
+    "https://a.b/`<img src=x>`",
+    "```\"><script>alert(1)</script>\nx\n```",
+    "```js\"onmouseover=\"alert(1)\nx\n```",
+    "```spoiler <script>alert(1)</script>\n</div></div><script>alert(1)</script>\n```",
+    "```quote\n</blockquote><script>alert(1)</script>\n```",
+    "~~~math\n\\href{javascript:alert(1)}{x}\n~~~",
+    "$$\\href{javascript:alert(1)}{x}$$ $$\\htmlData{x=y}{z}$$ $$\\includegraphics{x}$$",
+    "$$\\text{<img src=x onerror=alert(1)>}$$ $$\\color{red;position:fixed}x$$",
+    "$$\\unicode{x3c}\\class{x}{y}\\style{position:fixed}{z}\\verb|<b>|$$",
+    "<time:\"><script>alert(1)</script>>",
+    ":smile\" onclick=\"alert(1):",
+    "@**<script>alert(1)</script>** @*\"x*",
+    "#**Denmark>\"><script>alert(1)</script>**",
+    "| <script> | \" |\n|:-\"-|-|\n| x | y |",
+    "&lt;script&gt;alert(1)&lt;/script&gt; &#60;script&#62; &#x3c;b&#x3e; &\"; &#\"; &<b>;",
+];
+
+#[test]
+fn no_payload_becomes_more_than_text_and_allowed_elements() {
+    for payload in PAYLOADS {
+        for text in [
+            payload.to_owned(),
+            format!("> {payload}"),
+            format!("* {payload}\n  * {payload}"),
+            format!("**{payload}** *{payload}* ~~{payload}~~"),
+            format!("[{payload}](http://a.b)"),
+            format!("[a](http://a.b \"{payload}\")"),
+            format!("`{payload}`"),
+            format!("$${payload}$$"),
+            format!("```spoiler {payload}\n{payload}\n```"),
+            format!("``` {payload}\n{payload}"),
+            format!("|{payload}|{payload}|\n|-|-|\n|{payload}|"),
+            format!("#**Denmark>{payload}**"),
+            format!("<time:{payload}>"),
+        ] {
+            let html = html(&text);
+            assert_eq!(check(&html), Ok(()), "{text:?} became {html}");
+        }
+    }
+}
+
+/// Pieces that mean something, and pieces that break things apart.
+const PIECES: [&str; 64] = [
+    "*",
+    "**",
+    "***",
+    "~~",
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "$$",
+    "$",
+    "[",
+    "]",
+    "(",
+    ")",
+    "](",
+    "<",
+    ">",
+    "<time:",
+    "@**",
+    "@_**",
+    "@*",
+    "#**",
+    "**\n",
+    "|",
+    "|-|-|\n",
+    "\n",
+    "\n\n",
+    "    ",
+    "  ",
+    " ",
+    "> ",
+    ">",
+    "* ",
+    "1. ",
+    "# ",
+    "---\n",
+    "```quote\n",
+    "```spoiler x\n",
+    "```math\n",
+    "```js\n",
+    "```\n",
+    "http://",
+    "https://a.b/",
+    "example.com",
+    "a@b.com",
+    "javascript:",
+    ":smile:",
+    ":",
+    ":)",
+    "&lt;",
+    "&",
+    "\"",
+    "'",
+    "\\",
+    "King Hamlet",
+    "Denmark",
+    "\u{1f468}\u{200d}",
+    "\u{fe0f}",
+    "\u{202e}",
+    "é",
+    "\0",
+    "\t",
+    "#123",
+    "\\frac{a}{",
+];
+
+fn soup() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        8 => prop::sample::select(PIECES.as_slice()).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+        1 => "[a-z]{1,6}",
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+/// Pieces of TeX, whole and broken.
+const TEX: [&str; 48] = [
+    "x",
+    "1",
+    "+",
+    "=",
+    "^",
+    "_",
+    "{",
+    "}",
+    "\\frac",
+    "\\sqrt",
+    "[",
+    "]",
+    "\\left(",
+    "\\right)",
+    "\\begin{matrix}",
+    "&",
+    "\\\\",
+    "\\end{matrix}",
+    "\\color{red}",
+    "\\text{",
+    "\\rule{1em}{-9em}",
+    "\\kern-99em",
+    "\\raisebox{99em}{x}",
+    "\\vec",
+    "\\hat",
+    "\\overbrace",
+    "\\sum",
+    "\\int",
+    "\\limits",
+    "\\alpha",
+    "é",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "\\tag{1}",
+    "\\href{x}{y}",
+    "\\char`x",
+    "\\mathbb",
+    "\\not",
+    "\\cancel",
+    "\\boxed",
+    "\\verb|<|",
+    "\\u",
+    "~",
+    "%",
+    "#1",
+    "\\begin{array}{c|c}",
+];
+
+fn tex() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(TEX.as_slice()), 1..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, rng_seed: RngSeed::Fixed(20_261_120), ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_mixture_of_marks_becomes_allowed_html(text in soup()) {
+        let html = html(&text);
+        prop_assert_eq!(check(&html), Ok(()), "{} became {}", text, html);
+    }
+
+    #[test]
+    fn any_mixture_becomes_allowed_html_with_emoticons(text in soup()) {
+        prop_assert_eq!(check(&with_emoticons(&text)), Ok(()));
+    }
+
+    #[test]
+    fn any_formula_becomes_allowed_html(tex in tex()) {
+        let inline = html(&format!("$${tex}$$"));
+        prop_assert_eq!(check(&inline), Ok(()), "{} became {}", tex, inline);
+        let display = html(&format!("```math\n{tex}\n```"));
+        prop_assert_eq!(check(&display), Ok(()), "{} became {}", tex, display);
+    }
+
+    #[test]
+    fn any_text_at_all_becomes_allowed_html(text in any::<String>()) {
+        prop_assert_eq!(check(&html(&text)), Ok(()));
+    }
+
+    #[test]
+    fn a_text_is_read_the_same_way_every_time(text in soup()) {
+        prop_assert_eq!(html(&text), html(&text));
+    }
+}

@@ -1,0 +1,76 @@
+//! A realm with a few names, for the tests.
+
+use chat_core::id::{ChannelId, UserGroupId, UserId};
+use chat_core::markdown::{self, Context, Directory, Emoticons, Linkifier, Rendered};
+use std::sync::LazyLock;
+
+/// Two users share the name `Twin`.
+const USERS: [(i64, &str); 4] = [(10, "King Hamlet"), (11, "Cordelia, Lear's daughter"), (12, "Twin"), (13, "Twin")];
+
+pub(crate) struct Realm;
+
+impl Directory for Realm {
+    fn user(&self, id: UserId) -> Option<&str> {
+        USERS.iter().find(|(known, _)| *known == id.0).map(|(_, name)| *name)
+    }
+
+    fn user_named(&self, full_name: &str) -> Option<(UserId, &str)> {
+        let mut same = USERS.iter().filter(|(_, name)| name.to_lowercase() == full_name.to_lowercase());
+        let (id, name) = same.next()?;
+        same.next().is_none().then_some((UserId(*id), *name))
+    }
+
+    fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)> {
+        let known = ["Support", "role:members"].into_iter().find(|known| known.eq_ignore_ascii_case(name))?;
+        Some((UserGroupId(5), known))
+    }
+
+    fn channel_named(&self, name: &str) -> Option<ChannelId> {
+        match name {
+            "Denmark" => Some(ChannelId(3)),
+            "web & co." => Some(ChannelId(4)),
+            _ => None,
+        }
+    }
+
+    fn realm_emoji(&self, name: &str) -> Option<&str> {
+        match name {
+            "green_tick" => Some("/user_avatars/2/emoji/images/1.png"),
+            "evil" => Some("javascript:alert(1)"),
+            _ => None,
+        }
+    }
+}
+
+static LINKIFIERS: LazyLock<Vec<Linkifier>> = LazyLock::new(|| {
+    [
+        (r"#(?P<id>[0-9]{2,8})", "https://trac.example.com/ticket/{id}"),
+        (r"PR-(?P<id>[0-9]+)", "https://pulls.example.com/{id}"),
+    ]
+    .into_iter()
+    .map(|(pattern, template)| Linkifier::new(pattern, template).expect("a linkifier"))
+    .collect()
+});
+
+pub(crate) fn context() -> Context<'static> {
+    Context {
+        directory: &Realm,
+        linkifiers: &LINKIFIERS,
+        realm_url: "http://chat.test",
+        emoticons: Emoticons::Keep,
+        default_code_language: None,
+    }
+}
+
+pub(crate) fn rendered(text: &str) -> Rendered {
+    markdown::render(&markdown::parse(text, &context()))
+}
+
+pub(crate) fn html(text: &str) -> String {
+    rendered(text).html
+}
+
+pub(crate) fn with_emoticons(text: &str) -> String {
+    let context = Context { emoticons: Emoticons::Translate, ..context() };
+    markdown::render(&markdown::parse(text, &context)).html
+}
