@@ -2,6 +2,9 @@
 //!
 //! The files are part of the program, so a node needs nothing but itself to start. All that are
 //! missing are applied in one transaction, under a lock that every node takes.
+//!
+//! These are the tables of this server. The crate `migrations` is another thing: the startup
+//! migrations that users write.
 
 use crate::db::Db;
 use crate::dialect::{Dialect, Sql};
