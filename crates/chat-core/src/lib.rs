@@ -7,7 +7,8 @@
 //! - [`markdown`] turns what people type into HTML and into the facts the server needs (who is mentioned, what is
 //!   linked);
 //! - [`emoji`] knows the names of Unicode emoji;
-//! - [`id`] holds the number types both use.
+//! - [`alert_words`] finds the words people want to be told about;
+//! - [`id`] holds the number types they use.
 //!
 //! Permissions, limits, narrows and events are still to come and will be modules beside these.
 //!
@@ -15,6 +16,7 @@
 //! render for each reader, would let names in old messages follow a rename, at the price of doing the work a
 //! thousand times over.
 
+pub mod alert_words;
 pub mod emoji;
 pub mod id;
 pub mod markdown;

@@ -2,6 +2,9 @@
 //!
 //! The names are those of Pygments' lexers, because clients look them up there.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// The shown name, then what may be typed for it.
 const LANGUAGES: &[(&str, &str)] = &[
     ("ABAP", "abap"),
@@ -133,10 +136,29 @@ const LANGUAGES: &[(&str, &str)] = &[
     ("cURL", "curl"),
 ];
 
+static NAMES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    LANGUAGES.iter().flat_map(|(name, aliases)| aliases.split(' ').map(move |alias| (alias, *name))).collect()
+});
+
 /// The name to show for what was typed; what was typed when it is no known language.
 pub(super) fn shown(typed: &str) -> &str {
-    LANGUAGES
-        .iter()
-        .find(|(_, aliases)| aliases.split(' ').any(|alias| alias.eq_ignore_ascii_case(typed)))
-        .map_or(typed, |(name, _)| name)
+    NAMES.get(typed.to_ascii_lowercase().as_str()).copied().unwrap_or(typed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_stands_for_two_languages() {
+        let words: usize = LANGUAGES.iter().map(|(_, aliases)| aliases.split(' ').count()).sum();
+        assert_eq!(NAMES.len(), words);
+    }
+
+    #[test]
+    fn a_language_is_shown_by_its_name_and_an_unknown_one_as_typed() {
+        assert_eq!(shown("rs"), "Rust");
+        assert_eq!(shown("LaTeX"), "TeX");
+        assert_eq!(shown("invented"), "invented");
+    }
 }

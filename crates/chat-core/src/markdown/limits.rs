@@ -16,8 +16,9 @@ pub const MAX_FORMULA_BYTES: usize = 1_000;
 /// Braces inside one another in a formula that is typeset.
 pub const MAX_FORMULA_DEPTH: usize = 20;
 
-/// Bytes of all formulas of a message that are typeset; what comes after is shown as its source.
-pub const MAX_FORMULAS_BYTES: usize = 2_000;
+/// What typesetting all formulas of a message may cost, in units of about a microsecond each: two for a byte,
+/// twenty for one that begins a command, an index or a column. What comes after is shown as its source.
+pub const MAX_FORMULAS_COST: usize = 3_500;
 
 /// Formulas of a message that are typeset.
 pub const MAX_FORMULAS: usize = 40;

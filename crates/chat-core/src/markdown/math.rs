@@ -8,7 +8,7 @@
 
 mod markup;
 
-use super::limits::{MAX_FORMULA_BYTES, MAX_FORMULA_DEPTH, MAX_FORMULAS, MAX_FORMULAS_BYTES};
+use super::limits::{MAX_FORMULA_BYTES, MAX_FORMULA_DEPTH, MAX_FORMULAS, MAX_FORMULAS_COST};
 use super::tree::{Formula, FormulaStyle};
 use katex::types::{StrictMode, StrictSetting};
 use katex::{KatexContext, Settings};
@@ -53,16 +53,15 @@ pub(super) enum Typeset {
 
 /// Typesets the formulas of one message, in order.
 pub(super) fn typeset(formulas: &[Formula]) -> Vec<Typeset> {
-    let mut left_bytes = MAX_FORMULAS_BYTES;
+    let mut left = MAX_FORMULAS_COST;
     let within_limits: Vec<bool> = formulas
         .iter()
         .enumerate()
         .map(|(at, formula)| {
-            let fits = at < MAX_FORMULAS && formula.source.len() <= left_bytes && is_plain(&formula.source);
-            if fits {
-                left_bytes -= formula.source.len();
-            }
-            fits
+            let after = left.checked_sub(cost(&formula.source));
+            let fits = after.filter(|_| at < MAX_FORMULAS && is_plain(&formula.source));
+            left = fits.unwrap_or(left);
+            fits.is_some()
         })
         .collect();
     let all = || -> Vec<Typeset> {
@@ -81,6 +80,11 @@ pub(super) fn typeset(formulas: &[Formula]) -> Vec<Typeset> {
         worker.join().ok()
     });
     typeset.unwrap_or_else(|| formulas.iter().map(source).collect())
+}
+
+/// About the microseconds it takes; indices and commands are drawn as boxes within boxes.
+fn cost(tex: &str) -> usize {
+    tex.bytes().map(|byte| if b"\\_^'&".contains(&byte) { 20 } else { 2 }).sum()
 }
 
 fn is_plain(tex: &str) -> bool {

@@ -1,5 +1,8 @@
 //! Last labels of domain names that make `word.label` a link without a scheme.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Country codes, the classic generic names, and the newer generic names people use.
 /// Left out on purpose, though they exist: `md` and `py`, which in a chat are files.
 const KNOWN: &str = "\
@@ -21,8 +24,9 @@ const KNOWN: &str = "\
  xyz zone amsterdam berlin brussels cologne hamburg koeln london madrid moscow nyc paris quebec tokyo vegas wien zuerich \
  google youtube";
 
+static LABELS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| KNOWN.split_ascii_whitespace().collect());
+
 /// Whether `label` is known, compared without regard to case.
 pub(super) fn is_known(label: &str) -> bool {
-    let longest = 15;
-    label.len() <= longest && KNOWN.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(label))
+    LABELS.contains(label.to_ascii_lowercase().as_str())
 }

@@ -6,6 +6,7 @@ use super::chunk::Cut;
 use super::is_blank;
 
 const LEVEL: &str = "  ";
+const TWO_LEVELS: &str = "    ";
 
 /// Digits a number may have; more are text.
 const MAX_DIGITS: usize = 9;
@@ -55,11 +56,18 @@ fn marker(line: &str) -> Option<Marker<'_>> {
     (text.len() < rest.len()).then_some(Marker { kind, indent: line.len() - start.len(), text, digits: number.len() })
 }
 
+/// Whether blank lines part an item from its neighbours; then its text is a paragraph.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spacing {
+    Tight,
+    Loose,
+}
+
 /// An item whose lines are known and not yet read.
 struct Draft<'t> {
     text: Vec<&'t str>,
     nested: Vec<&'t str>,
-    loose: bool,
+    spacing: Spacing,
 }
 
 /// A list whose lines are being told apart.
@@ -69,11 +77,11 @@ struct Drafts<'t> {
 }
 
 impl<'t> Drafts<'t> {
-    fn begin(&mut self, text: &'t str, apart: bool) {
-        if let Some(last) = self.items.last_mut() {
-            last.loose |= apart;
+    fn begin(&mut self, text: &'t str, spacing: Spacing) {
+        if let Some(last) = self.items.last_mut().filter(|_| spacing == Spacing::Loose) {
+            last.spacing = Spacing::Loose;
         }
-        self.items.push(Draft { text: vec![text], nested: Vec::new(), loose: apart });
+        self.items.push(Draft { text: vec![text], nested: Vec::new(), spacing });
     }
 
     fn nest(&mut self, line: &'t str) {
@@ -96,8 +104,9 @@ impl<'t> Drafts<'t> {
     /// An indented line after a blank one: more of the last item, or of what is nested in it.
     fn resume(&mut self, line: &'t str) {
         if let Some(last) = self.items.last_mut() {
-            let deeper = line.starts_with("    ") && !last.nested.is_empty();
-            last.loose |= !deeper;
+            if last.nested.is_empty() || !line.starts_with(TWO_LEVELS) {
+                last.spacing = Spacing::Loose;
+            }
             last.nested.extend(["", line]);
         }
     }
@@ -134,8 +143,9 @@ impl<'t> Drafts<'t> {
         }
         match marker(line) {
             Some(found) if found.is_outermost() && found.is_like(self.kind) => {
-                let apart = !self.items.is_empty() && (is_blank(before) || marker(before).is_none());
-                self.begin(found.text, apart);
+                // A line of text before it parts it from the last item as a blank one does.
+                let apart = !self.items.is_empty() && marker(before).is_none();
+                self.begin(found.text, if apart { Spacing::Loose } else { Spacing::Tight });
             }
             Some(found) if found.is_outermost() && found.digits <= 1 => return false,
             Some(found) if !found.is_outermost() => self.nest(line),
@@ -162,7 +172,7 @@ impl Parser<'_> {
 
     fn item(&mut self, item: &Draft<'_>, scope: Scope) -> Vec<Block> {
         let mut blocks = self.chunk(&item.text, scope);
-        if !item.loose {
+        if item.spacing == Spacing::Tight {
             if let Some(Block::Paragraph(text)) = blocks.first_mut() {
                 let text = std::mem::take(text);
                 if let Some(first) = blocks.first_mut() {
