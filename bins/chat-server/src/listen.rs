@@ -113,7 +113,10 @@ impl Listener {
                     connection.open(stream, tls).await;
                     drop(slot);
                 });
-            } else if let Ok(slot) = Arc::clone(&refusals).try_acquire_owned() {
+                continue;
+            }
+            metrics::counter!("http_connections_refused_total").increment(1);
+            if let Ok(slot) = Arc::clone(&refusals).try_acquire_owned() {
                 let tls = self.tls.clone();
                 connections.spawn(async move {
                     let _ = timeout(REFUSAL_TIME_MAX, refuse(stream, tls)).await;
