@@ -55,7 +55,7 @@ const TABLE: &[Crate] = &[
     Crate {
         name: "auth-server",
         layer: Layer::Server,
-        uses: &["auth-http", "auth-storage", "oauth-core", "migrations"],
+        uses: &["auth-http", "auth-storage", "oauth-core", "fhir-store", "migrations"],
         tests_use: &[],
     },
     Crate {

@@ -1,0 +1,178 @@
+//! Reading a `PlatformMigration`.
+
+use serde_json::Value;
+
+use crate::package::{PackageFault, PackageId};
+
+/// A migration that can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Migration {
+    /// What it does.
+    pub action: Action,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// What a migration does (specification, Migration resource).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// `far-migration-fhir-package-install`.
+    InstallPackage(PackageId),
+    /// `far-migration-fhir-package-uninstall`.
+    UninstallPackage(PackageId),
+    /// `aidbox-migration-run-sql`, and with the brand word in the place of `aidbox`.
+    RunSql {
+        /// One or more statements, in the dialect of the engine in use.
+        sql: String,
+    },
+}
+
+/// Where a migration stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// `to-run`.
+    ToRun,
+    /// `done`.
+    Done,
+}
+
+/// What is wrong with a migration's document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MigrationFault {
+    /// `action` is missing or none of the known ones.
+    #[error(
+        "action has to be far-migration-fhir-package-install, far-migration-fhir-package-uninstall or \
+         aidbox-migration-run-sql"
+    )]
+    Action,
+    /// `status` is missing or neither `to-run` nor `done`.
+    #[error("status has to be to-run or done")]
+    Status,
+    /// The parameter the action needs is missing, empty or given twice.
+    #[error("params.parameter needs exactly one {0} with a valueString")]
+    Parameter(&'static str),
+    /// `package` is not `<name>@<version>` with an exact version.
+    #[error("package: {0}")]
+    Package(#[from] PackageFault),
+}
+
+impl MigrationFault {
+    /// The element at fault, as a `FHIRPath` expression.
+    #[must_use]
+    pub const fn expression(&self) -> &'static str {
+        match self {
+            Self::Action => "PlatformMigration.action",
+            Self::Status => "PlatformMigration.status",
+            Self::Parameter(_) | Self::Package(_) => "PlatformMigration.params.parameter",
+        }
+    }
+}
+
+impl Migration {
+    /// Reads the document of a migration. `brand` is the deployment's brand word: with `acme` the
+    /// action `acme-migration-run-sql` means the same as `aidbox-migration-run-sql`.
+    ///
+    /// # Errors
+    /// [`MigrationFault`].
+    pub fn read(brand: &str, document: &Value) -> Result<Self, MigrationFault> {
+        let status = match document.get("status").and_then(Value::as_str) {
+            Some("to-run") => Status::ToRun,
+            Some("done") => Status::Done,
+            _ => return Err(MigrationFault::Status),
+        };
+        Ok(Self { action: Action::read(brand, document)?, status })
+    }
+}
+
+impl Action {
+    fn read(brand: &str, document: &Value) -> Result<Self, MigrationFault> {
+        let action = document.get("action").and_then(Value::as_str).ok_or(MigrationFault::Action)?;
+        match action {
+            "far-migration-fhir-package-install" => Ok(Self::InstallPackage(package(document)?)),
+            "far-migration-fhir-package-uninstall" => Ok(Self::UninstallPackage(package(document)?)),
+            _ if runs_sql(brand, action) => Ok(Self::RunSql { sql: parameter(document, "sql")?.to_owned() }),
+            _ => Err(MigrationFault::Action),
+        }
+    }
+}
+
+fn runs_sql(brand: &str, action: &str) -> bool {
+    let word = action.strip_suffix("-migration-run-sql");
+    word.is_some_and(|word| word == "aidbox" || (!brand.is_empty() && word == brand))
+}
+
+fn package(document: &Value) -> Result<PackageId, MigrationFault> {
+    Ok(parameter(document, "package")?.parse()?)
+}
+
+fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationFault> {
+    let parameters = document.pointer("/params/parameter").and_then(Value::as_array);
+    let mut named = parameters
+        .into_iter()
+        .flatten()
+        .filter(|parameter| parameter.get("name").and_then(Value::as_str) == Some(name));
+    let value = named.next().and_then(|parameter| parameter.get("valueString")).and_then(Value::as_str);
+    match (value, named.next()) {
+        (Some(value), None) if !value.trim().is_empty() => Ok(value),
+        _ => Err(MigrationFault::Parameter(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn document(action: &str, name: &str, value: &str) -> Value {
+        json!({ "action": action, "status": "to-run",
+            "params": { "resourceType": "Parameters", "parameter": [{ "name": name, "valueString": value }] } })
+    }
+
+    #[test]
+    fn params_by_action_are_package_and_sql() {
+        let read = |action, name, value| Migration::read("acme", &document(action, name, value)).map(|m| m.action);
+        let package: PackageId = "hl7.fhir.us.core@5.0.0".parse().unwrap();
+        assert_eq!(
+            read("far-migration-fhir-package-install", "package", "hl7.fhir.us.core@5.0.0"),
+            Ok(Action::InstallPackage(package.clone()))
+        );
+        assert_eq!(
+            read("far-migration-fhir-package-uninstall", "package", "hl7.fhir.us.core@5.0.0"),
+            Ok(Action::UninstallPackage(package))
+        );
+        let sql = Action::RunSql { sql: "SELECT 1".to_owned() };
+        for action in ["aidbox-migration-run-sql", "acme-migration-run-sql"] {
+            assert_eq!(read(action, "sql", "SELECT 1"), Ok(sql.clone()));
+        }
+        for action in ["other-migration-run-sql", "-migration-run-sql", "run-sql", ""] {
+            assert_eq!(read(action, "sql", "SELECT 1"), Err(MigrationFault::Action), "{action}");
+        }
+    }
+
+    #[test]
+    fn status_is_to_run_or_done() {
+        let mut migration = document("aidbox-migration-run-sql", "sql", "SELECT 1");
+        migration["status"] = json!("done");
+        assert_eq!(Migration::read("platform", &migration).map(|m| m.status), Ok(Status::Done));
+        for status in [json!("pending"), json!(1), json!(null)] {
+            migration["status"] = status;
+            assert_eq!(Migration::read("platform", &migration), Err(MigrationFault::Status));
+        }
+    }
+
+    #[test]
+    fn a_missing_empty_or_repeated_parameter_is_named() {
+        let sql = |value| document("aidbox-migration-run-sql", "sql", value);
+        let mut repeated = sql("SELECT 1");
+        let parameters = repeated["params"]["parameter"].as_array_mut().unwrap();
+        parameters.push(json!({ "name": "sql", "valueString": "SELECT 2" }));
+        let mut other_type = sql("SELECT 1");
+        other_type["params"]["parameter"][0] = json!({ "name": "sql", "valueCode": "SELECT 1" });
+        for migration in [sql(" "), repeated, other_type, document("aidbox-migration-run-sql", "package", "x")] {
+            let fault = Migration::read("platform", &migration).unwrap_err();
+            assert_eq!(fault, MigrationFault::Parameter("sql"));
+            assert_eq!(fault.expression(), "PlatformMigration.params.parameter");
+        }
+    }
+}

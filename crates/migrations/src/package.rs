@@ -1,0 +1,108 @@
+//! Which package: a name and an exact version.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// `<package-name>@<version>` of a FHIR package.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PackageId {
+    name: String,
+    version: String,
+}
+
+/// Why a text names no package to install.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PackageFault {
+    /// No `@`, or nothing on one of its sides.
+    #[error("{0:?} is not <package-name>@<version>")]
+    Shape(String),
+    /// The name has characters no package name has.
+    #[error("{0:?} is not a package name: lower-case letters, digits, '.', '-' and '_'")]
+    Name(String),
+    /// The version is a range or a moving one. A migration runs once, so what it installs has to be
+    /// fixed when it is written.
+    #[error("{0:?} is not an exact version such as 5.0.0; ranges, current, dev and latest are not installed")]
+    Version(String),
+}
+
+impl PackageId {
+    /// The name, such as `hl7.fhir.us.core`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The exact version, such as `5.0.0`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+impl FromStr for PackageId {
+    type Err = PackageFault;
+
+    /// Splits at the last `@`.
+    fn from_str(text: &str) -> Result<Self, PackageFault> {
+        let parts = text.rsplit_once('@').filter(|(name, version)| !name.is_empty() && !version.is_empty());
+        let (name, version) = parts.ok_or_else(|| PackageFault::Shape(text.to_owned()))?;
+        let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-_".contains(c);
+        if name.starts_with('.') || !name.chars().all(of_name) {
+            return Err(PackageFault::Name(name.to_owned()));
+        }
+        if !is_exact(version) {
+            return Err(PackageFault::Version(version.to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), version: version.to_owned() })
+    }
+}
+
+/// Three numbers and what semantic versioning allows behind them.
+fn is_exact(version: &str) -> bool {
+    let (numbers, label) = version.find(['-', '+']).map_or((version, None), |at| {
+        let (numbers, label) = version.split_at(at);
+        (numbers, label.get(1..))
+    });
+    let of_label = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+    let numbers: Vec<_> = numbers.split('.').collect();
+    numbers.len() == 3
+        && numbers.iter().all(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
+        && label.is_none_or(|label| !label.is_empty() && label.chars().all(of_label))
+}
+
+impl fmt::Display for PackageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_a_name_and_an_exact_version() {
+        for text in ["hl7.fhir.us.core@5.0.0", "hl7.fhir.r4.core@4.0.1", "a_b-c@1.2.3-ballot.1", "x@1.0.0+build"] {
+            assert_eq!(text.parse::<PackageId>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_moving_version_is_refused_by_name() {
+        for version in ["1.2.x", "current", "dev", "latest", "1.2", "1.2.3.4", "^1.2.3", "1..3", "1.2.3-", "1.2.3-a/b"]
+        {
+            let fault = format!("hl7.fhir.us.core@{version}").parse::<PackageId>().unwrap_err();
+            assert_eq!(fault, PackageFault::Version(version.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_name_that_could_leave_its_folder_is_refused() {
+        for text in ["../x@1.0.0", "A@1.0.0", "a/b@1.0.0", "a b@1.0.0", "@scope@1.0.0"] {
+            assert!(matches!(text.parse::<PackageId>(), Err(PackageFault::Name(_))), "{text}");
+        }
+        for text in ["", "hl7.fhir.us.core", "@1.0.0", "x@"] {
+            assert!(matches!(text.parse::<PackageId>(), Err(PackageFault::Shape(_))), "{text}");
+        }
+    }
+}
