@@ -1,3 +1,77 @@
 //! Authorization server of a FHIR data platform for health payers.
+//!
+//! Owns configuration, the choice of the database engine, the ports to the outside (partners' key
+//! sets, clock, chance), the listener and its limits, logs, metrics and shutdown. Refuses rules:
+//! those are in `oauth-core`, their wire form in `auth-http`, their SQL in `auth-storage`.
+//!
+//! Key decision: the accept loop is our own, over `hyper`. The ready-made ones stop accepting at
+//! the connection limit, where the caller then waits for nothing; ours answers 503.
+//!
+//! ```text
+//! auth-server --root-client-id root --root-client-secret change-me
+//! ```
 
-fn main() {}
+mod config;
+mod keys;
+mod serve;
+
+mod bootstrap;
+mod clock;
+mod database;
+mod health;
+mod jwks_fetch;
+mod public_address;
+
+mod listen;
+mod logging;
+mod metrics;
+mod shutdown;
+mod tls;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use crate::config::{Command, Config};
+
+fn main() -> ExitCode {
+    let config = match config::read(std::env::args_os(), variable) {
+        Ok(config) => config,
+        Err(end) => return end.exit_code(),
+    };
+    logging::start(&config.observing);
+    match run(&config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("stopping: {}", reason(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(config: &Config) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.context("cannot start the runtime")?.block_on(async {
+        match config.task() {
+            Command::Serve => serve::serve(config).await,
+            Command::Keys(command) => keys::run(config, command).await,
+        }
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "clap cannot know the one variable whose name depends on a value")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// All causes in one line, each said once: some say their own cause already.
+fn reason(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line.extend([if line.is_empty() { "" } else { ": " }, &cause]);
+        }
+    }
+    line.replace('\n', " ")
+}

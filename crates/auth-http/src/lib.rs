@@ -1,1 +1,52 @@
 //! The authorization server's wire: routes, forms, error table.
+//!
+//! Owned here: which address takes which method, how a request is read and how far (size, media
+//! type, nesting), how an answer looks on each of the server's faces, and the one table from the
+//! cause of a refusal to its status, code and text. Around every handler: request id, metrics, the
+//! log line, cross-origin rules, rate limit, the end of a panic.
+//!
+//! Refused here: SQL, the environment, a clock of its own, and every rule about who may do what.
+//! Those are [`oauth_core`]'s and [`fhir_store`]'s; a handler reads, asks them once, and answers.
+//!
+//! The decision that shapes the crate: **a handler answers a fault, not a response.** The fault
+//! travels in the response's extensions to the outermost layer, which knows the face the path
+//! belongs to and renders it: RFC 6749 JSON under `/auth`, an `OperationOutcome` elsewhere. So the
+//! same refusal looks right at every address, also when it comes from an extractor, a layer or a
+//! panic, and it is logged in one place. The road not taken is an error type per face: every
+//! shared step, from authentication to the body limit, would exist twice.
+//!
+//! ```
+//! use auth_http::{Parts, router};
+//!
+//! /// The server as a service, from what the binary put together.
+//! fn service(parts: Parts) -> axum::Router {
+//!     router(parts)
+//! }
+//! ```
+
+mod router;
+mod state;
+
+mod endpoint;
+
+mod address;
+mod call;
+mod credentials;
+mod form;
+
+mod gate;
+mod guarded;
+mod save;
+
+mod answer;
+mod document;
+mod error;
+mod surface;
+
+mod body;
+mod brand;
+mod media;
+mod middleware;
+
+pub use router::router;
+pub use state::{Clock, HealthProbe, HttpSettings, Parts};

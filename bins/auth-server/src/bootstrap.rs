@@ -1,0 +1,119 @@
+//! What has to exist before the first request: the administrator of the environment.
+
+use anyhow::Context as _;
+use fhir_store::{Lookup, Operation, Precondition, ResourceKey, ResourceStore, Write, WriteFault};
+use oauth_core::env::Env;
+use oauth_core::ports::KeyStore;
+use oauth_core::secret::hash_password;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::json;
+
+/// Creates the User `id` with this password, and the policy that lets it do everything, unless
+/// there is such a User. Of an existing one nothing is changed, its password neither.
+///
+/// # Errors
+/// When the password cannot be stored, or storage fails.
+pub(crate) async fn establish_admin(
+    env: &Env<'_>,
+    store: &dyn ResourceStore,
+    id: &str,
+    password: &SecretString,
+) -> anyhow::Result<()> {
+    let key = ResourceKey { kind: "User".parse()?, id: id.parse()? };
+    if matches!(store.read(&key).await?, Lookup::Found(_)) {
+        return Ok(());
+    }
+    let hash = hash_password(env, password.expose_secret().as_bytes()).context("cannot use --admin-password")?;
+    let user = json!({"userName": id, "active": true, "password": hash.to_text()});
+    let link = json!([{"reference": key.to_string()}]);
+    let policy = json!({"description": "The administrator of the configuration", "engine": "allow", "link": link});
+    let writes = vec![
+        Write::to(key, Operation::Create(user)),
+        Write {
+            kind: "AccessPolicy".parse()?,
+            id: None,
+            operation: Operation::Create(policy),
+            precondition: Precondition::default(),
+            full_url: None,
+        },
+    ];
+    match store.transact(writes, env.now_us).await? {
+        Ok(_) => tracing::info!(user = id, "the administrator was created"),
+        // Another node was faster.
+        Err(refusal) if matches!(refusal.cause, WriteFault::AlreadyExists(_)) => {}
+        Err(refusal) => return Err(refusal).context("cannot create the administrator"),
+    }
+    Ok(())
+}
+
+/// Says loudly which private keys lie open in the database.
+///
+/// # Errors
+/// When storage fails.
+pub(crate) async fn warn_of_open_keys(store: &dyn KeyStore, sealing: bool) -> anyhow::Result<()> {
+    let keys = store.keys().await?;
+    let open = keys.iter().filter(|key| !key.sealed).count();
+    match (open, sealing) {
+        (0, _) => {}
+        (_, false) => tracing::warn!(
+            keys = open,
+            "PRIVATE SIGNING KEYS ARE STORED UNENCRYPTED: set --key-encryption-secret \
+             (BOX_KEY_ENCRYPTION_SECRET), then `keys rotate` and `keys retire` the old ones"
+        ),
+        (_, true) => tracing::warn!(
+            keys = open,
+            "PRIVATE SIGNING KEYS FROM BEFORE --key-encryption-secret ARE STORED UNENCRYPTED: \
+             `keys rotate`, then `keys retire` the old ones"
+        ),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use auth_storage::Db;
+    use fhir_store::{ListQuery, Stored};
+    use oauth_core::secret::{Pepper, SecretHash};
+
+    use super::*;
+    use crate::clock::SystemRandom;
+
+    fn env() -> Env<'static> {
+        Env { now_us: 1_700_000_000_000_000, random: &SystemRandom }
+    }
+
+    async fn all(db: &Db, kind: &str) -> Vec<Stored> {
+        db.list(&ListQuery::all(kind.parse().unwrap())).await.unwrap().entries
+    }
+
+    fn accepts(user: &Stored, password: &str) -> bool {
+        let hash = SecretHash::parse(user.resource["password"].as_str().unwrap()).unwrap();
+        hash.verify(&Pepper::new([0; 32]), password.as_bytes())
+    }
+
+    #[tokio::test]
+    async fn the_administrator_is_created_once_with_a_policy_and_never_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        for password in ["correct horse", "another one"] {
+            establish_admin(&env(), &db, "admin", &SecretString::from(password)).await.unwrap();
+            let [user] = all(&db, "User").await.try_into().unwrap();
+            assert_eq!(user.key.to_string(), "User/admin");
+            assert!(accepts(&user, "correct horse"));
+            assert!(!accepts(&user, "another one"));
+            let [policy] = all(&db, "AccessPolicy").await.try_into().unwrap();
+            assert_eq!(policy.resource["engine"], "allow");
+            assert_eq!(policy.resource["link"], json!([{"reference": "User/admin"}]));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_password_that_cannot_be_stored_creates_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        let long = SecretString::from("x".repeat(1025));
+        let refusal = establish_admin(&env(), &db, "admin", &long).await.unwrap_err();
+        assert!(refusal.to_string().contains("--admin-password"), "{refusal}");
+        assert!(all(&db, "User").await.is_empty() && all(&db, "AccessPolicy").await.is_empty());
+    }
+}

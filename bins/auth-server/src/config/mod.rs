@@ -1,0 +1,413 @@
+//! Configuration: flags, their environment variables, and one line for whoever gets one wrong.
+//!
+//! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
+//! across values are in [`Config::check`].
+
+mod value;
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use oauth_core::jose::SigningAlg;
+use secrecy::{ExposeSecret as _, SecretString};
+use tracing_subscriber::EnvFilter;
+
+const ABOUT: &str = "Authorization server of a FHIR data platform for health payers: OAuth 2.0, OpenID and SMART.";
+const AFTER: &str = "\
+Every setting is a flag or an environment variable; the flag wins. An empty text counts as absent.
+No .env file is read.
+
+Example, to try it out (then: curl http://127.0.0.1:8080/.well-known/smart-configuration):
+  auth-server --root-client-id root --root-client-secret change-me
+
+Example, behind a proxy that serves https://auth.example.org:
+  DATABASE_URL=postgres://box@db/box BOX_KEY_ENCRYPTION_SECRET=... \\
+  auth-server --listen 0.0.0.0:8080 --base-url https://auth.example.org --log-format json";
+
+/// What the operator decided.
+#[derive(Debug, Parser)]
+#[command(name = "auth-server", version, about = ABOUT, max_term_width = 100, after_help = AFTER)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) address: AddressConfig,
+    #[command(flatten)]
+    pub(crate) database: DatabaseConfig,
+    #[command(flatten)]
+    pub(crate) platform: PlatformConfig,
+    #[command(flatten)]
+    pub(crate) trust: TrustConfig,
+    #[command(flatten)]
+    pub(crate) limits: LimitConfig,
+    #[command(flatten)]
+    pub(crate) observing: ObservingConfig,
+}
+
+/// What the process is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Command {
+    /// Serve (what happens without a subcommand)
+    Serve,
+    /// Look at the signing keys, and replace them without a break
+    #[command(subcommand, arg_required_else_help = false)]
+    Keys(KeysCommand),
+}
+
+/// What to do with the signing keys of the database.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Print the published keys, oldest first
+    List,
+    /// Add new keys; the old ones stay published until they are retired
+    Rotate(RotateArgs),
+    /// Withdraw a key at once: tokens it signed are refused from now on
+    Retire {
+        /// Key identifier, as printed by `keys list`
+        kid: String,
+    },
+}
+
+/// How new keys take over.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct RotateArgs {
+    /// Seconds for which the new key is published before it signs, so that every cache has it by
+    /// then; 0 signs at once
+    #[arg(long, value_name = "SECONDS", default_value = "600")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 2_592_000))]
+    pub(crate) activate_after: u64,
+    /// Replace the key of this algorithm alone [default: all of them]
+    #[arg(long, value_name = "ALG", value_parser = value::algorithm)]
+    #[arg(help = format!("Replace the key of this algorithm alone: {} [default: all of them]", value::ALGORITHMS))]
+    pub(crate) alg: Option<SigningAlg>,
+}
+
+/// Where the server listens, and what it is called.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Address")]
+pub(crate) struct AddressConfig {
+    /// IP address and port to listen on; port 0 picks a free one
+    #[arg(long, env = "BOX_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(value_parser = value::address)]
+    pub(crate) listen: SocketAddr,
+    /// Public address of the server, the `iss` of its tokens; no trailing slash
+    /// [default: http:// and the bound address]
+    #[arg(long, env = "BOX_BASE_URL", value_name = "URL", value_parser = value::base_url)]
+    base_url: Option<String>,
+    /// PEM file with the certificate chain, to serve TLS directly; read again at SIGHUP
+    /// [default: off, a proxy does it]
+    #[arg(long, env = "BOX_TLS_CERT", value_name = "FILE", value_parser = value::path)]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of --tls-cert
+    #[arg(long, env = "BOX_TLS_KEY", value_name = "FILE", value_parser = value::path)]
+    tls_key: Option<PathBuf>,
+}
+
+impl AddressConfig {
+    /// The public address, when the operator gave one.
+    pub(crate) fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref().filter(|url| !url.is_empty())
+    }
+
+    /// Certificate and key, when TLS is to be served.
+    pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
+        Some((file(self.tls_cert.as_ref())?, file(self.tls_key.as_ref())?))
+    }
+}
+
+/// Where everything is kept.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Database")]
+pub(crate) struct DatabaseConfig {
+    /// postgres:// URL of the database [default: SQLite, embedded, in --data-dir]
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", value_parser = value::secret)]
+    database_url: Option<SecretString>,
+    /// Directory of the embedded database; created when it is not there
+    #[arg(long, env = "BOX_DATA_DIR", value_name = "DIRECTORY", default_value = "./data/auth")]
+    pub(crate) data_dir: PathBuf,
+    /// Connections to Postgres, at most
+    #[arg(long, env = "BOX_DATABASE_CONNECTIONS", value_name = "COUNT", default_value = "16")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 1000))]
+    database_connections: u64,
+}
+
+impl DatabaseConfig {
+    /// The URL of the Postgres database, if that is the engine. It may hold a password.
+    pub(crate) fn url(&self) -> Option<&str> {
+        text(self.database_url.as_ref())
+    }
+
+    pub(crate) fn connections(&self) -> u32 {
+        u32::try_from(self.database_connections).unwrap_or(u32::MAX)
+    }
+}
+
+/// What the deployment is called, and how it treats resources.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Platform")]
+pub(crate) struct PlatformConfig {
+    /// Base address under which the platform publishes its FHIR extensions; no trailing slash
+    #[arg(long, env = "BOX_EXT_BASE", value_name = "URL", default_value = "http://platform.example/fhir")]
+    #[arg(value_parser = value::base_url)]
+    pub(crate) ext_base: String,
+    /// Brand word, lower case: the names made of it, as acme.smart/get-launch-uri, are understood
+    /// beside those made of `platform`
+    #[arg(long, env = "BOX_PLATFORM_NAME", value_name = "WORD", default_value = "platform")]
+    #[arg(value_parser = value::brand)]
+    pub(crate) platform_name: String,
+    /// Whether /fhir rewrites extension values into the internal union form: true or false
+    #[arg(long, env = "BOX_FHIR_CORRECT_PLATFORM_FORMAT", value_name = "BOOL", default_value = "true")]
+    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    pub(crate) fhir_correct_format: bool,
+    /// file:// location of a Bundle to execute at start. This build runs none: setting it stops
+    /// the start
+    #[arg(long, env = "BOX_INIT_BUNDLE", value_name = "URL")]
+    init_bundle: Option<String>,
+}
+
+/// Who is trusted from the start, and with what.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Trust")]
+pub(crate) struct TrustConfig {
+    /// Id of a client that may call everything (HTTP Basic), to register the first Client with
+    #[arg(long, env = "BOX_ROOT_CLIENT_ID", value_name = "ID", value_parser = value::id)]
+    root_client_id: Option<String>,
+    /// Secret of --root-client-id
+    #[arg(long, env = "BOX_ROOT_CLIENT_SECRET", value_name = "SECRET", value_parser = value::secret)]
+    root_client_secret: Option<SecretString>,
+    /// Id of a User that exists at start and may do everything
+    #[arg(long, env = "BOX_ADMIN_ID", value_name = "ID", value_parser = value::id)]
+    admin_id: Option<String>,
+    /// Password of --admin-id; it is set when the User is created, and not changed later
+    #[arg(long, env = "BOX_ADMIN_PASSWORD", value_name = "SECRET", value_parser = value::secret)]
+    admin_password: Option<SecretString>,
+    /// Encrypts private signing keys in the database [default: they are stored as they are]
+    #[arg(long, env = "BOX_KEY_ENCRYPTION_SECRET", value_name = "SECRET", value_parser = value::secret)]
+    key_encryption_secret: Option<SecretString>,
+    /// Let `jwks_uri` be plain http and point into the inner network: true or false; for
+    /// development and tests
+    #[arg(long, env = "BOX_ALLOW_PRIVATE_JWKS", value_name = "BOOL", default_value = "false")]
+    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) allow_private_jwks: bool,
+    #[arg(long, env = "BOX_ACCESS_TOKEN_ALG", value_name = "ALG", default_value = "ES256")]
+    #[arg(value_parser = value::algorithm)]
+    #[arg(help = format!("What access tokens are signed with: {}", value::ALGORITHMS))]
+    pub(crate) access_token_alg: SigningAlg,
+}
+
+impl TrustConfig {
+    /// Id and secret of the bootstrap administrator.
+    pub(crate) fn root_client(&self) -> Option<(&str, &SecretString)> {
+        Some((word(self.root_client_id.as_ref())?, secret(self.root_client_secret.as_ref())?))
+    }
+
+    /// Id and password of the User that is to exist.
+    pub(crate) fn admin(&self) -> Option<(&str, &SecretString)> {
+        Some((word(self.admin_id.as_ref())?, secret(self.admin_password.as_ref())?))
+    }
+
+    pub(crate) fn key_encryption_secret(&self) -> Option<&SecretString> {
+        secret(self.key_encryption_secret.as_ref())
+    }
+}
+
+/// What a stranger can make this process hold.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitConfig {
+    /// Largest request body in bytes; a larger one is answered 413
+    #[arg(long, env = "BOX_MAX_BODY_BYTES", value_name = "BYTES", default_value = "20971520")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1024, 1_073_741_824))]
+    max_body_bytes: u64,
+    /// Seconds a request head may take (408 then), and an idle connection stays open
+    #[arg(long, env = "BOX_HEADER_TIMEOUT", value_name = "SECONDS", default_value = "10")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 300))]
+    header_timeout: u64,
+    /// Connections open at the same time; one more is answered 503
+    #[arg(long, env = "BOX_MAX_CONNECTIONS", value_name = "COUNT", default_value = "10000")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 1_000_000))]
+    max_connections: u64,
+    /// Requests per minute of one client or address, over it the answer is 429; 0 is no limit
+    #[arg(long, env = "BOX_RATE_LIMIT", value_name = "COUNT", default_value = "0")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
+    rate_limit: u64,
+}
+
+impl LimitConfig {
+    pub(crate) fn body_max_bytes(&self) -> usize {
+        usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn header_timeout(&self) -> Duration {
+        Duration::from_secs(self.header_timeout)
+    }
+
+    pub(crate) fn connections_max(&self) -> usize {
+        usize::try_from(self.max_connections).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn rate_per_minute(&self) -> u32 {
+        u32::try_from(self.rate_limit).unwrap_or(u32::MAX)
+    }
+}
+
+/// What the operator sees. Logs go to stderr.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Observing")]
+pub(crate) struct ObservingConfig {
+    /// IP address and port of GET /metrics (Prometheus text) [default: off]
+    #[arg(long, env = "BOX_METRICS_LISTEN", value_name = "ADDRESS", value_parser = value::address)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Form of the log lines
+    #[arg(long, env = "BOX_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// What is logged: a level, or levels by module (`info,auth_http=debug`)
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::log_filter)]
+    log_filter: String,
+}
+
+impl ObservingConfig {
+    /// The filter, as parsed once before.
+    pub(crate) fn filter(&self) -> EnvFilter {
+        EnvFilter::new(&self.log_filter)
+    }
+}
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Why there is no configuration to go on with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Help or version was asked for.
+    Help(String),
+    /// A value is wrong; the text is one line.
+    Fault(String),
+}
+
+impl End {
+    /// Prints what there is to say: help on stdout, a fault on stderr with status 2.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Help(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Self::Fault(line) => {
+                eprintln!("auth-server: {line}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+/// Reads `arguments` (the program's name first), the environment, and by `branded` the one
+/// variable whose name depends on a value.
+///
+/// # Errors
+/// When help was asked for, or a value is wrong.
+pub(crate) fn read<I>(arguments: I, branded: impl Fn(&str) -> Option<OsString>) -> Result<Config, End>
+where
+    I: IntoIterator<Item = OsString>,
+{
+    // Every flag may stand before or after the subcommand.
+    let matches = Config::command()
+        .mut_args(|arg| arg.global(true).hide_env_values(true))
+        .try_get_matches_from(arguments)
+        .map_err(|error| end(&error))?;
+    let mut config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
+    config.read_branded(&matches, branded).map_err(End::Fault)?;
+    config.check().map_err(End::Fault)?;
+    Ok(config)
+}
+
+impl Config {
+    /// What to do; serving when nothing else was said.
+    pub(crate) fn task(&self) -> &Command {
+        self.command.as_ref().unwrap_or(&Command::Serve)
+    }
+
+    /// Takes `BOX_FHIR_CORRECT_<BRAND>_FORMAT`, where it is set: after the flag, before the
+    /// variable without the brand, being the more particular of the two.
+    fn read_branded(&mut self, matches: &ArgMatches, branded: impl Fn(&str) -> Option<OsString>) -> Result<(), String> {
+        let by_flag = matches.value_source("fhir_correct_format") == Some(ValueSource::CommandLine);
+        let brand = self.platform.platform_name.to_ascii_uppercase();
+        let name = format!("BOX_FHIR_CORRECT_{brand}_FORMAT");
+        let set = branded(&name).filter(|set| !set.is_empty() && !by_flag);
+        if let Some(set) = set {
+            let set = set.to_string_lossy();
+            self.platform.fhir_correct_format =
+                value::boolean(&set).map_err(|allowed| format!("invalid value '{set}' for {name}: {allowed}"))?;
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let (address, trust) = (&self.address, &self.trust);
+        let cert = ("--tls-cert", file(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", file(address.tls_key.as_ref()).is_some());
+        together(cert, key)?;
+        let id = ("--root-client-id", word(trust.root_client_id.as_ref()).is_some());
+        let password = ("--root-client-secret", secret(trust.root_client_secret.as_ref()).is_some());
+        together(id, password)?;
+        let id = ("--admin-id", word(trust.admin_id.as_ref()).is_some());
+        let password = ("--admin-password", secret(trust.admin_password.as_ref()).is_some());
+        together(id, password)?;
+        if let Some(bundle) = word(self.platform.init_bundle.as_ref()) {
+            return Err(format!("--init-bundle is '{bundle}', and this build does not run init bundles yet: unset it"));
+        }
+        self.database.url().map_or(Ok(()), value::database_url)
+    }
+}
+
+fn together((first, has_first): (&str, bool), (second, has_second): (&str, bool)) -> Result<(), String> {
+    match (has_first, has_second) {
+        (true, false) => Err(format!("{first} is set, and needs {second} with it")),
+        (false, true) => Err(format!("{second} is set, and needs {first} with it")),
+        _ => Ok(()),
+    }
+}
+
+fn file(path: Option<&PathBuf>) -> Option<&Path> {
+    path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
+}
+
+fn word(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+fn secret(secret: Option<&SecretString>) -> Option<&SecretString> {
+    secret.filter(|secret| !secret.expose_secret().is_empty())
+}
+
+fn text(given: Option<&SecretString>) -> Option<&str> {
+    secret(given).map(SecretString::expose_secret)
+}
+
+/// Folds the parser's paragraph into one line, without its hints on usage.
+fn end(error: &clap::Error) -> End {
+    let text = error.render().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return End::Help(text);
+    }
+    let hint = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.take_while(|line| !hint(line)).collect::<Vec<_>>().join(" ");
+    End::Fault(line.trim_start_matches("error: ").to_owned())
+}
+
+#[cfg(test)]
+mod tests;

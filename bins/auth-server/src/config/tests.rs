@@ -1,0 +1,201 @@
+use super::*;
+
+fn given(flags: &[&str]) -> Result<Config, End> {
+    let arguments = std::iter::once("auth-server").chain(flags.iter().copied());
+    read(arguments.map(OsString::from), |_| None)
+}
+
+fn fault(flags: &[&str]) -> String {
+    match given(flags) {
+        Err(End::Fault(line)) => line,
+        other => panic!("{flags:?} is {other:?}"),
+    }
+}
+
+#[test]
+fn without_flags_the_documented_defaults_hold() {
+    let config = given(&[]).unwrap();
+    assert_eq!(config.task(), &Command::Serve);
+    assert_eq!(config.address.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.address.base_url(), None);
+    assert_eq!(config.database.data_dir, Path::new("./data/auth"));
+    assert_eq!(config.platform.ext_base, "http://platform.example/fhir");
+    assert_eq!(config.platform.platform_name, "platform");
+    assert!(config.platform.fhir_correct_format);
+    assert!(!config.trust.allow_private_jwks);
+    assert_eq!(config.trust.access_token_alg, SigningAlg::ES256);
+    assert_eq!(config.limits.body_max_bytes(), 20_971_520);
+    assert_eq!(config.limits.header_timeout(), Duration::from_secs(10));
+    assert_eq!(config.limits.connections_max(), 10_000);
+    assert_eq!(config.limits.rate_per_minute(), 0);
+    assert_eq!(config.observing.log_format, LogFormat::Text);
+    assert_eq!(config.observing.metrics_listen, None);
+}
+
+#[test]
+fn flags_may_stand_before_and_after_the_subcommand() {
+    for flags in [
+        &["--listen", "[::1]:0", "--base-url", "https://a.example/box"][..],
+        &["serve", "--listen", "[::1]:0", "--base-url", "https://a.example/box"],
+        &["--listen", "[::1]:0", "serve", "--base-url", "https://a.example/box"],
+        &["--listen", "[::1]:0", "--base-url", "https://a.example/box", "serve"],
+    ] {
+        let config = given(flags).unwrap();
+        assert_eq!(config.task(), &Command::Serve, "{flags:?}");
+        assert_eq!(config.address.listen.to_string(), "[::1]:0", "{flags:?}");
+        assert_eq!(config.address.base_url(), Some("https://a.example/box"), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_key_command_takes_the_database_too() {
+    let config = given(&["keys", "rotate", "--alg", "RS256", "--data-dir", "elsewhere"]).unwrap();
+    let rotate = RotateArgs { activate_after: 600, alg: Some(SigningAlg::RS256) };
+    assert_eq!(config.task(), &Command::Keys(KeysCommand::Rotate(rotate)));
+    assert_eq!(config.database.data_dir, Path::new("elsewhere"));
+    let config = given(&["--data-dir", "elsewhere", "keys", "retire", "abc"]).unwrap();
+    assert_eq!(config.task(), &Command::Keys(KeysCommand::Retire { kid: "abc".to_owned() }));
+    assert_eq!(config.database.data_dir, Path::new("elsewhere"));
+}
+
+#[test]
+fn an_incomplete_or_unknown_command_is_a_fault_and_no_help() {
+    let line = fault(&["keys"]);
+    assert!(line.contains("list, rotate, retire") && !line.contains('\n'), "{line}");
+    assert!(fault(&["keys", "retire"]).contains("<KID>"));
+    assert!(fault(&["frobnicate"]).contains("frobnicate"));
+}
+
+#[test]
+fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
+    let long_brand = "a".repeat(33);
+    for (flag, value, allowed) in [
+        ("--listen", "localhost:8080", "IP address and a port"),
+        ("--listen", "127.0.0.1", "IP address and a port"),
+        ("--metrics-listen", ":80", "IP address and a port"),
+        ("--base-url", "auth.example.org", "absolute http or https URL"),
+        ("--base-url", "/box", "absolute http or https URL"),
+        ("--base-url", "ftp://auth.example.org", "absolute http or https URL"),
+        ("--base-url", "https://auth.example.org/", "without a trailing slash"),
+        ("--base-url", "https://auth.example.org/?a=b", "query or fragment"),
+        ("--base-url", "https://user@auth.example.org", "absolute http or https URL"),
+        ("--ext-base", "platform", "absolute http or https URL"),
+        ("--platform-name", "Acme", "lower-case"),
+        ("--platform-name", "a-b", "lower-case"),
+        ("--platform-name", &long_brand, "32 at most"),
+        ("--fhir-correct-format", "yes", "true, false, 1 or 0"),
+        ("--root-client-id", "a:b", "letters, digits"),
+        ("--admin-id", "..", "letters, digits"),
+        ("--access-token-alg", "HS256", "ES256, ES384, RS256 or RS384"),
+        ("--access-token-alg", "es256", "ES256, ES384, RS256 or RS384"),
+        ("--database-connections", "0", "from 1 to 1000"),
+        ("--max-body-bytes", "20MB", "from 1024 to 1073741824"),
+        ("--header-timeout", "0", "from 1 to 300"),
+        ("--max-connections", "-1", "from 1 to 1000000"),
+        ("--rate-limit", "1.5", "from 0 to 1000000"),
+        ("--log-format", "xml", "text, json"),
+        ("--log-filter", "a=b=c", "module=level"),
+    ] {
+        let line = fault(&[&format!("{flag}={value}")]);
+        assert!(!line.contains('\n'), "{line}");
+        for part in [flag, value, allowed] {
+            assert!(line.contains(part), "{line} lacks {part}");
+        }
+    }
+}
+
+#[test]
+fn booleans_are_words_or_digits() {
+    for (value, expected) in [("true", true), ("1", true), ("false", false), ("0", false)] {
+        let config = given(&["--fhir-correct-format", value]).unwrap();
+        assert_eq!(config.platform.fhir_correct_format, expected);
+        let config = given(&[&format!("--allow-private-jwks={value}")]).unwrap();
+        assert_eq!(config.trust.allow_private_jwks, expected);
+    }
+    let config = given(&["--allow-private-jwks", "serve"]).unwrap();
+    assert!(config.trust.allow_private_jwks);
+}
+
+#[test]
+fn the_brand_names_a_variable_of_its_own_and_the_flag_wins() {
+    let variable = |name: &str| (name == "BOX_FHIR_CORRECT_ACME_FORMAT").then(|| OsString::from("0"));
+    let read = |flags: &[&str]| read(std::iter::once(&"x").chain(flags).map(OsString::from), variable);
+    let acme = ["--platform-name", "acme"];
+    assert!(!read(&acme).unwrap().platform.fhir_correct_format);
+    assert!(read(&["--platform-name", "other"]).unwrap().platform.fhir_correct_format);
+    let both = ["--platform-name", "acme", "--fhir-correct-format", "true"];
+    assert!(read(&both).unwrap().platform.fhir_correct_format);
+}
+
+#[test]
+fn a_wrong_value_of_the_brands_variable_is_named() {
+    let arguments = ["x", "--platform-name", "acme"].map(OsString::from);
+    let error = read(arguments, |_| Some(OsString::from("on"))).unwrap_err();
+    let expected = "invalid value 'on' for BOX_FHIR_CORRECT_ACME_FORMAT: must be true, false, 1 or 0";
+    assert_eq!(error, End::Fault(expected.to_owned()));
+}
+
+#[test]
+fn half_of_a_pair_is_refused() {
+    for (half, other) in [
+        ("--tls-cert", "--tls-key"),
+        ("--tls-key", "--tls-cert"),
+        ("--root-client-id", "--root-client-secret"),
+        ("--root-client-secret", "--root-client-id"),
+        ("--admin-id", "--admin-password"),
+        ("--admin-password", "--admin-id"),
+    ] {
+        assert_eq!(fault(&[half, "value"]), format!("{half} is set, and needs {other} with it"));
+        assert!(given(&[half, "value", other, "value"]).is_ok(), "{half}");
+        // Empty is absent, as compose files set what they do not set.
+        assert!(given(&[&format!("{half}=")]).is_ok(), "{half}");
+    }
+}
+
+#[test]
+fn an_init_bundle_is_refused_and_not_ignored() {
+    let line = fault(&["--init-bundle", "file:///bundle.json"]);
+    assert!(line.contains("--init-bundle") && line.contains("does not run init bundles yet"), "{line}");
+}
+
+#[test]
+fn a_database_of_another_kind_is_refused_without_its_password() {
+    for url in ["mysql://root:hunter2@db/box", "hunter2", "postgres:hunter2", "sqlite://hunter2"] {
+        let line = fault(&["--database-url", url]);
+        assert!(line.contains("--database-url") && line.contains("postgres://"), "{line}");
+        assert!(!line.contains("hunter2"), "{line}");
+    }
+    let config = given(&["--database-url", "postgresql://box@db/box"]).unwrap();
+    assert_eq!(config.database.url(), Some("postgresql://box@db/box"));
+}
+
+#[test]
+fn secrets_are_never_printed() {
+    let config = given(&[
+        "--database-url=postgres://box:hunter2@db/box",
+        "--root-client-id=root",
+        "--root-client-secret=hunter2",
+        "--admin-id=admin",
+        "--admin-password=hunter2",
+        "--key-encryption-secret=hunter2",
+    ]);
+    let printed = format!("{:?}", config.unwrap());
+    assert!(!printed.contains("hunter2"), "{printed}");
+    assert!(!fault(&["--admin-pasword=hunter2"]).contains("hunter2"));
+    assert!(!fault(&["--admin-pasword", "hunter2"]).contains("hunter2"));
+}
+
+#[test]
+fn help_names_every_variable_and_no_value_of_one() {
+    let Err(End::Help(help)) = given(&["--help"]) else {
+        panic!("no help");
+    };
+    for arg in Config::command().get_arguments().filter(|arg| arg.get_long().is_some()) {
+        let Some(variable) = arg.get_env() else {
+            assert!(matches!(arg.get_long(), Some("help" | "version")), "{arg} has no variable");
+            continue;
+        };
+        let variable = variable.to_string_lossy();
+        assert!(help.contains(&format!("[env: {variable}]")), "{variable}");
+    }
+}

@@ -1,0 +1,193 @@
+//! The wiring: database, rules, routes and listener, in the order that makes a server ready
+//! before it can be reached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use auth_http::{Clock, HttpSettings, Parts};
+use auth_storage::{Admissions, Db};
+use axum::Router;
+use oauth_core::authority::{Authority, Setup, Stores};
+use oauth_core::ports::TokenStore;
+use oauth_core::root::RootClient;
+use oauth_core::seal::Sealer;
+use oauth_core::settings::Settings;
+use tokio::task::JoinSet;
+
+use crate::clock::{self, SystemClock, SystemRandom};
+use crate::config::Config;
+use crate::health::DatabaseHealth;
+use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
+use crate::listen::{Limits, Listener, Reserved};
+use crate::shutdown::Stop;
+use crate::tls::{self, Tls};
+use crate::{bootstrap, database, metrics};
+
+/// How soon a key that another node or an operator added is known here.
+const KEYS_REFRESH: Duration = Duration::from_secs(5);
+/// How often expired tokens are swept out of the database.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// When the server cannot become ready.
+pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
+    let mut background = JoinSet::new();
+    let mut stop = Stop::on_signal(&mut background).context("cannot wait for signals")?;
+    let started = tokio::select! {
+        started = start(config, &mut background) => started,
+        () = stop.stopped() => return Ok(()),
+    };
+    let server = started?;
+    tokio::join!(server.main.serve(server.router, stop.clone()), serve_metrics(server.metrics, stop));
+    background.shutdown().await;
+    server.admissions.stop().await;
+    server.db.close().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// A server that is ready.
+struct Server {
+    main: Listener,
+    router: Router,
+    metrics: Option<(Listener, Router)>,
+    admissions: Arc<Admissions>,
+    db: Db,
+}
+
+async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
+    tracing::info!("starting auth-server {}", env!("CARGO_PKG_VERSION"));
+    let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
+    let metrics = metrics_listener(config, background)?;
+    let base_url = base_url(config, &reserved);
+    let db = database::open(&config.database).await?;
+    let admissions = Arc::new(Admissions::start(db.clone()));
+    let authority = Arc::new(authority(config, &base_url, &db, &admissions).await?);
+    bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
+    if let Some((id, password)) = config.trust.admin() {
+        bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
+    }
+    background.spawn(refresh_keys(Arc::clone(&authority)));
+    background.spawn(sweep(db.clone()));
+    let router = auth_http::router(parts(config, base_url, authority, &db));
+    let url = reserved.url();
+    let main = reserved.listen(limits(config))?;
+    tracing::info!("listening on {url}");
+    Ok(Server { main, router, metrics, admissions, db })
+}
+
+fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
+    let Some((certificate, key)) = config.address.tls_files() else {
+        return Ok(None);
+    };
+    let tls = Tls::load(certificate, key)?;
+    background.spawn(Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
+    Ok(Some(tls))
+}
+
+fn base_url(config: &Config, reserved: &Reserved) -> String {
+    if let Some(base_url) = config.address.base_url() {
+        return base_url.to_owned();
+    }
+    if reserved.address().ip().is_unspecified() {
+        tracing::warn!("tokens will name {} as their issuer, which nobody can call: set --base-url", reserved.url());
+    }
+    reserved.url()
+}
+
+async fn authority(
+    config: &Config,
+    base_url: &str,
+    db: &Db,
+    admissions: &Arc<Admissions>,
+) -> anyhow::Result<Authority> {
+    let trust = &config.trust;
+    let mut settings = Settings::new(base_url, &config.platform.ext_base);
+    settings.access_token_alg = trust.access_token_alg;
+    let reach = if trust.allow_private_jwks { Reach::Anywhere } else { Reach::Public };
+    if reach == Reach::Anywhere {
+        tracing::warn!("key sets may be fetched by plain http and from the inner network (--allow-private-jwks)");
+    }
+    let setup = Setup {
+        settings,
+        sealer: trust.key_encryption_secret().cloned().map(Sealer::new),
+        root: trust.root_client().map(|(id, secret)| RootClient::new(id, secret)),
+        jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
+    };
+    let db = Arc::new(db.clone());
+    let stores = Stores {
+        parties: Arc::clone(&db) as _,
+        admissions: Arc::clone(admissions) as _,
+        tokens: Arc::clone(&db) as _,
+        keys: db,
+    };
+    Authority::open(&clock::env(), setup, stores).await.context("cannot prepare the signing keys")
+}
+
+fn parts(config: &Config, base_url: String, authority: Arc<Authority>, db: &Db) -> Parts {
+    Parts {
+        authority,
+        resources: Arc::new(db.clone()),
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        health: Arc::new(DatabaseHealth(db.clone())),
+        settings: HttpSettings {
+            max_body_bytes: config.limits.body_max_bytes(),
+            correct_format: config.platform.fhir_correct_format,
+            base_url,
+            rate_limit_per_minute: config.limits.rate_per_minute(),
+            platform_name: config.platform.platform_name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    }
+}
+
+impl Clock for SystemClock {
+    fn now_us(&self) -> i64 {
+        Self::now_us()
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    Limits { header_timeout: config.limits.header_timeout(), connections_max: config.limits.connections_max() }
+}
+
+fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<(Listener, Router)>> {
+    let Some(address) = config.observing.metrics_listen else {
+        return Ok(None);
+    };
+    let router = metrics::install(background)?;
+    let reserved = Reserved::bind(address, None)?;
+    tracing::info!("metrics at {}/metrics", reserved.url());
+    Ok(Some((reserved.listen(limits(config))?, router)))
+}
+
+async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
+    if let Some((listener, router)) = metrics {
+        listener.serve(router, stop).await;
+    }
+}
+
+async fn refresh_keys(authority: Arc<Authority>) {
+    let mut tick = tokio::time::interval(KEYS_REFRESH);
+    loop {
+        tick.tick().await;
+        if let Err(error) = authority.keys.refresh().await {
+            tracing::error!(%error, "the signing keys in use stay: they cannot be read again");
+        }
+    }
+}
+
+async fn sweep(db: Db) {
+    let mut tick = tokio::time::interval(SWEEP_INTERVAL);
+    loop {
+        tick.tick().await;
+        match db.forget_expired(clock::env().now_s()).await {
+            Ok(tokens) => tracing::debug!(tokens, "expired tokens were forgotten"),
+            Err(error) => tracing::error!(%error, "expired tokens cannot be forgotten"),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What the path of a resource endpoint names.
+
+use std::collections::HashMap;
+
+use axum::extract::{FromRequestParts, Path};
+use fhir_store::{ResourceId, ResourceKey, ResourceType};
+use http::request::Parts;
+
+use crate::brand;
+use crate::error::Fault;
+use crate::state::{App, HttpSettings};
+
+/// The type in the path.
+pub(crate) struct Kind(pub(crate) ResourceType);
+
+/// The type and the id in the path.
+pub(crate) struct Target(pub(crate) ResourceKey);
+
+/// The Client in the path of an operation on Clients.
+pub(crate) struct ClientTarget(pub(crate) ResourceKey);
+
+impl FromRequestParts<App> for ClientTarget {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+        let segments = segments(parts, app).await?;
+        let id: ResourceId = segment(&segments, "id")?.parse()?;
+        Ok(Self(ResourceKey { kind: kind(&app.settings, "Client")?, id }))
+    }
+}
+
+impl FromRequestParts<App> for Kind {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+        let segments = segments(parts, app).await?;
+        kind(&app.settings, segment(&segments, "type")?).map(Self)
+    }
+}
+
+impl FromRequestParts<App> for Target {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+        let segments = segments(parts, app).await?;
+        let kind = kind(&app.settings, segment(&segments, "type")?)?;
+        let id = segment(&segments, "id")?;
+        let id: ResourceId = id.parse()?;
+        Ok(Self(ResourceKey { kind, id }))
+    }
+}
+
+/// The type a path names. A word that can be no type is an address nobody answers at.
+fn kind(settings: &HttpSettings, name: &str) -> Result<ResourceType, Fault> {
+    brand::type_name(&settings.platform_name, name).parse().map_err(|_| Fault::UnknownRoute)
+}
+
+type Segments = HashMap<String, String>;
+
+/// A path whose percent-encoding is no UTF-8 is no address either.
+async fn segments(parts: &mut Parts, app: &App) -> Result<Segments, Fault> {
+    let Path(segments) = Path::<Segments>::from_request_parts(parts, app).await.map_err(|_| Fault::UnknownRoute)?;
+    Ok(segments)
+}
+
+fn segment<'a>(segments: &'a Segments, name: &str) -> Result<&'a str, Fault> {
+    segments.get(name).map(String::as_str).ok_or(Fault::UnknownRoute)
+}

@@ -1,0 +1,25 @@
+//! `/Client/{id}/$b2b-claim`: why the next token carries the B2B claim, or why not.
+
+use axum::extract::State;
+use axum::response::Response;
+use oauth_core::diagnosis;
+
+use super::introspect::private_json;
+use crate::address::ClientTarget;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::gate::{self, Act};
+use crate::state::App;
+
+/// Diagnoses, for whoever may read the Client.
+pub(crate) async fn get(
+    State(app): State<App>,
+    ClientTarget(key): ClientTarget,
+    call: Call,
+) -> Result<Response, Fault> {
+    gate::permit(&app, &call, &Act::read(&key)).await?;
+    match diagnosis::diagnose(&app.authority, key.id.as_str()).await? {
+        Some(diagnosis) => private_json(&diagnosis),
+        None => Err(Fault::NotFound(key)),
+    }
+}

@@ -1,0 +1,17 @@
+//! `/health`.
+
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::json;
+
+use super::introspect::private_json;
+use crate::error::Fault;
+use crate::state::App;
+
+/// 200 while the server can do its work, else 503; no caller is asked who it is.
+pub(crate) async fn get(State(app): State<App>) -> Result<Response, Fault> {
+    if !app.health.is_healthy().await {
+        return Err(Fault::NotReady);
+    }
+    private_json(&json!({"status": "ok", "version": app.settings.version}))
+}

@@ -1,0 +1,40 @@
+//! `/auth/introspect`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA};
+use oauth_core::access::AccessRequest;
+use oauth_core::introspection;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::Fault;
+use crate::form::Form;
+use crate::media;
+use crate::state::App;
+
+/// Says what a token is worth.
+///
+/// # Source
+/// RFC 7662; a foreign token is shown to whom a policy allows this address.
+pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response, Fault> {
+    let request = json!({"request-method": "post", "uri": "/auth/introspect"});
+    let access = AccessRequest { target: None, operation: "Introspect", request };
+    let answer = introspection::introspect(&app.env(), &app.authority, &form.request(), access)
+        .await
+        .map_err(|cause| Fault::Introspection { cause, credentials: form.credentials() })?;
+    private_json(&answer)
+}
+
+/// JSON that no cache may keep (RFC 6749, section 5.1).
+pub(crate) fn private_json(body: &impl Serialize) -> Result<Response, Fault> {
+    let bytes = serde_json::to_vec(body).map_err(Fault::Unwritable)?;
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}

@@ -1,0 +1,46 @@
+//! `/{type}`: lists.
+
+use axum::extract::State;
+use axum::response::Response;
+use fhir_store::bundle::{self, Links};
+use fhir_store::{ListQuery, Page, ResourceType, query};
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::address::Kind;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::gate::{self, Act};
+use crate::state::App;
+use crate::surface::Dialect;
+use crate::{answer, guarded};
+
+/// Lists the resources of a type that meet the query, a page at a time.
+pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
+    gate::permit(&app, &call, &Act::list(&kind)).await?;
+    let asked = read(kind, &call.query)?;
+    let page = app.resources.list(&asked).await?;
+    let set = searchset(&app, call.dialect, &asked, &page, &call.query);
+    Ok(answer::json(StatusCode::OK, call.dialect, &set))
+}
+
+fn read(kind: ResourceType, parameters: &[(String, String)]) -> Result<ListQuery, Fault> {
+    let asked = query::list(kind, parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+    guarded::check_filters(&asked.kind, &asked.filters)?;
+    Ok(asked)
+}
+
+/// The Bundle that answers a list.
+pub(crate) fn searchset(
+    app: &App,
+    dialect: Dialect,
+    asked: &ListQuery,
+    page: &Page,
+    parameters: &[(String, String)],
+) -> Value {
+    let base = answer::base(app, dialect);
+    let address = format!("{base}/{}", asked.kind);
+    let entries = page.entries.iter();
+    let entries = entries.map(|stored| bundle::search_entry(&base, stored, answer::shown(app, dialect, stored)));
+    bundle::searchset(asked, page, Links { address: &address, parameters }, entries.collect())
+}

@@ -1,0 +1,14 @@
+//! One module per address, one function per method.
+
+pub(crate) mod b2b_claim;
+pub(crate) mod bundle;
+pub(crate) mod discovery;
+pub(crate) mod health;
+pub(crate) mod introspect;
+pub(crate) mod jwks;
+pub(crate) mod list;
+pub(crate) mod metadata;
+pub(crate) mod resource;
+pub(crate) mod revoke;
+pub(crate) mod token;
+pub(crate) mod version;

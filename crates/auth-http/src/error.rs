@@ -1,0 +1,265 @@
+//! The one table from cause to status, code and text.
+//!
+//! A handler answers a [`Fault`]; the outermost layer turns it into the body of the face the path
+//! belongs to: RFC 6749 JSON under `/auth`, an `OperationOutcome` elsewhere. Failures of the server
+//! itself are logged there, once, and nothing of them reaches the caller.
+
+mod oauth;
+mod resources;
+mod verdict;
+
+use std::error::Error;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use fhir_store::bundle::{self, BundleFault, EntryFault};
+use fhir_store::outcome;
+use fhir_store::query::QueryFault;
+use fhir_store::{ResourceKey, ResourceType, WriteFault};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
+use http::{HeaderValue, StatusCode};
+use oauth_core::access::Denied;
+use oauth_core::caller::CallerFault;
+use oauth_core::introspection::IntrospectionError;
+use oauth_core::registration::Issue;
+use oauth_core::token::TokenError;
+use serde_json::Value;
+
+use crate::form::CredentialsIn;
+use crate::media;
+use crate::state::HttpSettings;
+use crate::surface::Surface;
+
+pub(crate) use oauth::label;
+pub(crate) use verdict::{Challenge, Verdict};
+
+/// Why a request was not done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("there is nothing at this address")]
+    UnknownRoute,
+    #[error("the address does not take this method")]
+    MethodNotAllowed,
+    #[error("the body is larger than {limit_bytes} bytes")]
+    TooLarge { limit_bytes: usize },
+    #[error("the body ended before it was complete")]
+    BodyBroken,
+    #[error(
+        "the body has to be JSON: application/json, application/fhir+json, application/merge-patch+json or \
+         application/json-patch+json"
+    )]
+    MediaType,
+    #[error("the body has to be application/x-www-form-urlencoded")]
+    NotAForm,
+    #[error("the body is not valid JSON: {0}")]
+    Json(serde_json::Error),
+    #[error("a number is beyond what a double can hold, or has more than 256 characters")]
+    Number,
+    #[error("the request needs a body")]
+    NoBody,
+    /// The text is fit for the caller.
+    #[error("the body is no JSON Patch: {0}")]
+    NotAPatch(String),
+    #[error("the header {0} is malformed")]
+    Header(&'static str),
+    #[error("{0}")]
+    Id(#[from] fhir_store::key::NotAResourceId),
+    #[error("{0}")]
+    Query(#[from] QueryFault),
+    #[error("{0} is kept secret and cannot be searched by")]
+    Hidden(String),
+    #[error("a {0} is patched by a request of its own, not in a Bundle")]
+    PatchInBundle(ResourceType),
+    #[error("the resource breaks the rules of its type")]
+    Invalid { issues: Vec<Issue>, entry: Option<usize> },
+    #[error("Resource {0} not found")]
+    NotFound(ResourceKey),
+    #[error("Resource {0} was deleted")]
+    Gone(ResourceKey),
+    #[error("{cause}")]
+    Refused { cause: WriteFault, entry: Option<usize> },
+    #[error("{0}")]
+    Bundle(#[from] BundleFault),
+    #[error("{0}")]
+    Entry(#[from] EntryFault),
+    #[error("Version {version} of {key} is not served")]
+    NoVersion { key: ResourceKey, version: String },
+    #[error("the body has to be a list of resources")]
+    NotAList,
+    #[error("resource {index} of the list needs a resourceType and an id")]
+    Unnamed { index: usize },
+    #[error("the resource changed again and again while it was being patched")]
+    Unsettled,
+    #[error("the store of resources left a write unanswered")]
+    Unanswered,
+    #[error("the store of resources failed")]
+    Resources(#[from] fhir_store::StoreError),
+    #[error("{0}")]
+    Unidentified(#[from] CallerFault),
+    #[error("{cause}")]
+    Denied {
+        #[source]
+        cause: Denied,
+        entry: Option<usize>,
+    },
+    #[error("{cause}")]
+    Token {
+        #[source]
+        cause: TokenError,
+        credentials: CredentialsIn,
+    },
+    #[error("{cause}")]
+    Introspection {
+        #[source]
+        cause: IntrospectionError,
+        credentials: CredentialsIn,
+    },
+    #[error("the store of clients failed")]
+    Parties(#[from] oauth_core::ports::StoreError),
+    #[error("too many requests; try again in {retry_after_s} s")]
+    Throttled { retry_after_s: u64 },
+    #[error("the server is not ready")]
+    NotReady,
+    #[error("the pool for hashing ended")]
+    HashingEnded,
+    #[error("a handler panicked: {0}")]
+    Panicked(String),
+    #[error("an answer cannot be written as JSON")]
+    Unwritable(#[source] serde_json::Error),
+}
+
+impl From<Denied> for Fault {
+    fn from(cause: Denied) -> Self {
+        Self::Denied { cause, entry: None }
+    }
+}
+
+impl Fault {
+    /// The table.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let row = |status, kind| Verdict::new(status, kind, self.to_string());
+        match self {
+            Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
+            Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
+            Self::TooLarge { .. } => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE),
+            Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
+            Self::BodyBroken
+            | Self::NotAForm
+            | Self::Json(_)
+            | Self::Number
+            | Self::NoBody
+            | Self::NotAPatch(_)
+            | Self::NotAList
+            | Self::Unnamed { .. } => row(StatusCode::BAD_REQUEST, outcome::STRUCTURE),
+            Self::Header(_) | Self::Id(_) | Self::Query(_) | Self::Hidden(_) | Self::PatchInBundle(_) => {
+                row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST)
+            }
+            Self::NotFound(key) => resources::not_found(key),
+            Self::Gone(key) => resources::gone(key),
+            Self::Refused { cause, entry } => resources::refused(cause, *entry),
+            Self::Invalid { issues, entry } => resources::invalid(issues, *entry),
+            Self::Bundle(cause) => resources::bundle(cause),
+            Self::Entry(cause) => resources::entry(cause),
+            Self::Resources(cause) => resources::failed(cause),
+            Self::Unidentified(cause) => resources::unidentified(cause),
+            Self::Denied { cause, entry } => resources::denied(cause).at_entry(*entry),
+            Self::Token { cause, credentials } => oauth::refused(cause, *credentials),
+            Self::Introspection { cause, credentials } => oauth::not_introspected(cause, *credentials),
+            Self::Throttled { retry_after_s } => {
+                // The code is the one token endpoints in the field send; RFC 6749 has none.
+                row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
+                    .oauth("temporarily_unavailable")
+                    .retry_after(*retry_after_s)
+            }
+            Self::Unsettled => row(StatusCode::CONFLICT, outcome::CONFLICT),
+            Self::NotReady => {
+                row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
+            }
+            Self::Unanswered | Self::HashingEnded | Self::Parties(_) | Self::Panicked(_) | Self::Unwritable(_) => {
+                internal()
+            }
+        }
+    }
+
+    /// The fault as one of an entry of a Bundle, where faults of one entry can stand.
+    pub(crate) fn at_entry(self, entry: Option<usize>) -> Self {
+        match self {
+            Self::Invalid { issues, .. } => Self::Invalid { issues, entry },
+            Self::Refused { cause, .. } => Self::Refused { cause, entry },
+            Self::Denied { cause, .. } => Self::Denied { cause, entry },
+            other => other,
+        }
+    }
+
+    /// The answer of a batch to an entry it could not do.
+    pub(crate) fn into_entry(self) -> Value {
+        self.report();
+        let verdict = self.verdict();
+        bundle::failed_entry(verdict.status.as_u16(), verdict.outcome_body())
+    }
+
+    /// Logs what a person has to act on. Everything else is the caller's business, and told to it.
+    fn report(&self) {
+        let cause = || chain(self);
+        match self.verdict().status {
+            StatusCode::INTERNAL_SERVER_ERROR => tracing::error!(cause = cause(), "the server failed"),
+            StatusCode::SERVICE_UNAVAILABLE => tracing::warn!(cause = cause(), "the server is too busy"),
+            _ => {}
+        }
+    }
+}
+
+/// 500, with nothing in it that the log has.
+fn internal() -> Verdict {
+    let text = "The server failed; its log has the reason under the x-request-id of this answer";
+    Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL, text).oauth("server_error")
+}
+
+/// An error and its sources, outermost first.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        source = inner.source();
+    }
+    text
+}
+
+/// Carries a fault from the handler to the outermost layer.
+#[derive(Clone)]
+struct Raised(Arc<Fault>);
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.verdict().status;
+        response.extensions_mut().insert(Raised(Arc::new(self)));
+        response
+    }
+}
+
+/// Gives a response that carries a fault its headers and body; any other passes through.
+pub(crate) fn render(mut response: Response, surface: Surface, settings: &HttpSettings) -> Response {
+    let Some(Raised(fault)) = response.extensions_mut().remove::<Raised>() else {
+        return response;
+    };
+    fault.report();
+    let verdict = fault.verdict();
+    let (media_type, body) = match surface {
+        Surface::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body()),
+        Surface::Resources(dialect) => (dialect.media_type(), verdict.outcome_body()),
+    };
+    let headers = response.headers_mut();
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(CONTENT_TYPE, media_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if surface == Surface::OAuth {
+        headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    }
+    verdict.add_headers(headers, &settings.base_url);
+    *response.body_mut() = Body::from(body.to_string());
+    response
+}

@@ -1,0 +1,73 @@
+//! The rows of the table about the OAuth endpoints.
+//!
+//! # Source
+//! Specification, OAuth errors: 400 also for `invalid_client`. RFC 6749, section 5.2, which adds
+//! the challenge when the client tried the `Authorization` header.
+
+use fhir_store::outcome;
+use http::StatusCode;
+use oauth_core::authenticate::ClientFault;
+use oauth_core::introspection::IntrospectionError;
+use oauth_core::token::TokenError;
+
+use super::{Challenge, Verdict, internal};
+use crate::form::CredentialsIn;
+
+/// Why there is no token, or no revocation.
+pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict {
+    let row = |error| Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()).oauth(error);
+    match cause {
+        TokenError::Repeated(_) | TokenError::Missing(_) | TokenError::Credentials(_) => row("invalid_request"),
+        TokenError::Client(fault) => client(fault, credentials),
+        TokenError::UnsupportedGrant(_) => row("unsupported_grant_type"),
+        TokenError::UnauthorizedClient => row("unauthorized_client"),
+        TokenError::MalformedScope(_) | TokenError::ScopeNotAllowed(_) | TokenError::ScopeNeedsUser(_) => {
+            row("invalid_scope")
+        }
+        TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
+            .oauth("temporarily_unavailable")
+            .retry_after(1),
+        TokenError::Store(_) | TokenError::Sign(_) => internal(),
+    }
+}
+
+fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
+    let row = Verdict::new(StatusCode::BAD_REQUEST, outcome::UNAUTHORIZED, cause.to_string()).oauth("invalid_client");
+    match cause {
+        ClientFault::NoCredentials
+        | ClientFault::Rejected(_)
+        | ClientFault::Assertion { .. }
+        | ClientFault::UnknownSubject(_) => match credentials {
+            CredentialsIn::Header => row.challenge(Challenge::Basic),
+            CredentialsIn::Form => row,
+        },
+        ClientFault::Store(_) => internal(),
+    }
+}
+
+/// Why a token was not introspected.
+pub(super) fn not_introspected(cause: &IntrospectionError, credentials: CredentialsIn) -> Verdict {
+    match cause {
+        IntrospectionError::Unauthenticated => {
+            Verdict::new(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED, cause.to_string())
+                .oauth("invalid_client")
+                .challenge(Challenge::Basic)
+        }
+        IntrospectionError::Request(fault) => refused(fault, credentials),
+        IntrospectionError::Store(_) => internal(),
+    }
+}
+
+/// The `cause` label of a refusal's counter. Few and fixed: a label made of what a stranger sends
+/// would grow without bound.
+pub(crate) const fn label(cause: &TokenError) -> &'static str {
+    match cause {
+        TokenError::Repeated(_) | TokenError::Missing(_) | TokenError::Credentials(_) => "invalid_request",
+        TokenError::Client(ClientFault::Assertion { .. }) => "assertion",
+        TokenError::Client(_) => "client",
+        TokenError::UnsupportedGrant(_) => "unsupported_grant",
+        TokenError::UnauthorizedClient => "unauthorized_client",
+        TokenError::MalformedScope(_) | TokenError::ScopeNotAllowed(_) | TokenError::ScopeNeedsUser(_) => "scope",
+        TokenError::Unsettled | TokenError::Store(_) | TokenError::Sign(_) => "failure",
+    }
+}

@@ -1,0 +1,131 @@
+//! The rows of the table about resources and who may touch them.
+
+use fhir_store::bundle::{BundleFault, EntryFault};
+use fhir_store::outcome::{self, Outcome, Severity};
+use fhir_store::shape::ShapeProblem;
+use fhir_store::{ResourceKey, StoreError, WriteFault};
+use http::StatusCode;
+use oauth_core::access::Denied;
+use oauth_core::caller::CallerFault;
+use oauth_core::registration::Issue;
+
+use super::{Challenge, Verdict, internal};
+
+/// It never existed.
+pub(super) fn not_found(key: &ResourceKey) -> Verdict {
+    Verdict::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, format!("Resource {key} not found"))
+}
+
+/// It was deleted.
+pub(super) fn gone(key: &ResourceKey) -> Verdict {
+    Verdict::new(StatusCode::GONE, outcome::DELETED, format!("Resource {key} was deleted"))
+}
+
+/// A write that a rule refuses, alone or as an entry of a Bundle.
+pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
+    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+    let verdict = match cause {
+        WriteFault::AlreadyExists(_) => row(StatusCode::CONFLICT, outcome::DUPLICATE),
+        WriteFault::VersionMismatch { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::VERSION_MISMATCH),
+        WriteFault::MultipleMatches { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::MULTIPLE_MATCHES),
+        WriteFault::NotFound(_) | WriteFault::NothingMatches(_) => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
+        WriteFault::Gone(_) => row(StatusCode::GONE, outcome::DELETED),
+        WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => {
+            row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID)
+        }
+        WriteFault::Invalid(faults) => {
+            let misaddressed = faults.iter().any(|fault| is_about_address(fault.problem));
+            let status = if misaddressed { StatusCode::BAD_REQUEST } else { StatusCode::UNPROCESSABLE_ENTITY };
+            row(status, outcome::INVALID)
+        }
+    };
+    verdict.outcome(Outcome::from(cause)).at_entry(entry)
+}
+
+/// A body that contradicts its address is a malformed request; any other body is understood and
+/// refused.
+const fn is_about_address(problem: ShapeProblem) -> bool {
+    match problem {
+        ShapeProblem::NotAString
+        | ShapeProblem::OtherType
+        | ShapeProblem::Required
+        | ShapeProblem::NotAnId
+        | ShapeProblem::OtherId
+        | ShapeProblem::NotAnObject => true,
+        ShapeProblem::TooDeep | ShapeProblem::Nul => false,
+    }
+}
+
+/// A document that breaks the rules of its type, every fault with its place.
+pub(super) fn invalid(issues: &[Issue], entry: Option<usize>) -> Verdict {
+    let told = issues.iter().map(|issue| outcome::Issue {
+        severity: Severity::Error,
+        code: issue.code.as_str(),
+        diagnostics: Some(format!("{} {}", issue.expression, issue.diagnostics)),
+        expression: vec![issue.expression.clone()],
+    });
+    Verdict::new(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID, "The resource breaks the rules of its type")
+        .outcome(outcome::INVALID.outcome().issues(told.collect()))
+        .at_entry(entry)
+}
+
+/// A Bundle that cannot be executed.
+pub(super) fn bundle(cause: &BundleFault) -> Verdict {
+    match cause {
+        BundleFault::NotABundle | BundleFault::Type | BundleFault::EntriesNotAnArray | BundleFault::TooManyEntries => {
+            Verdict::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string())
+        }
+        BundleFault::Entry(fault) => entry(fault),
+    }
+}
+
+/// An entry that cannot be executed.
+pub(super) fn entry(cause: &EntryFault) -> Verdict {
+    Verdict::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.problem.to_string()).at_entry(Some(cause.index))
+}
+
+/// The store failed, or is too busy.
+pub(super) fn failed(cause: &StoreError) -> Verdict {
+    match cause {
+        StoreError::Unavailable(_) | StoreError::Corrupt(_) => internal(),
+        StoreError::Contended(_) => {
+            let text = "Others keep writing the same resources; try again";
+            Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, text)
+                .oauth("temporarily_unavailable")
+                .retry_after(1)
+        }
+    }
+}
+
+/// Credentials that are no good. They were sent, so this is never the answer for none.
+pub(super) fn unidentified(cause: &CallerFault) -> Verdict {
+    let row = || Verdict::new(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED, cause.to_string());
+    match cause {
+        CallerFault::Header => row().challenge(Challenge::Bearer),
+        CallerFault::Basic(_) => row().oauth("invalid_client").challenge(Challenge::Basic),
+        CallerFault::Token(_) => row().oauth("invalid_token").challenge(Challenge::InvalidToken),
+        CallerFault::Store(_) => internal(),
+    }
+}
+
+/// A caller who may not.
+pub(super) fn denied(cause: &Denied) -> Verdict {
+    match cause {
+        Denied::Unauthenticated => {
+            Verdict::new(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED, "Authentication is required")
+                .oauth("invalid_client")
+                .challenge(Challenge::Bearer)
+        }
+        Denied::InsufficientScope { needed } => {
+            let text = format!("The access token lacks a scope that permits this: {needed}");
+            Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, text)
+                .oauth("insufficient_scope")
+                .challenge(Challenge::InsufficientScope(needed.clone()))
+        }
+        // The platform's own word, and no more: which policy was missing is no caller's business.
+        Denied::Forbidden => {
+            Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, "Forbidden").oauth("access_denied")
+        }
+        Denied::Store(_) => internal(),
+    }
+}

@@ -1,0 +1,152 @@
+//! What a fault comes to, before it takes the form of one face of the server.
+
+use fhir_store::outcome::{Kind, Outcome};
+use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+/// A row of the table.
+#[derive(Debug, Clone)]
+pub(crate) struct Verdict {
+    /// The status, the same on every face.
+    pub(crate) status: StatusCode,
+    outcome: Outcome,
+    /// `error` of RFC 6749.
+    error: &'static str,
+    /// `error_description` of RFC 6749.
+    text: String,
+    challenge: Option<Challenge>,
+    retry_after_s: Option<u64>,
+}
+
+/// What `WWW-Authenticate` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Challenge {
+    /// RFC 7617.
+    Basic,
+    /// RFC 6750, section 3: no credentials were sent.
+    Bearer,
+    /// RFC 6750, section 3.1.
+    InvalidToken,
+    /// RFC 6750, section 3.1, with the scope that would do.
+    InsufficientScope(String),
+}
+
+impl Verdict {
+    /// A row; as OAuth JSON it is an `invalid_request` unless [`Verdict::oauth`] says otherwise.
+    pub(crate) fn new(status: StatusCode, kind: Kind, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self {
+            status,
+            outcome: kind.outcome().diagnostics(text.as_str()),
+            error: "invalid_request",
+            text,
+            challenge: None,
+            retry_after_s: None,
+        }
+    }
+
+    /// With this code of RFC 6749.
+    pub(crate) fn oauth(self, error: &'static str) -> Self {
+        Self { error, ..self }
+    }
+
+    /// With this outcome instead of the one made of the text.
+    pub(crate) fn outcome(self, outcome: Outcome) -> Self {
+        Self { outcome, ..self }
+    }
+
+    /// With the Bundle entry it happened at, if it happened at one.
+    pub(crate) fn at_entry(self, entry: Option<usize>) -> Self {
+        match entry {
+            Some(index) => Self { outcome: self.outcome.within(&fhir_store::bundle::expression(index)), ..self },
+            None => self,
+        }
+    }
+
+    /// With `WWW-Authenticate`.
+    pub(crate) fn challenge(self, challenge: Challenge) -> Self {
+        Self { challenge: Some(challenge), ..self }
+    }
+
+    /// With `Retry-After`, in seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after_s: Some(seconds), ..self }
+    }
+
+    /// The body under `/auth` (RFC 6749, section 5.2).
+    pub(crate) fn oauth_body(&self) -> Value {
+        json!({"error": self.error, "error_description": printable(&self.text)})
+    }
+
+    /// The body elsewhere.
+    pub(crate) fn outcome_body(&self) -> Value {
+        self.outcome.to_value()
+    }
+
+    /// Adds `WWW-Authenticate` and `Retry-After` where they belong; `realm` is the server's address.
+    pub(crate) fn add_headers(&self, headers: &mut HeaderMap, realm: &str) {
+        let challenge = self.challenge.as_ref().map(|challenge| match challenge {
+            Challenge::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
+            Challenge::Bearer => format!("Bearer realm=\"{realm}\""),
+            Challenge::InvalidToken => format!("Bearer realm=\"{realm}\", error=\"invalid_token\""),
+            Challenge::InsufficientScope(needed) => {
+                format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{needed}\"")
+            }
+        });
+        if let Some(Ok(value)) = challenge.map(HeaderValue::try_from) {
+            headers.insert(WWW_AUTHENTICATE, value);
+        }
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+    }
+}
+
+/// `text` as far as an `error_description` may hold it: printable ASCII without `"` and `\`.
+///
+/// # Source
+/// RFC 6749, section 5.2.
+fn printable(text: &str) -> String {
+    let allowed = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');
+    text.chars().map(|c| if allowed(c) { c } else { '\'' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fhir_store::outcome;
+
+    use super::*;
+
+    fn verdict(text: &str) -> Verdict {
+        Verdict::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, text)
+    }
+
+    #[test]
+    fn a_description_holds_nothing_rfc_6749_forbids() {
+        let body = verdict("a \"b\" \\ \u{1} é").oauth_body();
+        assert_eq!(body["error_description"], "a 'b' ' ' '");
+    }
+
+    #[test]
+    fn an_outcome_names_its_entry() {
+        let body = verdict("gone").at_entry(Some(2)).outcome_body();
+        assert_eq!(body["issue"][0]["expression"], json!(["Bundle.entry[2]"]));
+        assert_eq!(verdict("gone").at_entry(None).outcome_body()["issue"][0].get("expression"), None);
+    }
+
+    #[test]
+    fn a_challenge_names_the_realm_and_what_was_wrong() {
+        let header = |challenge| {
+            let mut headers = HeaderMap::new();
+            verdict("").challenge(challenge).add_headers(&mut headers, "https://a.example");
+            headers[WWW_AUTHENTICATE].to_str().unwrap().to_owned()
+        };
+        assert_eq!(header(Challenge::Bearer), "Bearer realm=\"https://a.example\"");
+        assert_eq!(header(Challenge::InvalidToken), "Bearer realm=\"https://a.example\", error=\"invalid_token\"");
+        assert_eq!(
+            header(Challenge::InsufficientScope("system/Patient.r".to_owned())),
+            "Bearer realm=\"https://a.example\", error=\"insufficient_scope\", scope=\"system/Patient.r\""
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Forms of the OAuth endpoints.
+
+use axum::extract::{FromRequest, Request};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+use oauth_core::limits::FORM_MAX_BYTES;
+use oauth_core::token::{TokenError, TokenRequest};
+
+use crate::error::Fault;
+use crate::state::App;
+use crate::{body, credentials, media};
+
+/// A form, read and counted against the caller's rate; what its parameters mean is the rules'
+/// business.
+#[derive(Debug)]
+pub(crate) struct Form {
+    parameters: oauth_core::form::Form,
+    authorization: Option<String>,
+}
+
+/// Where the client put its credentials: it decides whether a refusal carries a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CredentialsIn {
+    /// In the `Authorization` header.
+    Header,
+    /// In the form, if anywhere.
+    Form,
+}
+
+impl Form {
+    /// The request as the rules read it.
+    pub(crate) fn request(&self) -> TokenRequest<'_> {
+        TokenRequest { authorization: self.authorization.as_deref(), form: &self.parameters }
+    }
+
+    /// Where its credentials are.
+    pub(crate) const fn credentials(&self) -> CredentialsIn {
+        if self.authorization.is_some() { CredentialsIn::Header } else { CredentialsIn::Form }
+    }
+}
+
+impl FromRequest<App> for Form {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Fault> {
+        let (parts, body) = request.into_parts();
+        if !media::is_form(&parts.headers) {
+            return Err(Fault::NotAForm);
+        }
+        let authorization = authorization(&parts.headers)?.map(str::to_owned);
+        let limit_bytes = app.settings.max_body_bytes.min(FORM_MAX_BYTES);
+        let body = body::read(&parts.headers, body, limit_bytes).await?;
+        let pairs: Vec<_> = form_urlencoded::parse(&body).into_owned().collect();
+
+        let named_in_header = authorization.as_deref().and_then(credentials::claimed_client);
+        let claimed = named_in_header.or_else(|| credentials::claimed_in_form(&pairs));
+        app.limiter.check(&parts.extensions, claimed.as_deref())?;
+
+        let parameters = oauth_core::form::Form::new(pairs).map_err(|repeated| Fault::Token {
+            cause: TokenError::Repeated(repeated),
+            credentials: CredentialsIn::Form,
+        })?;
+        Ok(Self { parameters, authorization })
+    }
+}
+
+/// The one `Authorization` header of a request.
+///
+/// Two of them are a fault, as is one that is no text: which one counts would be a guess.
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let first = sent.next();
+    if sent.next().is_some() {
+        return Err(Fault::Header("Authorization"));
+    }
+    first.map(HeaderValue::to_str).transpose().map_err(|_| Fault::Header("Authorization"))
+}

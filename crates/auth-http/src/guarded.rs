@@ -1,0 +1,104 @@
+//! Types with rules of their own: what of them is checked and hashed on the way in, and never
+//! shown on the way out. The rules are [`oauth_core::registration`]'s.
+
+use std::sync::Arc;
+
+use fhir_store::{Filter, Operation, ResourceType, Write};
+use oauth_core::env::Env;
+use oauth_core::registration::{self, Issue};
+use serde_json::Value;
+
+use crate::body;
+use crate::error::Fault;
+use crate::state::App;
+
+/// Hashes the secret in a document from outside, and checks the document; other types pass.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, Fault> {
+    check_filters(&write.kind, write.precondition.if_none_exist.as_deref().unwrap_or_default())?;
+    let operation = match write.operation {
+        Operation::Create(body) => Operation::Create(admit_document(app, &write.kind, body).await?),
+        Operation::Put(body) => Operation::Put(admit_document(app, &write.kind, body).await?),
+        Operation::Patch(_) if is_ruled(&write.kind) => return Err(Fault::PatchInBundle(write.kind)),
+        as_it_is @ (Operation::Patch(_) | Operation::Delete) => as_it_is,
+    };
+    Ok(Write { operation, ..write })
+}
+
+async fn admit_document(app: &App, kind: &ResourceType, body: Value) -> Result<Value, Fault> {
+    let body = seal(app, kind, body, registration::seal).await?;
+    check(app, kind, &body)?;
+    Ok(body)
+}
+
+/// Hashes the secrets in a patch from outside; the patched document is still to be checked.
+///
+/// # Errors
+/// What is wrong with a secret, or that the patch would probe one.
+pub(crate) async fn admit_patch(app: &App, kind: &ResourceType, patch: Value) -> Result<Value, Fault> {
+    match patch {
+        Value::Array(_) => seal(app, kind, patch, registration::seal_patch).await,
+        _ => seal(app, kind, patch, registration::seal).await,
+    }
+}
+
+/// Checks a document as it would be stored, and tells the operator what is odd about it.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
+    let ext_base = &app.authority.settings.ext_base;
+    let issues = registration::validate(kind.as_str(), body, ext_base);
+    if !issues.is_empty() {
+        return Err(Fault::Invalid { issues, entry: None });
+    }
+    for Issue { expression, diagnostics, .. } in registration::warnings(kind.as_str(), body, ext_base) {
+        tracing::warn!(expression, diagnostics, "a resource is stored that will not do what its writer may expect");
+    }
+    Ok(())
+}
+
+/// A document without what nobody may see.
+pub(crate) fn redact(kind: &ResourceType, mut document: Value) -> Value {
+    registration::redact(kind.as_str(), &mut document);
+    document
+}
+
+/// Refuses a condition on a member that is never shown, because what it matches would give it away,
+/// and one on a number no resource can hold.
+pub(crate) fn check_filters(kind: &ResourceType, filters: &[Filter]) -> Result<(), Fault> {
+    for filter in filters {
+        let nest = |inner, segment: &String| Value::from_iter([(segment.clone(), inner)]);
+        let probe = filter.path.iter().rev().fold(Value::from("probe"), nest);
+        if redact(kind, probe.clone()) != probe {
+            return Err(Fault::Hidden(filter.path.join(".")));
+        }
+        filter.value.candidates().iter().try_for_each(body::check_numbers)?;
+    }
+    Ok(())
+}
+
+/// The types whose documents are checked after a patch, which a transaction of the store does not.
+fn is_ruled(kind: &ResourceType) -> bool {
+    matches!(kind.as_str(), "Client" | "User" | "AccessPolicy" | "Organization")
+}
+
+type Seal = fn(&Env<'_>, &oauth_core::secret::Pepper, &str, &mut Value) -> Result<(), Vec<Issue>>;
+
+/// Hashing a password takes 15 ms and 19 MiB, so it is done on the pool for blocking work, a few at
+/// once.
+async fn seal(app: &App, kind: &ResourceType, mut body: Value, seal: Seal) -> Result<Value, Fault> {
+    if !matches!(kind.as_str(), "Client" | "User") {
+        return Ok(body);
+    }
+    let _permit = app.hashing.acquire().await.map_err(|_| Fault::HashingEnded)?;
+    let (app, kind) = (Arc::clone(app), kind.clone());
+    let sealed = tokio::task::spawn_blocking(move || {
+        let pepper = app.authority.pepper();
+        seal(&app.env(), pepper, kind.as_str(), &mut body).map(|()| body)
+    });
+    let sealed = sealed.await.map_err(|_| Fault::HashingEnded)?;
+    sealed.map_err(|issues| Fault::Invalid { issues, entry: None })
+}

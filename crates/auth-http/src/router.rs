@@ -1,0 +1,104 @@
+//! Every route, and every layer around them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use http::Uri;
+
+use crate::endpoint::{
+    b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, token, version,
+};
+use crate::error::Fault;
+use crate::middleware::{cors, observe, panic, rate};
+use crate::state::{App, Parts, Site};
+use crate::surface::Surface;
+
+/// The authorization server as a service.
+///
+/// Insert `ConnectInfo<SocketAddr>` into each request's extensions (axum's
+/// `into_make_service_with_connect_info` does), so that the rate limit can tell callers apart by
+/// their address.
+pub fn router(parts: Parts) -> Router {
+    let app: App = Arc::new(Site::new(parts));
+    let counted = || from_fn_with_state(Arc::clone(&app), rate::limit);
+    // Inside out: a request passes the layers from the last one here to the first.
+    Router::new()
+        .merge(documents().layer(counted()).layer(panic::layer()).layer(cors::any_origin()))
+        .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
+        .merge(resources().layer(counted()).layer(panic::layer()).layer(cors::echoed_origin()))
+        .merge(operations())
+        .layer(from_fn_with_state(Arc::clone(&app), observe::observe))
+        .with_state(app)
+}
+
+/// Public documents, the same for everybody.
+fn documents() -> Router<App> {
+    Router::new()
+        .route("/.well-known/smart-configuration", get(discovery::smart))
+        .route("/fhir/.well-known/smart-configuration", get(discovery::smart))
+        .route("/.well-known/openid-configuration", get(discovery::openid))
+        .route("/.well-known/oauth-authorization-server", get(discovery::oauth))
+        .route("/.well-known/jwks.json", get(jwks::get))
+        .route("/fhir/metadata", get(metadata::get))
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// What OAuth clients call. Forms count against the rate where they are read.
+fn oauth() -> Router<App> {
+    Router::new()
+        .route("/auth/token", post(token::post))
+        .route("/auth/introspect", post(introspect::post))
+        .route("/auth/revoke", post(revoke::post))
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// Resources, natively and as FHIR, and whatever is nothing else.
+fn resources() -> Router<App> {
+    Router::new()
+        .merge(resources_under(""))
+        .merge(resources_under("/fhir"))
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(resource_method_not_allowed)
+}
+
+/// The same addresses under each prefix; [`crate::surface::Dialect`] tells which was meant.
+fn resources_under(prefix: &str) -> Router<App> {
+    let at = |path: &str| format!("{prefix}{path}");
+    let base = post(bundle::post).put(bundle::put);
+    let of_type = get(list::get)
+        .post(resource::post)
+        .put(resource::put_found)
+        .patch(resource::patch_found)
+        .delete(resource::delete_found);
+    let of_id = get(resource::get).put(resource::put).patch(resource::patch).delete(resource::delete);
+    let router = Router::new()
+        .route(&at("/"), base.clone())
+        .route(&at("/{type}"), of_type)
+        .route(&at("/{type}/{id}"), of_id)
+        .route(&at("/{type}/{id}/_history/{version}"), get(version::get))
+        .route(&at("/Client/{id}/$b2b-claim"), get(b2b_claim::get));
+    if prefix.is_empty() { router } else { router.route(prefix, base) }
+}
+
+/// For whoever runs the server: neither counted nor shared with other origins.
+fn operations() -> Router<App> {
+    Router::new().route("/health", get(health::get)).method_not_allowed_fallback(method_not_allowed)
+}
+
+async fn unknown_route() -> Fault {
+    Fault::UnknownRoute
+}
+
+async fn method_not_allowed() -> Fault {
+    Fault::MethodNotAllowed
+}
+
+/// Below `/auth` the patterns of resources match what nobody answers at.
+async fn resource_method_not_allowed(uri: Uri) -> Fault {
+    match Surface::of(uri.path()) {
+        Surface::OAuth => Fault::UnknownRoute,
+        Surface::Resources(_) => Fault::MethodNotAllowed,
+    }
+}

@@ -1,0 +1,112 @@
+//! Resources on their way in: checked and sealed, then stored all or none.
+
+use fhir_store::{
+    IfMatch, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceType, Stored, Write,
+    WriteFault, Written, format, patch,
+};
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::error::Fault;
+use crate::guarded;
+use crate::state::App;
+use crate::surface::Dialect;
+
+/// How often a patch is made again on what somebody else wrote in between.
+const PATCH_ATTEMPTS: usize = 4;
+
+/// A write, and the Bundle entry it stands in, if it stands in one.
+pub(crate) struct Planned {
+    /// What to do.
+    pub(crate) write: Write,
+    /// Counted from 0.
+    pub(crate) entry: Option<usize>,
+}
+
+/// Does all the writes, in their order, or none.
+pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+    let mut admitted = Vec::with_capacity(planned.len());
+    for Planned { write, entry } in planned {
+        let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
+        let write = guarded::admit(app, write).await.map_err(|fault| fault.at_entry(entry))?;
+        admitted.push(Planned { write, entry });
+    }
+    store(app, admitted).await
+}
+
+/// Does one write of its own request.
+pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Written, Fault> {
+    only(all(app, dialect, vec![Planned { write, entry: None }]).await?)
+}
+
+async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+    let entries: Vec<_> = admitted.iter().map(|planned| planned.entry).collect();
+    let writes = admitted.into_iter().map(|planned| planned.write).collect();
+    let done = app.resources.transact(writes, app.now_us()).await?;
+    done.map_err(|refusal| {
+        let entry = entries.get(refusal.index).copied().flatten();
+        Fault::Refused { cause: refusal.cause, entry }
+    })
+}
+
+fn only(written: Vec<Written>) -> Result<Written, Fault> {
+    written.into_iter().next().ok_or(Fault::Unanswered)
+}
+
+/// Whether the spelling of the caller is another one than the stored.
+fn converts(app: &App, dialect: Dialect) -> bool {
+    dialect == Dialect::Fhir && app.settings.correct_format
+}
+
+/// The current version of a resource, or the fault of there being none.
+pub(crate) async fn current(app: &App, key: &ResourceKey) -> Result<Stored, Fault> {
+    match app.resources.read(key).await? {
+        Lookup::Found(stored) => Ok(stored),
+        Lookup::Deleted { .. } => Err(Fault::Gone(key.clone())),
+        Lookup::Missing => Err(Fault::NotFound(key.clone())),
+    }
+}
+
+/// Patches a resource in the caller's spelling. What was patched is checked like any document, and
+/// stored only if nobody wrote the resource in between; else it is patched once more.
+pub(crate) async fn patched(app: &App, call: &Call, key: &ResourceKey) -> Result<Written, Fault> {
+    let change = call.patch(guarded::admit_patch(app, &key.kind, call.resource()?).await?)?;
+    let asked = call.if_match()?;
+    for _ in 0..PATCH_ATTEMPTS {
+        let stored = current(app, key).await?;
+        let expected = match asked {
+            Some(IfMatch::Version(version)) => version,
+            Some(IfMatch::Any) | None => stored.version,
+        };
+        let mut write = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
+        write.precondition.if_match = Some(IfMatch::Version(expected));
+        match store(app, vec![Planned { write, entry: None }]).await {
+            Err(Fault::Refused { cause: WriteFault::VersionMismatch { .. }, .. }) if expected == stored.version => {}
+            done => return only(done?),
+        }
+    }
+    Err(Fault::Unsettled)
+}
+
+/// The patched document as it would be stored; its secrets are hashes already.
+fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -> Result<Value, Fault> {
+    let patched =
+        if converts(app, dialect) { format::patched(stored, change) } else { patch::apply(&stored.document(), change) };
+    let body = patched.map_err(|fault| Fault::Refused { cause: WriteFault::Patch(fault.to_string()), entry: None })?;
+    guarded::check(app, &stored.key.kind, &body)?;
+    Ok(body)
+}
+
+/// The one resource a condition finds.
+pub(crate) async fn target(app: &App, kind: &ResourceType, condition: Precondition) -> Result<ResourceKey, Fault> {
+    let refused = |cause| Fault::Refused { cause, entry: None };
+    let filters = condition.if_none_exist.unwrap_or_default();
+    guarded::check_filters(kind, &filters)?;
+    let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
+    let mut found = app.resources.list(&query).await?.entries.into_iter();
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only.key),
+        (None, _) => Err(refused(WriteFault::NothingMatches(kind.clone()))),
+        (Some(_), Some(_)) => Err(refused(WriteFault::MultipleMatches { kind: kind.clone() })),
+    }
+}

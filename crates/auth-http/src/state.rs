@@ -1,0 +1,118 @@
+//! What every handler is given: the rules' parties, the stores, time, chance and the settings.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fhir_store::ResourceStore;
+use oauth_core::authority::Authority;
+use oauth_core::document::StaticDocument;
+use oauth_core::env::{Env, Random};
+use tokio::sync::Semaphore;
+
+use crate::endpoint::metadata;
+use crate::middleware::rate::Limiter;
+
+/// What the binary hands over to [`crate::router`].
+#[derive(Clone)]
+pub struct Parts {
+    /// The OAuth rules' view of the deployment: settings, clients, keys, tokens.
+    pub authority: Arc<Authority>,
+    /// The resources of the native and the FHIR endpoint.
+    pub resources: Arc<dyn ResourceStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Where identifiers and secrets come from.
+    pub random: Arc<dyn Random>,
+    /// Whether the server can do its work right now.
+    pub health: Arc<dyn HealthProbe>,
+    /// What the deployment chose.
+    pub settings: HttpSettings,
+}
+
+/// The time, as the binary knows it.
+pub trait Clock: Send + Sync {
+    /// Microseconds since the UNIX epoch.
+    fn now_us(&self) -> i64;
+}
+
+/// Whether the server can do its work.
+#[async_trait]
+pub trait HealthProbe: Send + Sync {
+    /// `false` while the database does not answer, and before the init bundle has been executed.
+    /// Called for every `GET /health`, so it should take milliseconds at most.
+    async fn is_healthy(&self) -> bool;
+}
+
+/// The settings of the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpSettings {
+    /// Largest request body taken, in bytes; a larger one is answered 413. Forms have a bound of
+    /// their own, [`oauth_core::limits::FORM_MAX_BYTES`], when that is smaller.
+    pub max_body_bytes: usize,
+    /// Whether `/fhir` rewrites extension values into the union form on write, and back on read.
+    pub correct_format: bool,
+    /// Public address of the server, without a trailing slash: the `{base_url}` of the
+    /// specification.
+    pub base_url: String,
+    /// Requests per minute of each caller; 0 is no limit.
+    pub rate_limit_per_minute: u32,
+    /// The deployment's brand word. Besides `PlatformMigration` the type name made of it is
+    /// understood.
+    pub platform_name: String,
+    /// Version of the server, for the `CapabilityStatement`.
+    pub version: String,
+}
+
+impl HttpSettings {
+    /// Base address of the FHIR endpoint: `{base_url}/fhir`.
+    #[must_use]
+    pub fn fhir_base(&self) -> String {
+        format!("{}/fhir", self.base_url)
+    }
+}
+
+/// Passwords that are hashed at once: 15 ms and 19 MiB each.
+const HASHES_AT_ONCE: usize = 2;
+
+/// The state of the router.
+pub(crate) struct Site {
+    pub(crate) authority: Arc<Authority>,
+    pub(crate) resources: Arc<dyn ResourceStore>,
+    pub(crate) health: Arc<dyn HealthProbe>,
+    pub(crate) settings: HttpSettings,
+    pub(crate) limiter: Limiter,
+    pub(crate) metadata: StaticDocument,
+    pub(crate) hashing: Semaphore,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+}
+
+/// The state as handlers extract it.
+pub(crate) type App = Arc<Site>;
+
+impl Site {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let per_minute = parts.settings.rate_limit_per_minute;
+        Self {
+            limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
+            hashing: Semaphore::new(HASHES_AT_ONCE),
+            metadata: metadata::document(&parts.settings),
+            authority: parts.authority,
+            resources: parts.resources,
+            health: parts.health,
+            settings: parts.settings,
+            clock: parts.clock,
+            random: parts.random,
+        }
+    }
+
+    /// Time and chance for the rules of one request.
+    pub(crate) fn env(&self) -> Env<'_> {
+        Env { now_us: self.clock.now_us(), random: self.random.as_ref() }
+    }
+
+    /// Microseconds since the UNIX epoch.
+    pub(crate) fn now_us(&self) -> i64 {
+        self.clock.now_us()
+    }
+}

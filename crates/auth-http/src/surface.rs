@@ -1,0 +1,83 @@
+//! Which of the server's three faces a path belongs to: it decides how errors look.
+
+use http::HeaderValue;
+
+use crate::media;
+
+/// A face of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Surface {
+    /// `/auth/…`: RFC 6749 JSON.
+    OAuth,
+    /// Everything else: resources, in one of two forms.
+    Resources(Dialect),
+}
+
+/// The form resources are read and written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// The native base endpoint: as stored.
+    Native,
+    /// `/fhir`: as FHIR has it.
+    Fhir,
+}
+
+impl Surface {
+    /// The face a path shows.
+    pub(crate) fn of(path: &str) -> Self {
+        match path.split('/').nth(1) {
+            Some("auth") => Self::OAuth,
+            Some("fhir") => Self::Resources(Dialect::Fhir),
+            _ => Self::Resources(Dialect::Native),
+        }
+    }
+}
+
+impl Dialect {
+    /// The dialect of a resource endpoint's path.
+    pub(crate) fn of(path: &str) -> Self {
+        match Surface::of(path) {
+            Surface::Resources(dialect) => dialect,
+            Surface::OAuth => Self::Native,
+        }
+    }
+
+    /// What the dialect's addresses start with.
+    pub(crate) fn prefix(self) -> &'static str {
+        match self {
+            Self::Native => "",
+            Self::Fhir => "/fhir",
+        }
+    }
+
+    /// The media type of the dialect's answers.
+    pub(crate) fn media_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Native => media::JSON,
+            Self::Fhir => media::FHIR_JSON,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_segment_decides() {
+        let native = Surface::Resources(Dialect::Native);
+        let fhir = Surface::Resources(Dialect::Fhir);
+        for (path, surface) in [
+            ("/auth/token", Surface::OAuth),
+            ("/auth", Surface::OAuth),
+            ("/authority/x", native),
+            ("/fhir", fhir),
+            ("/fhir/Client/x", fhir),
+            ("/fhirs", native),
+            ("/", native),
+            ("", native),
+        ] {
+            assert_eq!(Surface::of(path), surface, "{path}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The authorization server through its router, in process, on a database of its own.
+//!
+//! `cfg(test)` on the modules tells the lints that their helpers are test code too.
+
+#[cfg(test)]
+mod access;
+#[cfg(test)]
+mod bundles;
+#[cfg(test)]
+mod discovery;
+#[cfg(test)]
+mod introspection;
+#[cfg(test)]
+mod malformed;
+#[cfg(test)]
+mod middleware;
+#[cfg(test)]
+mod resources;
+#[cfg(test)]
+mod token;
+#[cfg(test)]
+mod world;

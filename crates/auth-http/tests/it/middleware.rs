@@ -1,0 +1,144 @@
+//! What happens around every handler.
+
+use serde_json::json;
+
+use crate::world::{Choice, SECRET, World};
+
+#[tokio::test]
+async fn every_answer_carries_a_request_id_the_caller_s_when_well_formed() {
+    let world = World::new().await;
+    for path in ["/health", "/auth/token", "/Client/x", "/fhir/Client", "/nowhere", "/.well-known/jwks.json"] {
+        let own = world.get(path).header("x-request-id", "Req.1_2-3").send().await;
+        assert_eq!(own.header("x-request-id"), "Req.1_2-3", "{path}");
+        let made = world.get(path).send().await.header("x-request-id").to_owned();
+        assert!(made.len() >= 16, "{path}: {made}");
+        let forged = world.get(path).header("x-request-id", "a b\"").send().await;
+        assert_ne!(forged.header("x-request-id"), "a b\"", "{path}");
+        assert_ne!(forged.header("x-request-id"), made, "{path}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_origin_is_echoed_without_credentials_on_errors_too() {
+    let world = World::new().await;
+    for (method, path) in
+        [("POST", "/auth/token"), ("POST", "/auth/introspect"), ("GET", "/fhir/Client"), ("GET", "/nowhere/at/all")]
+    {
+        let answer = world.call(method, path).header("origin", "https://app.example").send().await;
+        assert!(answer.status.is_client_error(), "{path}");
+        assert_eq!(answer.header("access-control-allow-origin"), "https://app.example", "{path}");
+        assert_eq!(answer.header("access-control-allow-credentials"), "", "{path}");
+        let exposed = answer.header("access-control-expose-headers");
+        for name in ["location", "etag", "www-authenticate", "retry-after"] {
+            assert!(exposed.contains(name), "{path}: {exposed}");
+        }
+        let vary: Vec<_> = answer.headers.get_all("vary").iter().map(|value| value.to_str().unwrap()).collect();
+        assert!(vary.join(",").contains("origin"), "{path}: {vary:?}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_preflight_is_answered_without_authentication() {
+    let world = World::new().await;
+    for path in ["/auth/token", "/fhir/Patient/x", "/fhir/Patient", "/Client/x", "/.well-known/jwks.json"] {
+        let answer = world
+            .call("OPTIONS", path)
+            .header("origin", "https://app.example")
+            .header("access-control-request-method", "PUT")
+            .header("access-control-request-headers", "authorization,content-type,if-match")
+            .send()
+            .await;
+        assert_eq!(answer.status, 200, "{path}");
+        let methods = answer.header("access-control-allow-methods");
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            assert!(methods.contains(method), "{path}: {methods}");
+        }
+        let headers = answer.header("access-control-allow-headers");
+        for name in ["authorization", "content-type", "if-match", "if-none-exist"] {
+            assert!(headers.contains(name), "{path}: {headers}");
+        }
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn health_is_not_shared_with_other_origins() {
+    let world = World::new().await;
+    let answer = world.get("/health").header("origin", "https://app.example").send().await;
+    assert_eq!(answer.header("access-control-allow-origin"), "");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn too_many_requests_of_one_caller_are_429_until_it_waits() {
+    let world = World::with(Choice { rate_limit_per_minute: 6, ..Choice::default() }).await;
+    let call = async || world.get("/fhir/Patient").send().await;
+    for _ in 0..6 {
+        assert_eq!(call().await.status, 401);
+    }
+    let refused = call().await;
+    assert_eq!(refused.outcome(), (429, "throttled"));
+    assert_eq!(refused.header("retry-after"), "10");
+    world.wait_s(9);
+    assert_eq!(call().await.header("retry-after"), "1");
+    world.wait_s(1);
+    assert_eq!(call().await.status, 401);
+    assert_eq!(call().await.status, 429);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn one_caller_does_not_use_up_what_another_may() {
+    let world = World::with(Choice { rate_limit_per_minute: 3, ..Choice::default() }).await;
+    let token = async |client_id: &str, address: [u8; 4]| {
+        let form = [("grant_type", "client_credentials"), ("client_id", client_id), ("client_secret", SECRET)];
+        world.post("/auth/token").from(address).form(&form).send().await.status.as_u16()
+    };
+    for _ in 0..3 {
+        assert_eq!(token("a", [192, 0, 2, 1]).await, 400);
+    }
+    assert_eq!(token("a", [192, 0, 2, 1]).await, 429);
+    assert_eq!(token("b", [192, 0, 2, 1]).await, 400, "another client behind the same proxy");
+    assert_eq!(token("a", [192, 0, 2, 2]).await, 400, "the client itself, where a stranger named it");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_throttled_token_request_is_refused_in_the_oauth_form() {
+    let world = World::with(Choice { rate_limit_per_minute: 1, ..Choice::default() }).await;
+    let form = [("grant_type", "client_credentials"), ("client_id", "a")];
+    assert_eq!(world.post("/auth/token").form(&form).send().await.status, 400);
+    let refused = world.post("/auth/token").form(&form).send().await;
+    assert_eq!(refused.oauth_error().0, 429);
+    assert_eq!(refused.header("retry-after"), "60");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn without_a_limit_nobody_is_throttled() {
+    let world = World::new().await;
+    for _ in 0..50 {
+        assert_eq!(world.get("/fhir/Patient").send().await.status, 401);
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_failure_of_the_store_is_500_and_says_nothing_of_it() {
+    let world = World::new().await;
+    world.put("/Organization/o", &json!({"name": "A"})).await;
+    world.break_database().await;
+    let answer = world.get("/Organization/o").by_root().send().await;
+    assert_eq!(answer.outcome(), (500, "exception"));
+    let form = [("grant_type", "client_credentials"), ("client_id", "a"), ("client_secret", SECRET)];
+    let token = world.post("/auth/token").form(&form).send().await;
+    assert_eq!(token.oauth_error(), (500, "server_error"));
+    for text in [answer.body.to_string(), token.body.to_string()] {
+        for inner in ["pool", "sql", "SELECT", "closed", "store"] {
+            assert!(!text.to_lowercase().contains(&inner.to_lowercase()), "{inner}: {text}");
+        }
+    }
+    world.end().await;
+}

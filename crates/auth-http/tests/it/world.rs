@@ -1,0 +1,469 @@
+//! A deployment on a database of its own, and the callers that talk to it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use auth_http::{Clock, HealthProbe, HttpSettings, Parts};
+use auth_storage::{Admissions, Db};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use oauth_core::authority::{Authority, Setup, Stores};
+use oauth_core::env::{Env, Random};
+use oauth_core::jose::base64url;
+use oauth_core::keys::KeyRecord;
+use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError, KeyStore as _};
+use oauth_core::root::RootClient;
+use oauth_core::settings::Settings;
+use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use tempfile::TempDir;
+use tower::ServiceExt as _;
+
+pub(crate) const BASE: &str = "https://payer.example";
+pub(crate) const EXT: &str = "http://platform.example/fhir";
+pub(crate) const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// 2026-01-01T00:00:00Z.
+pub(crate) const NOW_S: i64 = 1_767_225_600;
+/// A secret as a generator makes it: 256 bits of base64url.
+pub(crate) const SECRET: &str = "q8Zk3vX1mT0yR7bW5nJ2cF9dL4hG6sPaUeIoKxNvBtY";
+/// The bootstrap administrator's.
+const ROOT_SECRET: &str = "bootstrap";
+
+/// One deployment.
+pub(crate) struct World {
+    router: Router,
+    clock: Arc<Ticker>,
+    pub(crate) health: Arc<Health>,
+    admissions: Arc<Admissions>,
+    db: Db,
+    _folder: TempDir,
+    postgres: Option<Postgres>,
+}
+
+/// What a deployment is started with.
+#[derive(Clone)]
+pub(crate) struct Choice {
+    pub(crate) max_body_bytes: usize,
+    pub(crate) correct_format: bool,
+    pub(crate) rate_limit_per_minute: u32,
+    pub(crate) platform_name: &'static str,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self { max_body_bytes: 1024 * 1024, correct_format: true, rate_limit_per_minute: 0, platform_name: "acme" }
+    }
+}
+
+impl World {
+    /// On SQLite.
+    pub(crate) async fn new() -> Self {
+        Self::with(Choice::default()).await
+    }
+
+    /// On SQLite, with settings of its own.
+    pub(crate) async fn with(choice: Choice) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::open(None, folder.path(), 4).await.unwrap();
+        Self::over(db, folder, None, choice).await
+    }
+
+    /// On Postgres, when `TEST_DATABASE_URL` names a server.
+    async fn on_postgres() -> Option<Self> {
+        let postgres = Postgres::create().await?;
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::open(Some(&postgres.url), folder.path(), 4).await.unwrap();
+        Some(Self::over(db, folder, Some(postgres), Choice::default()).await)
+    }
+
+    async fn over(db: Db, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
+        let clock = Arc::new(Ticker(AtomicI64::new(NOW_S * 1_000_000)));
+        let random = Arc::new(Seeded(AtomicU64::new(7)));
+        let health = Arc::new(Health(AtomicBool::new(true)));
+        let admissions = Arc::new(Admissions::start(db.clone()));
+        let env = Env { now_us: clock.now_us(), random: random.as_ref() };
+        db.establish(signing_keys(&env).await).await.unwrap();
+        let authority = Authority::open(&env, setup(), stores(&db, &admissions)).await.unwrap();
+        let router = auth_http::router(Parts {
+            authority: Arc::new(authority),
+            resources: Arc::new(db.clone()),
+            clock: clock.clone(),
+            random,
+            health: health.clone(),
+            settings: HttpSettings {
+                max_body_bytes: choice.max_body_bytes,
+                correct_format: choice.correct_format,
+                base_url: BASE.to_owned(),
+                rate_limit_per_minute: choice.rate_limit_per_minute,
+                platform_name: choice.platform_name.to_owned(),
+                version: "1.2.3".to_owned(),
+            },
+        });
+        Self { router, clock, health, admissions, db, _folder: folder, postgres }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait_s(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    /// The database goes away under the running server.
+    pub(crate) async fn break_database(&self) {
+        self.db.close().await;
+    }
+
+    /// Begins a request.
+    pub(crate) fn call(&self, method: &str, path: &str) -> Call<'_> {
+        Call {
+            world: self,
+            request: Request::builder()
+                .method(Method::from_bytes(method.as_bytes()).unwrap())
+                .uri(path)
+                .extension(ConnectInfo(SocketAddr::from((Ipv4Addr::new(192, 0, 2, 7), 40_000)))),
+            body: Body::empty(),
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Call<'_> {
+        self.call("GET", path)
+    }
+
+    pub(crate) fn post(&self, path: &str) -> Call<'_> {
+        self.call("POST", path)
+    }
+
+    /// The administrator writes a resource natively; it has to work.
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        let answer = self.call("PUT", path).by_root().json(body).send().await;
+        assert!(answer.status.is_success(), "PUT {path}: {answer:?}");
+        answer
+    }
+
+    /// Registers a Client that may use HTTP Basic with [`SECRET`], and what policy links to it.
+    pub(crate) async fn client_with_policy(&self, id: &str, policy: &Value) {
+        let client = json!({"grant_types": ["basic", "client_credentials"], "secret": SECRET});
+        self.put(&format!("/Client/{id}"), &client).await;
+        let mut policy = policy.clone();
+        policy["link"] = json!([{"reference": format!("Client/{id}")}]);
+        self.put(&format!("/AccessPolicy/{id}"), &policy).await;
+    }
+
+    /// An access token of a new Client `id` with these scopes, whom a policy allows everything.
+    pub(crate) async fn token_with_scope(&self, id: &str, scope: &str) -> String {
+        let scopes: Vec<&str> = scope.split(' ').collect();
+        let client = json!({
+            "grant_types": ["client_credentials"],
+            "secret": SECRET,
+            "scope": scopes,
+            "auth": {"client_credentials": {"token_format": "jwt", "access_token_expiration": 300}},
+        });
+        self.put(&format!("/Client/{id}"), &client).await;
+        let policy = json!({"engine": "allow", "link": [{"reference": format!("Client/{id}")}]});
+        self.put(&format!("/AccessPolicy/{id}"), &policy).await;
+        let form = [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", SECRET)];
+        let answer = self.post("/auth/token").form(&form).send().await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.body["access_token"].as_str().unwrap().to_owned()
+    }
+
+    /// Ends the deployment in order.
+    pub(crate) async fn end(self) {
+        self.admissions.stop().await;
+        self.db.close().await;
+        if let Some(postgres) = self.postgres {
+            postgres.drop_database().await;
+        }
+    }
+}
+
+/// Tells a story on SQLite, and on Postgres when there is one.
+pub(crate) async fn on_every_engine(story: impl AsyncFn(&World)) {
+    let world = World::new().await;
+    story(&world).await;
+    world.end().await;
+    if let Some(world) = World::on_postgres().await {
+        story(&world).await;
+        world.end().await;
+    }
+}
+
+fn setup() -> Setup {
+    Setup {
+        settings: Settings::new(BASE, EXT),
+        sealer: None,
+        root: Some(RootClient::new("root", &ROOT_SECRET.to_owned().into())),
+        jwks_fetch: Arc::new(Nobody),
+    }
+}
+
+fn stores(db: &Db, admissions: &Arc<Admissions>) -> Stores {
+    let db = Arc::new(db.clone());
+    Stores { parties: db.clone(), admissions: admissions.clone(), tokens: db.clone(), keys: db }
+}
+
+/// The server's keys, made once: nothing else in this suite costs as much.
+async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
+    static KEYS: tokio::sync::OnceCell<Vec<KeyRecord>> = tokio::sync::OnceCell::const_new();
+    let make = || async {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::open(None, folder.path(), 2).await.unwrap();
+        let admissions = Arc::new(Admissions::start(db.clone()));
+        Authority::open(env, setup(), stores(&db, &admissions)).await.unwrap();
+        let keys = db.keys().await.unwrap();
+        admissions.stop().await;
+        db.close().await;
+        keys
+    };
+    KEYS.get_or_init(make).await.clone()
+}
+
+/// A request being made.
+pub(crate) struct Call<'a> {
+    world: &'a World,
+    request: http::request::Builder,
+    body: Body,
+}
+
+impl Call<'_> {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub(crate) fn from(mut self, address: [u8; 4]) -> Self {
+        self.request = self.request.extension(ConnectInfo(SocketAddr::from((address, 40_000))));
+        self
+    }
+
+    pub(crate) fn by_root(self) -> Self {
+        self.basic("root", ROOT_SECRET)
+    }
+
+    pub(crate) fn basic(self, id: &str, secret: &str) -> Self {
+        let pair = STANDARD.encode(format!("{id}:{secret}"));
+        self.header("authorization", &format!("Basic {pair}"))
+    }
+
+    pub(crate) fn bearer(self, token: &str) -> Self {
+        self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.text("application/json", body.to_string())
+    }
+
+    pub(crate) fn fhir(self, body: &Value) -> Self {
+        self.text("application/fhir+json", body.to_string())
+    }
+
+    pub(crate) fn form(self, pairs: &[(&str, &str)]) -> Self {
+        let encoded = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        self.text("application/x-www-form-urlencoded", encoded)
+    }
+
+    pub(crate) fn text(self, media_type: &str, body: impl Into<Body>) -> Self {
+        let mut call = self.header("content-type", media_type);
+        call.body = body.into();
+        call
+    }
+
+    pub(crate) async fn send(self) -> Answer {
+        let request = self.request.body(self.body).unwrap();
+        let response = self.world.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+            length: bytes.len(),
+        }
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    /// `null` when the body is no JSON.
+    pub(crate) body: Value,
+    pub(crate) length: usize,
+}
+
+impl Answer {
+    /// A header's value, `""` when there is none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The OAuth error, checked to be one as a whole.
+    pub(crate) fn oauth_error(&self) -> (u16, &str) {
+        assert_eq!(self.header("content-type"), "application/json", "{self:?}");
+        assert_eq!(self.header("cache-control"), "no-store", "{self:?}");
+        assert_eq!(self.header("pragma"), "no-cache", "{self:?}");
+        assert!(self.body["error_description"].is_string(), "{self:?}");
+        (self.status.as_u16(), self.body["error"].as_str().unwrap())
+    }
+
+    /// The first issue of the `OperationOutcome`, checked to be one as a whole.
+    pub(crate) fn outcome(&self) -> (u16, &str) {
+        assert_eq!(self.body["resourceType"], "OperationOutcome", "{self:?}");
+        assert!(self.body["issue"][0]["diagnostics"].is_string(), "{self:?}");
+        (self.status.as_u16(), self.body["issue"][0]["code"].as_str().unwrap())
+    }
+}
+
+/// A partner with a P-384 key.
+pub(crate) struct Partner {
+    pem: String,
+    jwk: Value,
+}
+
+impl Partner {
+    pub(crate) fn new() -> Self {
+        let secret = p384::SecretKey::from_slice(&[3; 48]).unwrap();
+        let point = secret.public_key().to_sec1_bytes();
+        let (x, y) = point[1..].split_at(48);
+        Self {
+            pem: secret.to_pkcs8_pem(LineEnding::LF).unwrap().to_string(),
+            jwk: json!({"kty": "EC", "kid": "k1", "crv": "P-384", "x": base64url(x), "y": base64url(y)}),
+        }
+    }
+
+    /// The Client a payer registers, with the B2B extension that names `organization`.
+    pub(crate) fn client(&self, organization: &str) -> Value {
+        json!({
+            "resourceType": "Client",
+            "grant_types": ["client_credentials"],
+            "scope": ["system/*.read"],
+            "jwks": [self.jwk],
+            "auth": {"client_credentials": {
+                "client_assertion_types": [JWT_BEARER],
+                "token_format": "jwt",
+                "access_token_expiration": 300,
+            }},
+            "extension": [{"url": format!("{EXT}/StructureDefinition/client-hl7B2b"), "extension": [
+                {"url": "organization", "valueReference": {"reference": organization}},
+                {"url": "organizationIdentifierSystem", "valueUri": "http://hl7.org/fhir/sid/us-npi"},
+                {"url": "purposeOfUse", "valueCoding": {
+                    "system": "http://terminology.hl7.org/CodeSystem/v3-ActReason", "code": "HPAYMT",
+                }},
+            ]}],
+        })
+    }
+
+    pub(crate) fn assertion(&self, client_id: &str, jti: &str, now_s: i64) -> String {
+        let mut header = Header::new(Algorithm::ES384);
+        header.kid = Some("k1".to_owned());
+        let claims = json!({
+            "iss": client_id, "sub": client_id, "aud": format!("{BASE}/auth/token"), "exp": now_s + 300, "jti": jti,
+        });
+        jsonwebtoken::encode(&header, &claims, &EncodingKey::from_ec_pem(self.pem.as_bytes()).unwrap()).unwrap()
+    }
+}
+
+/// The token request of a partner.
+pub(crate) fn assertion_form(assertion: &str) -> Vec<(&'static str, &str)> {
+    vec![
+        ("grant_type", "client_credentials"),
+        ("scope", "system/*.read"),
+        ("client_assertion_type", JWT_BEARER),
+        ("client_assertion", assertion),
+    ]
+}
+
+/// The claims of a JWT, its signature not looked at.
+pub(crate) fn claims(token: &str) -> Value {
+    let payload = token.split('.').nth(1).unwrap();
+    let decoded = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();
+    serde_json::from_slice(&decoded).unwrap()
+}
+
+/// A clock that moves when told.
+struct Ticker(AtomicI64);
+
+impl Clock for Ticker {
+    fn now_us(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A generator whose numbers are the same in every run.
+struct Seeded(AtomicU64);
+
+impl Random for Seeded {
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let mut z = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::SeqCst);
+            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            chunk.copy_from_slice(&(z ^ (z >> 31)).to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+/// A probe that says what it was told.
+pub(crate) struct Health(AtomicBool);
+
+impl Health {
+    pub(crate) fn set(&self, healthy: bool) {
+        self.0.store(healthy, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl HealthProbe for Health {
+    async fn is_healthy(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// The hosts of partners: none answers here.
+struct Nobody;
+
+#[async_trait]
+impl JwksFetch for Nobody {
+    async fn fetch(&self, _uri: &str) -> Result<FetchedJwks, JwksFetchError> {
+        Err(JwksFetchError::Unreachable("no network in tests".to_owned()))
+    }
+}
+
+/// A database of one world on the server of `TEST_DATABASE_URL`.
+struct Postgres {
+    server: String,
+    name: String,
+    url: String,
+}
+
+impl Postgres {
+    #[expect(clippy::disallowed_methods, reason = "the one place where these tests are configured")]
+    async fn create() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let server = std::env::var("TEST_DATABASE_URL").ok()?;
+        let name = format!("auth_http_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut url = url::Url::parse(&server).unwrap();
+        url.set_path(&name);
+        let postgres = Self { server, url: url.into(), name };
+        postgres.run(format!("CREATE DATABASE {} TEMPLATE template0", postgres.name)).await;
+        Some(postgres)
+    }
+
+    async fn drop_database(self) {
+        self.run(format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    }
+
+    async fn run(&self, sql: String) {
+        let mut session = PgConnection::connect(&self.server).await.unwrap();
+        sqlx::query(AssertSqlSafe(sql)).execute(&mut session).await.unwrap();
+    }
+}
