@@ -145,6 +145,12 @@ pub(super) fn shown(typed: &str) -> &str {
     NAMES.get(typed.to_ascii_lowercase().as_str()).copied().unwrap_or(typed)
 }
 
+/// Whether some word stands for this name.
+#[cfg(test)]
+pub(super) fn is_shown(name: &str) -> bool {
+    LANGUAGES.iter().any(|(known, _)| *known == name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,6 +41,7 @@
 mod autolink;
 mod block;
 mod context;
+mod highlight;
 mod html;
 mod inline;
 mod language;

@@ -1,5 +1,6 @@
 //! From the tree to HTML, and to what the server must know about the message besides.
 
+use super::highlight;
 use super::html::{Attribute, Html, Quotes, Tag};
 use super::language;
 use super::math::{self, Typeset};
@@ -109,14 +110,25 @@ impl Renderer<'_> {
         }
     }
 
-    fn code(&mut self, language: Option<&str>, text: &str) {
-        let class = Attribute::Class("codehilite");
-        let named = language.map(|typed| Attribute::CodeLanguage(language::shown(typed)));
-        let attributes: Vec<_> = [Some(class), named].into_iter().flatten().collect();
+    fn code(&mut self, typed: Option<&str>, text: &str) {
+        let language = typed.map(language::shown);
+        let attributes: Vec<_> = [Some(Attribute::Class("codehilite")), language.map(Attribute::CodeLanguage)]
+            .into_iter()
+            .flatten()
+            .collect();
         self.element(Tag::Div, &attributes, |to| {
             to.element(Tag::Pre, &[], |to| {
                 to.html.element(Tag::Span, &[], |_| {});
-                to.html.element(Tag::Code, &[], |html| html.quoted_text(text, Quotes::Decimal));
+                to.html.element(Tag::Code, &[], |html| {
+                    for (kind, piece) in highlight::tokens(language, text) {
+                        match kind {
+                            Some(kind) => html.element(Tag::Span, &[Attribute::Class(kind.class())], |html| {
+                                html.quoted_text(piece, Quotes::Decimal);
+                            }),
+                            None => html.quoted_text(piece, Quotes::Decimal),
+                        }
+                    }
+                });
             });
         });
     }

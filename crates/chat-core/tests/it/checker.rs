@@ -38,7 +38,13 @@ const ELEMENTS: [(&str, &[&str]); 29] = [
     ("ul", &[]),
 ];
 
-const CLASSES: [&str; 15] = [
+const CLASSES: [&str; 21] = [
+    "c1",
+    "cm",
+    "k",
+    "kc",
+    "m",
+    "s",
     "codehilite",
     "emoji",
     "katex",

@@ -125,6 +125,16 @@ fn fenced_code_is_framed_with_the_name_of_its_language() {
 }
 
 #[test]
+fn code_of_a_known_language_is_coloured() {
+    becomes(&[(
+        "```py\ndef f(x): # \"a\"\n    return '<b>' + 1\n```",
+        "<div class=\"codehilite\" data-code-language=\"Python\"><pre><span></span><code><span class=\"k\">def</span> f(x): \
+         <span class=\"c1\"># &quot;a&quot;</span>\n    <span class=\"k\">return</span> \
+         <span class=\"s\">&#39;&lt;b&gt;&#39;</span> + <span class=\"m\">1</span>\n</code></pre></div>",
+    )]);
+}
+
+#[test]
 fn fenced_code_without_a_language_takes_that_of_the_realm() {
     let context = Context { default_code_language: Some("rust"), ..context() };
     let html = |text| markdown::render(&markdown::parse(text, &context)).html;

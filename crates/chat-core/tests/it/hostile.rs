@@ -232,6 +232,14 @@ proptest! {
     }
 
     #[test]
+    fn code_in_any_language_becomes_allowed_html(
+        language in prop::sample::select(vec!["rs", "py", "js", "c", "java", "go", "sh", "sql", "json", "yaml", "rb", "make", "lua"]),
+        text in soup(),
+    ) {
+        prop_assert_eq!(check(&html(&format!("~~~~~{language}\n{text}\n~~~~~"))), Ok(()));
+    }
+
+    #[test]
     fn any_formula_becomes_allowed_html(tex in tex()) {
         let inline = html(&format!("$${tex}$$"));
         prop_assert_eq!(check(&inline), Ok(()), "{} became {}", tex, inline);
