@@ -35,7 +35,7 @@ fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
     let row = Verdict::new(StatusCode::BAD_REQUEST, outcome::UNAUTHORIZED, cause.to_string()).oauth("invalid_client");
     match cause {
         ClientFault::NoCredentials
-        | ClientFault::Rejected(_)
+        | ClientFault::Rejected { .. }
         | ClientFault::Assertion { .. }
         | ClientFault::UnknownSubject(_) => match credentials {
             CredentialsIn::Header => row.challenge(Challenge::Basic),

@@ -1,0 +1,55 @@
+//! What an operator is told of token requests: one line for a refusal, one for an omitted claim.
+//!
+//! A partner whose assertion is refused asks the operator, so the line has what both compare: the
+//! client, the key, the algorithm, the audience sent and expected, and the server's time. No line
+//! has a secret, an assertion or a token.
+
+use b2b::Omission;
+use oauth_core::authenticate::ClientFault;
+use oauth_core::token::{TokenError, TokenResponse};
+
+use crate::error;
+use crate::state::App;
+
+/// Counts a token, and says why it carries no B2B claim when it does not.
+pub(crate) fn issued(response: &TokenResponse) {
+    metrics::counter!("oauth_tokens_issued_total").increment(1);
+    if let Err(omission) = &response.b2b {
+        let reason = omission.code();
+        metrics::counter!("oauth_b2b_claim_omitted_total", "reason" => reason).increment(1);
+        omitted(&response.client_id, omission);
+    }
+}
+
+/// A Client without the extension does not ask for the claim: that is no news.
+fn omitted(client: &str, omission: &Omission) {
+    let reason = omission.code();
+    match omission {
+        Omission::NoExtension { stored_urls, .. } if stored_urls.is_empty() => {
+            tracing::debug!(client, reason, "token issued without the B2B claim");
+        }
+        _ => tracing::warn!(client, reason, %omission, "token issued without the B2B claim"),
+    }
+}
+
+/// Counts and logs a refusal. Failures of the server are logged where they become an answer.
+pub(crate) fn refused(app: &App, cause: &TokenError) {
+    metrics::counter!("oauth_tokens_refused_total", "cause" => error::label(cause)).increment(1);
+    match cause {
+        TokenError::Client(ClientFault::Assertion { fault, seen }) => tracing::info!(
+            client = seen.client,
+            kid = seen.kid,
+            alg = seen.alg,
+            aud = seen.aud,
+            expected_aud = app.authority.documents().token_endpoint(),
+            server_time_s = app.env().now_s(),
+            %fault,
+            "client assertion refused"
+        ),
+        TokenError::Client(ClientFault::Rejected { client_id, rejection }) => {
+            tracing::info!(client = client_id, %rejection, "client refused");
+        }
+        TokenError::Store(_) | TokenError::Sign(_) => {}
+        other => tracing::info!(cause = %other, "token request refused"),
+    }
+}
