@@ -14,6 +14,8 @@ pub struct Context<'a> {
     pub realm_url: &'a str,
     /// Whether the sender wants `:)` to become an emoji.
     pub emoticons: Emoticons,
+    /// Whether the realm shows pictures below the text that links them.
+    pub image_previews: ImagePreviews,
     /// The language of fenced code that names none.
     pub default_code_language: Option<&'a str>,
 }
@@ -25,6 +27,15 @@ pub enum Emoticons {
     Keep,
     /// They become emoji.
     Translate,
+}
+
+/// What becomes of links to pictures the realm stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImagePreviews {
+    /// They stay links.
+    Hide,
+    /// The picture follows the text.
+    Show,
 }
 
 /// Names of the realm. Answers come from memory: a message may ask for hundreds.

@@ -1,5 +1,8 @@
 //! What bounds the work and the output of one message, beside the length of the message itself.
 
+/// Pictures shown below the text of one message.
+pub const MAX_PREVIEWS: usize = 24;
+
 /// How deep quotes, spoilers and lists may nest; what would nest deeper stays text.
 pub const MAX_DEPTH: usize = 16;
 

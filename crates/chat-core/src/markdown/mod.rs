@@ -14,13 +14,14 @@
 //!   draws from a budget, and nesting is limited. [`Document::work`] counts the steps.
 //!
 //! ```
-//! use chat_core::markdown::{self, Context, EmptyDirectory, Emoticons};
+//! use chat_core::markdown::{self, Context, EmptyDirectory, Emoticons, ImagePreviews};
 //!
 //! let context = Context {
 //!     directory: &EmptyDirectory,
 //!     linkifiers: &[],
 //!     realm_url: "https://chat.example",
 //!     emoticons: Emoticons::Keep,
+//!     image_previews: ImagePreviews::Show,
 //!     default_code_language: None,
 //! };
 //! let rendered = markdown::render(&markdown::parse("**Hello** :smile: <b>", &context));
@@ -49,13 +50,14 @@ pub mod limits;
 mod linkifier;
 mod math;
 mod parser;
+mod preview;
 mod render;
 mod time;
 mod tld;
 mod tree;
 mod url;
 
-pub use context::{Context, Directory, Emoticons, EmptyDirectory};
+pub use context::{Context, Directory, Emoticons, EmptyDirectory, ImagePreviews};
 pub use linkifier::{Linkifier, LinkifierError, TopicLink, topic_links};
 pub use render::{Rendered, render};
 pub use tree::{
@@ -83,6 +85,7 @@ pub fn parse(text: &str, context: &Context<'_>) -> Document {
         is_me_message: text.starts_with(ME) && matches!(blocks.as_slice(), [Block::Paragraph(_)]),
         blocks,
         formulas: parser.formulas,
+        image_previews: context.image_previews,
         work: parser.work,
     }
 }

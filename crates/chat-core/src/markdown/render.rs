@@ -1,9 +1,12 @@
 //! From the tree to HTML, and to what the server must know about the message besides.
 
+use super::context::ImagePreviews;
 use super::highlight;
 use super::html::{Attribute, Html, Quotes, Tag};
 use super::language;
+use super::limits::MAX_PREVIEWS;
 use super::math::{self, Typeset};
+use super::preview::{self, Preview};
 use super::time;
 use super::tree::{Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table};
 use super::url::{self, Url};
@@ -53,6 +56,8 @@ pub fn render(document: &Document) -> Rendered {
         rendered: Rendered { is_me_message: document.is_me_message, ..Rendered::default() },
         formulas: &document.formulas,
         typeset: math::typeset(&document.formulas),
+        image_previews: document.image_previews,
+        previewed: BTreeSet::new(),
     };
     for (at, block) in document.blocks.iter().enumerate() {
         if at > 0 {
@@ -68,6 +73,8 @@ struct Renderer<'d> {
     rendered: Rendered,
     formulas: &'d [Formula],
     typeset: Vec<Typeset>,
+    image_previews: ImagePreviews,
+    previewed: BTreeSet<Url>,
 }
 
 impl Renderer<'_> {
@@ -97,16 +104,47 @@ impl Renderer<'_> {
 
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Paragraph(text) => self.element(Tag::P, &[], |to| to.inlines(text)),
-            Block::Plain(text) => self.inlines(text),
+            Block::Paragraph(text) => {
+                self.element(Tag::P, &[], |to| to.inlines(text));
+                self.previews(text, "\n");
+            }
+            Block::Plain(text) => {
+                self.inlines(text);
+                self.previews(text, "");
+            }
             Block::Heading { level, text } => self.element(heading(*level), &[], |to| to.inlines(text)),
             Block::Rule => self.html.void(Tag::Hr, &[]),
-            Block::Quote(blocks) => self.element(Tag::Blockquote, &[], |to| to.blocks(blocks)),
+            Block::Quote(blocks) => self.quote(blocks),
             Block::Code { language, text } => self.code(language.as_deref(), text),
             Block::Math(formula) => self.element(Tag::P, &[], |to| to.formula(*formula)),
             Block::Spoiler { header, body } => self.spoiler(header, body),
             Block::List { kind, items } => self.list(*kind, items),
             Block::Table(table) => self.table(table),
+        }
+    }
+
+    fn quote(&mut self, blocks: &[Block]) {
+        let outside = std::mem::replace(&mut self.image_previews, ImagePreviews::Hide);
+        self.element(Tag::Blockquote, &[], |to| to.blocks(blocks));
+        self.image_previews = outside;
+    }
+
+    /// The pictures linked in a text that are not shown yet, apart from the text as `before` says.
+    fn previews(&mut self, text: &[Inline], before: &str) {
+        if self.image_previews == ImagePreviews::Hide {
+            return;
+        }
+        let mut before = Some(before);
+        for Preview { url, title } in preview::previews(text) {
+            if self.previewed.len() == MAX_PREVIEWS || !self.previewed.insert(url.clone()) {
+                continue;
+            }
+            self.html.text(before.take().unwrap_or_default());
+            let attributes: Vec<_> =
+                [Some(Attribute::Href(url)), title.as_deref().map(Attribute::Title)].into_iter().flatten().collect();
+            self.html.element(Tag::Div, &[Attribute::Class("message_inline_image")], |html| {
+                html.element(Tag::A, &attributes, |html| html.void(Tag::Img, &[Attribute::Source(url)]));
+            });
         }
     }
 

@@ -1,5 +1,6 @@
 //! The tree between the two passes and the HTML: what a message says, names already resolved.
 
+use super::context::ImagePreviews;
 use super::url::Url;
 use crate::id::{ChannelId, UserGroupId, UserId};
 
@@ -12,6 +13,8 @@ pub struct Document {
     pub formulas: Vec<Formula>,
     /// Whether the message speaks of its sender in the third person: one paragraph that begins with `/me `.
     pub is_me_message: bool,
+    /// Whether pictures are shown below the text that links them.
+    pub image_previews: ImagePreviews,
     pub(super) work: u64,
 }
 

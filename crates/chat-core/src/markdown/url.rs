@@ -67,7 +67,7 @@ impl Url {
         path.strip_prefix("user_uploads/").filter(|rest| !rest.is_empty() && !rest.starts_with("thumbnail/"))
     }
 
-    /// Whether the name of the file it leads to is that of an image.
+    /// Whether the name of the file it leads to is that of an image browsers show.
     #[must_use]
     pub fn is_image(&self) -> bool {
         let path = self.0.split(['?', '#']).next().unwrap_or_default();
@@ -77,7 +77,7 @@ impl Url {
         let Some((_, extension)) = file.rsplit_once('.') else {
             return false;
         };
-        let known = ["bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp", "avif", "heic", "tif", "tiff"];
+        let known = ["bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp", "avif"];
         !folder.is_empty() && known.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 

@@ -38,7 +38,7 @@ const ELEMENTS: [(&str, &[&str]); 29] = [
     ("ul", &[]),
 ];
 
-const CLASSES: [&str; 21] = [
+const CLASSES: [&str; 22] = [
     "c1",
     "cm",
     "k",
@@ -49,6 +49,7 @@ const CLASSES: [&str; 21] = [
     "emoji",
     "katex",
     "katex-display",
+    "message_inline_image",
     "silent",
     "spoiler-block",
     "spoiler-content",

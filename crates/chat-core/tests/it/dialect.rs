@@ -3,7 +3,7 @@
 use crate::checker::check;
 use crate::realm::{context, html, rendered, with_emoticons};
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::markdown::{self, Context, Reach};
+use chat_core::markdown::{self, Context, ImagePreviews, Reach};
 
 /// Compares each text with the HTML it must become.
 fn becomes(cases: &[(&str, &str)]) {
@@ -511,6 +511,46 @@ fn a_message_of_the_third_person_is_one_paragraph() {
     for text in ["/me", "/mewaves", " /me waves", "/me waves\n\nand leaves", "/me\nwaves", "/me a\n* b"] {
         assert!(!rendered(text).is_me_message, "{text:?}");
     }
+}
+
+#[test]
+fn pictures_of_the_realm_follow_the_text_that_links_them() {
+    let picture = |address: &str, title: &str| {
+        format!("<div class=\"message_inline_image\"><a href=\"{address}\"{title}><img src=\"{address}\"></a></div>")
+    };
+    let (first, second) = ("/user_uploads/2/a/f.jpg", "/user_uploads/2/b/g.png");
+    let link = |address: &str, label: &str| format!("<a href=\"{address}\">{label}</a>");
+    becomes(&[
+        (
+            "**[f.jpg](/user_uploads/2/a/f.jpg)** and [g](/user_uploads/2/b/g.png)",
+            &format!(
+                "<p><strong>{}</strong> and {}</p>\n{}{}",
+                link(first, "f.jpg"),
+                link(second, "g"),
+                picture(first, " title=\"f.jpg\""),
+                picture(second, " title=\"g\""),
+            ),
+        ),
+        (
+            "* [](/user_uploads/2/a/f.jpg)\n* [](/user_uploads/2/a/f.jpg)",
+            &format!("<ul>\n<li>{0}{1}</li>\n<li>{0}</li>\n</ul>", link(first, first), picture(first, "")),
+        ),
+        ("> [](/user_uploads/2/a/f.jpg)", &format!("<blockquote>\n<p>{}</p>\n</blockquote>", link(first, first))),
+        (
+            "[](http://other.test/f.jpg)",
+            &format!("<p>{}</p>", link("http://other.test/f.jpg", "http://other.test/f.jpg")),
+        ),
+        (
+            "[](/user_uploads/2/a/f.pdf)",
+            &format!("<p>{}</p>", link("/user_uploads/2/a/f.pdf", "/user_uploads/2/a/f.pdf")),
+        ),
+    ]);
+    let many: String =
+        (0..30).flat_map(|number| [format!("[](/user_uploads/2/{number}.png)"), " ".to_owned()]).collect();
+    assert_eq!(html(&many).matches("<img").count(), markdown::limits::MAX_PREVIEWS);
+    let context = Context { image_previews: ImagePreviews::Hide, ..context() };
+    let hidden = markdown::render(&markdown::parse("[](/user_uploads/2/a/f.jpg)", &context));
+    assert!(!hidden.html.contains("<img") && hidden.has_image);
 }
 
 #[test]

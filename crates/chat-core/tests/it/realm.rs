@@ -1,7 +1,7 @@
 //! A realm with a few names, for the tests.
 
 use chat_core::id::{ChannelId, UserGroupId, UserId};
-use chat_core::markdown::{self, Context, Directory, Emoticons, Linkifier, Rendered};
+use chat_core::markdown::{self, Context, Directory, Emoticons, ImagePreviews, Linkifier, Rendered};
 use std::sync::LazyLock;
 
 /// Two users share the name `Twin`.
@@ -58,6 +58,7 @@ pub(crate) fn context() -> Context<'static> {
         linkifiers: &LINKIFIERS,
         realm_url: "http://chat.test",
         emoticons: Emoticons::Keep,
+        image_previews: ImagePreviews::Show,
         default_code_language: None,
     }
 }

@@ -1,0 +1,48 @@
+//! Pictures shown below the text that links them.
+//!
+//! Only uploads of the realm: a picture from elsewhere would tell its server who reads the message. Not specified
+//! which size is shown; we show the upload itself, as servers without thumbnails do.
+
+use super::tree::Inline;
+use super::url::Url;
+
+/// A picture to show.
+pub(super) struct Preview<'d> {
+    pub(super) url: &'d Url,
+    /// What the link says, when that is not its address.
+    pub(super) title: Option<String>,
+}
+
+/// The pictures linked in a text, in its order, each once.
+pub(super) fn previews(text: &[Inline]) -> Vec<Preview<'_>> {
+    let mut found = Vec::new();
+    gather(text, &mut found);
+    found
+}
+
+fn gather<'d>(text: &'d [Inline], found: &mut Vec<Preview<'d>>) {
+    for inline in text {
+        match inline {
+            Inline::Strong(inside) | Inline::Emphasis(inside) | Inline::Struck(inside) => gather(inside, found),
+            Inline::Link { url, text, .. } if url.upload().is_some() && url.is_image() => {
+                let mut label = String::new();
+                spell(text, &mut label);
+                let title = Some(label).filter(|label| !label.ends_with(url.as_str()));
+                found.push(Preview { url, title });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The characters of a text without its marks.
+fn spell(text: &[Inline], spelled: &mut String) {
+    for inline in text {
+        match inline {
+            Inline::Text(text) | Inline::Code(text) => spelled.push_str(text),
+            Inline::Strong(inside) | Inline::Emphasis(inside) | Inline::Struck(inside) => spell(inside, spelled),
+            Inline::Break => spelled.push(' '),
+            _ => {}
+        }
+    }
+}
