@@ -5,55 +5,72 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result};
-use aws_lc_rs::{
-    rand::SystemRandom,
-    signature::{
-        ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
-        EcdsaSigningAlgorithm, KeyPair, UnparsedPublicKey,
-    },
+use anyhow::Result;
+use aws_lc_rs::rand::SystemRandom;
+
+use super::{
+    Bench, Row,
+    cpu::Meter,
+    crypto::{Algorithm, Key},
 };
 
-use super::{Row, cpu::Meter};
-
 /// Long enough that a tick of 10 ms is less than 1 % of it.
-const LASTS: Duration = Duration::from_secs(2);
+const LASTS: Duration = Duration::from_millis(1500);
 /// About the size of an encoded header and payload.
 const MESSAGE: [u8; 512] = [b'a'; 512];
 
-/// ES384 verification (the assertion) and signing, ES256 signing (the tokens).
+/// What each operation costs here and now, in microseconds of CPU.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "a name ends with its unit")]
+pub(super) struct Limits {
+    pub(super) es384_verify_us: f64,
+    pub(super) es384_sign_us: f64,
+    pub(super) rs384_verify_us: f64,
+    pub(super) es256_sign_us: f64,
+}
+
+/// ES384 and RS384 verification (assertions), ES384 and ES256 signing (tokens).
 ///
 /// # Errors
 /// When a key cannot be made or `/proc` cannot be read.
-pub(super) fn run() -> Result<Vec<Row>> {
-    let random = SystemRandom::new();
-    let p384 = key(&ECDSA_P384_SHA384_FIXED_SIGNING)?;
-    let p256 = key(&ECDSA_P256_SHA256_FIXED_SIGNING)?;
-    let signed = p384.sign(&random, &MESSAGE).context("cannot sign")?;
-    let public = UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, p384.public_key().as_ref());
+pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
+    let limits = measure(bench)?;
+    let row = |work: &str, limit_us| Row { limit: Some(limit_us), ..Row::cpu(work) };
     Ok(vec![
-        measure("ES384 verify", || public.verify(&MESSAGE, signed.as_ref()).is_ok())?,
-        measure("ES384 sign", || p384.sign(&random, &MESSAGE).is_ok())?,
-        measure("ES256 sign", || p256.sign(&random, &MESSAGE).is_ok())?,
+        row("ES384 verify", limits.es384_verify_us),
+        row("ES384 sign", limits.es384_sign_us),
+        row("RS384 verify", limits.rs384_verify_us),
+        row("ES256 sign", limits.es256_sign_us),
     ])
 }
 
-fn key(algorithm: &'static EcdsaSigningAlgorithm) -> Result<EcdsaKeyPair> {
-    EcdsaKeyPair::generate(algorithm).context("cannot generate a key")
+/// The same as values, for the benches that compare with them.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Limits> {
+    bench.take_measured_core()?;
+    let random = SystemRandom::new();
+    let (es256, es384) = (Key::generate(Algorithm::Es256)?, Key::generate(Algorithm::Es384)?);
+    let rs384 = Key::generate(Algorithm::Rs384)?;
+    let (ecdsa, rsa) = (es384.sign(&random, &MESSAGE)?, rs384.sign(&random, &MESSAGE)?);
+    let limits = Limits {
+        es384_verify_us: micros_each(|| es384.verifies(&MESSAGE, &ecdsa))?,
+        es384_sign_us: micros_each(|| es384.sign(&random, &MESSAGE).is_ok())?,
+        rs384_verify_us: micros_each(|| rs384.verifies(&MESSAGE, &rsa))?,
+        es256_sign_us: micros_each(|| es256.sign(&random, &MESSAGE).is_ok())?,
+    };
+    bench.take_other_core()?;
+    Ok(limits)
 }
 
-fn measure(work: &str, operation: impl Fn() -> bool) -> Result<Row> {
+fn micros_each(operation: impl Fn() -> bool) -> Result<f64> {
     let meter = Meter::of(std::process::id())?;
     let (started, from) = (Instant::now(), meter.read()?);
     let mut operations = 0;
     while started.elapsed() < LASTS {
-        anyhow::ensure!(black_box(operation()), "{work} failed");
+        anyhow::ensure!(black_box(operation()), "a signature failed");
         operations += 1;
     }
-    Ok(Row {
-        work: format!("{work} ×{operations}"),
-        ours_us: None,
-        limit_us: meter.micros_each((from, meter.read()?), operations),
-        target_us: None,
-    })
+    Ok(meter.micros_each((from, meter.read()?), operations))
 }

@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// A request that can be sent, or shown.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(crate) struct Call {
     method: &'static str,
     url: String,
     credentials: Credentials,
@@ -34,28 +34,28 @@ struct Body {
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// The document, or the bare text where it is no JSON.
-    pub(super) body: Value,
+    pub(crate) body: Value,
 }
 
 impl Call {
-    pub(super) fn get(url: String) -> Self {
+    pub(crate) fn get(url: String) -> Self {
         Self::new("GET", url, None)
     }
 
     /// A resource for the native endpoint.
-    pub(super) fn put(url: String, document: &Value) -> Self {
+    pub(crate) fn put(url: String, document: &Value) -> Self {
         Self::new("PUT", url, Some(("application/json", document.to_string())))
     }
 
     /// A resource for the FHIR endpoint.
-    pub(super) fn put_fhir(url: String, document: &Value) -> Self {
+    pub(crate) fn put_fhir(url: String, document: &Value) -> Self {
         Self::new("PUT", url, Some(("application/fhir+json", document.to_string())))
     }
 
-    pub(super) fn post_form(url: String, fields: &[(&str, &str)]) -> Self {
+    pub(crate) fn post_form(url: String, fields: &[(&str, &str)]) -> Self {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         Self::new("POST", url, Some(("application/x-www-form-urlencoded", form)))
     }
@@ -69,12 +69,12 @@ impl Call {
         }
     }
 
-    pub(super) fn basic(mut self, id: &str, secret: &str) -> Self {
+    pub(crate) fn basic(mut self, id: &str, secret: &str) -> Self {
         self.credentials = Credentials::Basic { id: id.to_owned(), secret: secret.to_owned() };
         self
     }
 
-    pub(super) fn bearer(mut self, token: &str) -> Self {
+    pub(crate) fn bearer(mut self, token: &str) -> Self {
         self.credentials = Credentials::Bearer(token.to_owned());
         self
     }
@@ -83,7 +83,7 @@ impl Call {
     ///
     /// # Errors
     /// When the server cannot be reached or does not answer within 10 s.
-    pub(super) fn send(&self) -> Result<Answer> {
+    pub(crate) fn send(&self) -> Result<Answer> {
         let agent: Agent = Agent::config_builder()
             .timeout_global(Some(LIMIT))
             .http_status_as_error(false)
@@ -112,7 +112,7 @@ impl Call {
     }
 
     /// The same call as one line for a shell.
-    pub(super) fn curl(&self) -> String {
+    pub(crate) fn curl(&self) -> String {
         let mut words = vec!["curl".to_owned(), "-s".to_owned()];
         if self.method != "GET" {
             words.extend(["-X".to_owned(), self.method.to_owned()]);
@@ -129,7 +129,7 @@ impl Call {
     }
 
     /// Method and path, as a heading.
-    pub(super) fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let path = self.url.splitn(4, '/').nth(3).unwrap_or_default();
         format!("{} /{path}", self.method)
     }

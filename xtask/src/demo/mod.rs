@@ -5,9 +5,9 @@
 
 mod auth;
 mod chat;
-mod http;
+pub(crate) mod http;
 mod partner;
-mod server;
+pub(crate) mod server;
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -16,12 +16,12 @@ use crate::{interrupt, process};
 /// How long a server may take until it answers.
 const START_LIMIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
-/// Every server of the demonstration listens here, on a port the system picks.
+/// Every server listens here, on a port the system picks.
 const ANY_PORT: &str = "127.0.0.1:0";
 
 /// A server that answered its health check; dropping it ends it.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     name: &'static str,
     base_url: String,
@@ -29,17 +29,17 @@ pub(super) struct Server {
 
 /// A server as its contract names it.
 #[derive(Debug)]
-pub(super) struct Program {
-    pub(super) name: &'static str,
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
     /// The variable of `--listen`.
-    pub(super) listen: &'static str,
+    pub(crate) listen: &'static str,
     /// The variable of `--data-dir`.
-    pub(super) data_dir: &'static str,
+    pub(crate) data_dir: &'static str,
 }
 
 /// How a start ended.
 #[derive(Debug)]
-pub(super) enum Start {
+pub(crate) enum Start {
     /// It serves.
     Serving(Server),
     /// It ended by itself; with what it logged.
@@ -47,11 +47,12 @@ pub(super) enum Start {
 }
 
 impl Server {
-    /// Starts the program in `binaries` on the embedded database in `<folder>/<name>`.
+    /// Starts the program in `binaries` on the embedded database in `<folder>/<name>`, or on the one the
+    /// environment names in `DATABASE_URL`.
     ///
     /// # Errors
     /// When it cannot start, or is not healthy within 30 s.
-    pub(super) fn start(
+    pub(crate) fn start(
         program: &Program,
         binaries: &Path,
         folder: &Path,
@@ -64,10 +65,10 @@ impl Server {
         let child = Command::new(binaries.join(name))
             // By environment: no secret stands in the list of processes, and a setting that a server does
             // not have yet is no error.
+            .env_remove("DATABASE_URL")
             .envs(environment.iter().copied())
             .env(program.data_dir, folder.join(name))
             .env(program.listen, ANY_PORT)
-            .env_remove("DATABASE_URL")
             .env("NO_COLOR", "1")
             .env("RUST_LOG", "info")
             .stdin(Stdio::null())
@@ -83,8 +84,13 @@ impl Server {
     }
 
     /// `http://` and the bound address, without a slash at the end.
-    pub(super) fn base_url(&self) -> &str {
+    pub(crate) fn base_url(&self) -> &str {
         &self.base_url
+    }
+
+    /// The process, for whoever measures it.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// `Some` when the process ended instead.

@@ -97,6 +97,11 @@ impl Postgres {
         self.url_of("postgres")
     }
 
+    /// The first process of the server, for whoever measures it.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Creates an empty database and gives its address.
     ///
     /// # Errors

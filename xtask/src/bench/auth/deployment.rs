@@ -1,0 +1,144 @@
+//! One server with its database, its Clients registered, ready to be measured.
+
+use std::{net::SocketAddr, path::Path};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use super::{
+    super::{
+        Bench,
+        cpu::Meter,
+        load::{self, Wire},
+    },
+    partner::{EXT_BASE, Kind, NPI, ORGANIZATION, Partner, random_text},
+};
+use crate::{
+    demo::{
+        http::Call,
+        server::{Program, Server, Start},
+    },
+    postgres::Postgres,
+};
+
+const PROGRAM: Program = Program { name: "auth-server", listen: "BOX_LISTEN", data_dir: "BOX_DATA_DIR" };
+const ROOT: &str = "root";
+
+/// Where the server keeps its data.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Engine<'p> {
+    Sqlite,
+    Postgres(&'p Postgres),
+}
+
+/// A running server with the three kinds of Clients.
+pub(super) struct Deployment<'p> {
+    server: Server,
+    address: SocketAddr,
+    engine: Engine<'p>,
+    es384: Partner,
+    rs384: Partner,
+    secret: Partner,
+}
+
+/// CPU of one request, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    pub(super) server_us: f64,
+    pub(super) postgres_us: Option<f64>,
+}
+
+impl<'p> Deployment<'p> {
+    /// Starts the release binary on the measured core and registers the Clients.
+    ///
+    /// # Errors
+    /// When it does not start, or refuses a Client.
+    pub(super) fn start(bench: &Bench<'_>, folder: &Path, engine: Engine<'p>) -> Result<Self> {
+        let secret = random_text()?;
+        let url = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres(postgres) => Some(postgres.create_database("bench")?),
+        };
+        let mut environment =
+            vec![("BOX_ROOT_CLIENT_ID", ROOT), ("BOX_ROOT_CLIENT_SECRET", &secret), ("BOX_EXT_BASE", EXT_BASE)];
+        environment.extend(url.as_deref().map(|url| ("DATABASE_URL", url)));
+        bench.take_measured_core()?;
+        let started = Server::start(&PROGRAM, &bench.binaries(), folder, &environment, &bench.interrupted)?;
+        bench.take_other_core()?;
+        let server = match started {
+            Start::Serving(server) => server,
+            Start::Ended { status, log } => bail!("auth-server ended by itself, {status}; its log:\n{log}"),
+        };
+        let address = server.base_url().trim_start_matches("http://").parse().context("the server has no address")?;
+        let (es384, rs384) = (Partner::generate(Kind::Es384)?, Partner::generate(Kind::Rs384)?);
+        let deployment = Self { server, address, engine, es384, rs384, secret: Partner::generate(Kind::Secret)? };
+        deployment.register(&secret)?;
+        Ok(deployment)
+    }
+
+    fn register(&self, root_secret: &str) -> Result<()> {
+        let base_url = self.server.base_url();
+        let organization = json!({
+            "resourceType": "Organization",
+            "id": ORGANIZATION,
+            "name": "Acme Health",
+            "identifier": [{"system": NPI, "value": "1234567893"}],
+        });
+        let organization = Call::put_fhir(format!("{base_url}/fhir/Organization/{ORGANIZATION}"), &organization);
+        let clients = [&self.es384, &self.rs384, &self.secret].into_iter().map(|partner| {
+            let (id, client) = partner.client();
+            Call::put(format!("{base_url}/Client/{id}"), &client)
+        });
+        for call in [organization].into_iter().chain(clients) {
+            let call = call.basic(ROOT, root_secret);
+            let answer = call.send()?;
+            if !(200..300).contains(&answer.status) {
+                bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.server.process()
+    }
+
+    /// The engine as the table names it.
+    pub(super) fn engine(&self) -> &'static str {
+        match self.engine {
+            Engine::Sqlite => "SQLite",
+            Engine::Postgres(_) => "Postgres",
+        }
+    }
+
+    /// The Client of this kind.
+    pub(super) fn partner(&self, kind: Kind) -> &Partner {
+        match kind {
+            Kind::Es384 => &self.es384,
+            Kind::Rs384 => &self.rs384,
+            Kind::Secret => &self.secret,
+        }
+    }
+
+    /// Sends requests and says what each took from the server and from Postgres.
+    ///
+    /// # Errors
+    /// As [`load::drive`].
+    pub(super) fn cost(&self, requests: &[Wire], count: usize) -> Result<Cost> {
+        let operations = u32::try_from(count)?;
+        let server = Meter::of(self.process())?;
+        let postgres = match self.engine {
+            Engine::Sqlite => None,
+            Engine::Postgres(postgres) => Some(Meter::of(postgres.process())?),
+        };
+        let from = (server.read()?, postgres.map(Meter::read).transpose()?);
+        load::drive(self.address, requests, count)?;
+        let to = (server.read()?, postgres.map(Meter::read).transpose()?);
+        let postgres_us = postgres.zip(from.1.zip(to.1)).map(|(meter, span)| meter.micros_each(span, operations));
+        Ok(Cost { server_us: server.micros_each((from.0, to.0), operations), postgres_us })
+    }
+}

@@ -1,0 +1,93 @@
+//! Which core does what: the work that is measured has one to itself, who asks for it another.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+
+/// The cores this run uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cores {
+    /// Where the measured work runs.
+    measured: u32,
+    /// Where everything else runs; the same one on a machine with one core.
+    beside: u32,
+}
+
+impl Cores {
+    /// The first two cores this process may run on; `None` where there is no `taskset`.
+    ///
+    /// # Errors
+    /// When the kernel does not say which cores those are.
+    pub(super) fn choose() -> Result<Option<Self>> {
+        if !process::exists("taskset") {
+            return Ok(None);
+        }
+        let status = fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
+        parse(&status).map(Some).context("/proc/self/status names no core")
+    }
+
+    /// Moves this process, and with it everything it starts from now on, to the core of the measured work.
+    ///
+    /// # Errors
+    /// When `taskset` refuses.
+    pub(super) fn take_measured(self) -> Result<()> {
+        pin(self.measured)
+    }
+
+    /// The same, to the other core. What was started before stays where it is.
+    ///
+    /// # Errors
+    /// When `taskset` refuses.
+    pub(super) fn take_beside(self) -> Result<()> {
+        pin(self.beside)
+    }
+
+    /// In words, for the head of the output.
+    pub(super) fn describe(self) -> String {
+        format!("What is measured runs on core {}, who asks for it on core {}.", self.measured, self.beside)
+    }
+}
+
+fn pin(core: u32) -> Result<()> {
+    let status = Command::new("taskset")
+        .args(["--all-tasks", "--cpu-list", "--pid"])
+        .args([core.to_string(), std::process::id().to_string()])
+        .stdout(Stdio::null())
+        .status()?;
+    if status.success() {
+        return Ok(());
+    }
+    bail!("taskset refused to pin this process: {status}")
+}
+
+/// # Source
+/// `proc_pid_status(5)`, `Cpus_allowed_list`; `cpuset(7)`, List Format: `0-3,8`.
+fn parse(status: &str) -> Option<Cores> {
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let mut cores = allowed.trim().split(',').flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let bounds = first.parse::<u32>().ok().zip(last.parse::<u32>().ok());
+        bounds.into_iter().flat_map(|(first, last)| first..=last)
+    });
+    let measured = cores.next()?;
+    Some(Cores { measured, beside: cores.next().unwrap_or(measured) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_two_allowed_cores_are_taken() {
+        for (list, measured, beside) in [("0-1", 0, 1), ("2,5-7", 2, 5), ("4-8", 4, 5), ("3", 3, 3)] {
+            let status = format!("Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t{list}\n");
+            assert_eq!(parse(&status), Some(Cores { measured, beside }), "{list}");
+        }
+        assert_eq!(parse("Name:\tx\n"), None);
+    }
+}
