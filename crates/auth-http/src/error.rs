@@ -263,3 +263,48 @@ pub(crate) fn render(mut response: Response, surface: Surface, settings: &HttpSe
     *response.body_mut() = Body::from(body.to_string());
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+    use crate::surface::Dialect;
+
+    async fn rendered(fault: Fault, surface: Surface) -> (StatusCode, String, Value) {
+        let settings = HttpSettings {
+            max_body_bytes: 1,
+            correct_format: true,
+            base_url: "https://a.example".to_owned(),
+            rate_limit_per_minute: 0,
+            platform_name: "platform".to_owned(),
+            version: "1".to_owned(),
+        };
+        let (parts, body) = render(fault.into_response(), surface, &settings).into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let media_type = parts.headers[CONTENT_TYPE].to_str().unwrap().to_owned();
+        (parts.status, media_type, serde_json::from_slice(&bytes).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_500_in_the_form_of_each_face_and_its_text_stays_inside() {
+        let faces = [
+            (Surface::OAuth, "application/json", "/error", "server_error"),
+            (Surface::Resources(Dialect::Native), "application/json", "/resourceType", "OperationOutcome"),
+            (Surface::Resources(Dialect::Fhir), "application/fhir+json", "/resourceType", "OperationOutcome"),
+        ];
+        for (surface, media_type, pointer, expected) in faces {
+            let (status, sent, body) = rendered(Fault::Panicked("secret plan".to_owned()), surface).await;
+            assert_eq!((status, sent.as_str()), (StatusCode::INTERNAL_SERVER_ERROR, media_type));
+            assert_eq!(body.pointer(pointer).unwrap(), expected);
+            assert!(!body.to_string().contains("plan"), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_logged_with_all_its_causes() {
+        let engine = fhir_store::StoreError::Unavailable("connection refused".into());
+        let text = chain(&Fault::Resources(engine));
+        assert_eq!(text, "the store of resources failed: the store is not available: connection refused");
+    }
+}

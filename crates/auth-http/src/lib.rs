@@ -42,6 +42,7 @@ mod answer;
 mod document;
 mod error;
 mod surface;
+mod told;
 
 mod body;
 mod brand;

@@ -4,9 +4,8 @@
 //! client, the key, the algorithm, the audience sent and expected, and the server's time. No line
 //! has a secret, an assertion or a token.
 
-use b2b::Omission;
 use oauth_core::authenticate::ClientFault;
-use oauth_core::token::{TokenError, TokenResponse};
+use oauth_core::token::{Omission, TokenError, TokenResponse};
 
 use crate::error;
 use crate::state::App;
@@ -28,6 +27,7 @@ fn omitted(client: &str, omission: &Omission) {
         Omission::NoExtension { stored_urls, .. } if stored_urls.is_empty() => {
             tracing::debug!(client, reason, "token issued without the B2B claim");
         }
+        Omission::NotJwt { .. } => tracing::info!(client, reason, %omission, "token issued without the B2B claim"),
         _ => tracing::warn!(client, reason, %omission, "token issued without the B2B claim"),
     }
 }

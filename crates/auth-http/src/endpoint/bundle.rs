@@ -7,6 +7,7 @@ use axum::response::Response;
 use fhir_store::bundle::{self, BundleKind, BundleRequest, Entries, EntryRequest, ReadRequest};
 use fhir_store::{Operation, ResourceKey, Write, Written};
 use http::StatusCode;
+use oauth_core::caller::Identity;
 use serde_json::Value;
 
 use super::list;
@@ -24,7 +25,7 @@ use crate::{answer, guarded, save};
 pub(crate) async fn post(State(app): State<App>, call: Call) -> Result<Response, Fault> {
     let request = bundle::read(call.resource()?)?;
     let answered = match request.kind {
-        BundleKind::Batch => batch(&app, &call, request).await,
+        BundleKind::Batch => batch(&app, &call, request).await?,
         BundleKind::Transaction => transaction(&app, &call, request).await?,
     };
     Ok(answer::json(StatusCode::OK, call.dialect, &answered))
@@ -52,7 +53,10 @@ fn key_in(resource: &Value) -> Option<ResourceKey> {
 }
 
 /// Each entry on its own: one that fails, or that the caller may not do, is answered in its place.
-async fn batch(app: &App, call: &Call, request: BundleRequest) -> Value {
+async fn batch(app: &App, call: &Call, request: BundleRequest) -> Result<Value, Fault> {
+    if matches!(call.caller.identity, Identity::Anonymous) {
+        refuse_strangers(app, call, &request).await?;
+    }
     let mut answers = Vec::with_capacity(request.entries.len());
     for entry in request.entries {
         let answered = match entry {
@@ -62,7 +66,20 @@ async fn batch(app: &App, call: &Call, request: BundleRequest) -> Value {
         };
         answers.push(answered.unwrap_or_else(Fault::into_entry));
     }
-    bundle::batch_response(answers)
+    Ok(bundle::batch_response(answers))
+}
+
+/// Not specified; a batch without credentials, of which any entry needs them, is refused as a whole
+/// with 401, because a client looks for that status to know that it has to authenticate.
+async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest) -> Result<(), Fault> {
+    for entry in request.entries.iter().flatten() {
+        let act = match entry {
+            EntryRequest::Write(write) => Act::write(write),
+            EntryRequest::Read(read) => Act::entry(read),
+        };
+        permit(app, call, &act, None).await?;
+    }
+    Ok(())
 }
 
 async fn write_alone(app: &App, call: &Call, write: Write) -> Result<Value, Fault> {

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA};
 use oauth_core::access::AccessRequest;
-use oauth_core::introspection;
+use oauth_core::introspection::{self, IntrospectionError};
 use serde::Serialize;
 use serde_json::json;
 
@@ -14,6 +14,7 @@ use crate::error::Fault;
 use crate::form::Form;
 use crate::media;
 use crate::state::App;
+use crate::told;
 
 /// Says what a token is worth.
 ///
@@ -22,10 +23,15 @@ use crate::state::App;
 pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response, Fault> {
     let request = json!({"request-method": "post", "uri": "/auth/introspect"});
     let access = AccessRequest { target: None, operation: "Introspect", request };
-    let answer = introspection::introspect(&app.env(), &app.authority, &form.request(), access)
-        .await
-        .map_err(|cause| Fault::Introspection { cause, credentials: form.credentials() })?;
-    private_json(&answer)
+    match introspection::introspect(&app.env(), &app.authority, &form.request(), access).await {
+        Ok(answer) => private_json(&answer),
+        Err(cause) => {
+            if let IntrospectionError::Request(cause) = &cause {
+                told::refused(&app, cause);
+            }
+            Err(Fault::Introspection { cause, credentials: form.credentials() })
+        }
+    }
 }
 
 /// JSON that no cache may keep (RFC 6749, section 5.1).

@@ -17,13 +17,15 @@ use crate::form::CredentialsIn;
 pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict {
     let row = |error| Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()).oauth(error);
     match cause {
-        TokenError::Repeated(_) | TokenError::Missing(_) | TokenError::Credentials(_) => row("invalid_request"),
+        TokenError::Repeated(_)
+        | TokenError::Missing(_)
+        | TokenError::Credentials(_)
+        | TokenError::UnsupportedGrant(_)
+        | TokenError::UnauthorizedClient
+        | TokenError::MalformedScope(_)
+        | TokenError::ScopeNotAllowed(_)
+        | TokenError::ScopeNeedsUser(_) => row(cause.code()),
         TokenError::Client(fault) => client(fault, credentials),
-        TokenError::UnsupportedGrant(_) => row("unsupported_grant_type"),
-        TokenError::UnauthorizedClient => row("unauthorized_client"),
-        TokenError::MalformedScope(_) | TokenError::ScopeNotAllowed(_) | TokenError::ScopeNeedsUser(_) => {
-            row("invalid_scope")
-        }
         TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
             .oauth("temporarily_unavailable")
             .retry_after(1),

@@ -186,6 +186,26 @@ async fn a_patch_is_read_by_its_media_type_or_its_shape() {
 }
 
 #[tokio::test]
+async fn patches_of_one_resource_at_once_are_all_kept() {
+    on_every_engine(async |world| {
+        world.put("/Organization/o", &json!({"name": "A"})).await;
+        let patch = |member: &str| {
+            let body: Value = [(member.to_owned(), json!(true))].into_iter().collect();
+            world.call("PATCH", "/Organization/o").by_root().json(&body).send()
+        };
+        let answers = tokio::join!(patch("a"), patch("b"), patch("c"), patch("d"));
+        for answer in [answers.0, answers.1, answers.2, answers.3] {
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
+        let read = world.get("/Organization/o").by_root().send().await.body;
+        for member in ["a", "b", "c", "d"] {
+            assert_eq!(read[member], true, "{read}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_patch_under_fhir_sees_the_spelling_of_fhir() {
     let world = World::new().await;
     let body = json!({"partOf": {"reference": "Organization/a"}});
