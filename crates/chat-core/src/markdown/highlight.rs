@@ -6,7 +6,7 @@
 
 mod grammar;
 
-use grammar::{Case, Grammar, Quote};
+use grammar::{Language, Quote};
 
 /// What a piece of code is. The class is that of Pygments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +38,13 @@ pub(super) type Token<'c> = (Option<Kind>, &'c str);
 /// The code in pieces, which together are the code again. `language` is the name it is shown by.
 pub(super) fn tokens<'c>(language: Option<&str>, code: &'c str) -> Vec<Token<'c>> {
     match language.and_then(grammar::of) {
-        Some(grammar) => Lexer { grammar, code, at: 0, plain_from: 0, tokens: Vec::new() }.run(),
+        Some(language) => Lexer { language, code, at: 0, plain_from: 0, tokens: Vec::new() }.run(),
         None => vec![(None, code)],
     }
 }
 
 struct Lexer<'c> {
-    grammar: &'static Grammar,
+    language: &'static Language,
     code: &'c str,
     at: usize,
     plain_from: usize,
@@ -79,15 +79,16 @@ impl<'c> Lexer<'c> {
     /// What begins here and its length; at least one character.
     fn next(&self, next: char) -> (Option<Kind>, usize) {
         let rest = self.rest();
-        if self.grammar.line_comments.iter().any(|mark| rest.starts_with(mark)) {
+        let grammar = self.language.grammar;
+        if grammar.line_comments.iter().any(|mark| rest.starts_with(mark)) {
             return (Some(Kind::LineComment), rest.find('\n').unwrap_or(rest.len()));
         }
-        if let Some((open, close)) = self.grammar.block_comment.filter(|(open, _)| rest.starts_with(open)) {
+        if let Some((open, close)) = grammar.block_comment.filter(|(open, _)| rest.starts_with(open)) {
             let inside = rest.get(open.len()..).unwrap_or_default();
             let length = inside.find(close).map_or(rest.len(), |end| open.len() + end + close.len());
             return (Some(Kind::BlockComment), length);
         }
-        if let Some(quote) = self.grammar.quotes.iter().find(|quote| rest.starts_with(quote.mark)) {
+        if let Some(quote) = grammar.quotes.iter().find(|quote| rest.starts_with(quote.mark)) {
             return (Some(Kind::String), string_length(rest, quote));
         }
         if !is_word(next) {
@@ -97,20 +98,7 @@ impl<'c> Lexer<'c> {
         let length =
             rest.find(|character: char| !(is_word(character) || (number && character == '.'))).unwrap_or(rest.len());
         let word = rest.get(..length).unwrap_or_default();
-        (if number { Some(Kind::Number) } else { self.word(word) }, length)
-    }
-
-    fn word(&self, word: &str) -> Option<Kind> {
-        let is_in = |words: &str| {
-            words.split_ascii_whitespace().any(|known| match self.grammar.case {
-                Case::Matters => known == word,
-                Case::Ignored => known.eq_ignore_ascii_case(word),
-            })
-        };
-        if is_in(self.grammar.constants) {
-            return Some(Kind::Constant);
-        }
-        is_in(self.grammar.keywords).then_some(Kind::Keyword)
+        (if number { Some(Kind::Number) } else { self.language.word(word) }, length)
     }
 }
 

@@ -218,7 +218,7 @@ fn tex() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, rng_seed: RngSeed::Fixed(20_261_120), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(20_261_120), ..ProptestConfig::default() })]
 
     #[test]
     fn any_mixture_of_marks_becomes_allowed_html(text in soup()) {

@@ -1,5 +1,10 @@
 //! The languages and what tells their code apart.
 
+use super::Kind;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// A language, or several alike.
 pub(super) struct Grammar {
     /// The names it is shown by.
@@ -8,9 +13,9 @@ pub(super) struct Grammar {
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     /// Longer marks first.
     pub(super) quotes: &'static [Quote],
-    pub(super) case: Case,
-    pub(super) keywords: &'static str,
-    pub(super) constants: &'static str,
+    case: Case,
+    keywords: &'static str,
+    constants: &'static str,
 }
 
 /// What a string stands between.
@@ -21,7 +26,7 @@ pub(super) struct Quote {
 }
 
 /// Whether `IF` is `if`.
-pub(super) enum Case {
+enum Case {
     Matters,
     Ignored,
 }
@@ -42,9 +47,37 @@ const SLASHES: &[&str] = &["//"];
 const STARS: Option<(&str, &str)> = Some(("/*", "*/"));
 const BOTH: &[Quote] = &[line("\""), line("'")];
 
-/// The grammar of the language of that name.
-pub(super) fn of(language: &str) -> Option<&'static Grammar> {
-    GRAMMARS.iter().find(|grammar| grammar.names.contains(&language))
+/// A grammar and its words, ready to be looked up.
+pub(super) struct Language {
+    pub(super) grammar: &'static Grammar,
+    words: HashMap<&'static str, Kind>,
+}
+
+impl Language {
+    /// What a word is in this language.
+    pub(super) fn word(&self, word: &str) -> Option<Kind> {
+        let word = match self.grammar.case {
+            Case::Matters => Cow::Borrowed(word),
+            Case::Ignored => Cow::Owned(word.to_ascii_lowercase()),
+        };
+        self.words.get(word.as_ref()).copied()
+    }
+}
+
+static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    let kinds = |words: &'static str, kind| words.split_ascii_whitespace().map(move |word| (word, kind));
+    GRAMMARS
+        .iter()
+        .map(|grammar| Language {
+            grammar,
+            words: kinds(grammar.keywords, Kind::Keyword).chain(kinds(grammar.constants, Kind::Constant)).collect(),
+        })
+        .collect()
+});
+
+/// The language of that name.
+pub(super) fn of(name: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| language.grammar.names.contains(&name))
 }
 
 #[cfg(test)]
