@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::env::Env;
 use crate::form::printable;
-use crate::jose::{CompactFault, CompactJws, KeySet, SigningAlg};
+use crate::jose::{CompactFault, CompactJws, Header, KeySet, SigningAlg};
 use crate::jwks::JwksFault;
 use crate::limits::{ASSERTION_LIFETIME_MAX_S, ASSERTION_MAX_BYTES, CLOCK_LEEWAY_S, JTI_MAX_BYTES, KID_MAX_BYTES};
 use crate::ports::Nonce;
@@ -28,7 +28,7 @@ pub struct Assertion<'a> {
     subject: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Claims {
     iss: Option<Value>,
     sub: Option<Value>,
@@ -129,12 +129,37 @@ pub enum AssertionFault {
 /// What an operator wants to see of a refused assertion, beside the fault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
+    /// The `sub`, shortened to printable text.
+    pub client: String,
     /// The header's `alg`, shortened to printable text.
     pub alg: String,
     /// The header's `kid`, likewise.
     pub kid: String,
     /// The `aud` claim, likewise.
     pub aud: String,
+}
+
+impl Seen {
+    /// What can be seen of a text that may be no assertion at all.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        let Ok(jws) = CompactJws::parse(text, ASSERTION_MAX_BYTES) else { return Self::default() };
+        Self::of_parts(&jws.header, &jws.payload().unwrap_or_default())
+    }
+
+    fn of_parts(header: &Header, claims: &Claims) -> Self {
+        let shown = |claim: &Option<Value>| match claim {
+            None => String::new(),
+            Some(Value::String(text)) => printable(text),
+            Some(other) => printable(&other.to_string().replace('"', "'")),
+        };
+        Self {
+            client: shown(&claims.sub),
+            alg: printable(&header.alg),
+            kid: printable(header.kid.as_deref().unwrap_or_default()),
+            aud: shown(&claims.aud),
+        }
+    }
 }
 
 impl<'a> Assertion<'a> {
@@ -178,8 +203,7 @@ impl<'a> Assertion<'a> {
     /// What the log shows of this assertion.
     #[must_use]
     pub fn seen(&self) -> Seen {
-        let aud = self.claims.aud.as_ref().map(ToString::to_string).unwrap_or_default();
-        Seen { alg: self.alg.name().to_owned(), kid: printable(&self.kid), aud: printable(&aud.replace('"', "'")) }
+        Seen::of_parts(&self.jws.header, &self.claims)
     }
 
     /// Checks `iss`, `sub`, `aud`, `exp`, `nbf`, `iat` and that there is a `jti`; returns the nonce

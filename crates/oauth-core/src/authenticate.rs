@@ -70,7 +70,12 @@ pub enum ClientFault {
     /// Unknown id, wrong secret, inactive client, or a method it is not registered for: one text
     /// for all of them, so that an answer tells a stranger nothing. The reason is for the log.
     #[error("unknown or inactive client, wrong secret, or a method the client is not registered for")]
-    Rejected(Rejection),
+    Rejected {
+        /// The id that was claimed, shortened to printable text.
+        client_id: String,
+        /// The reason, for the log.
+        rejection: Rejection,
+    },
     /// The assertion failed a check.
     #[error("{fault}")]
     Assertion {
@@ -78,7 +83,7 @@ pub enum ClientFault {
         #[source]
         fault: AssertionFault,
         /// What an operator wants to see.
-        seen: Seen,
+        seen: Box<Seen>,
     },
     /// The assertion's subject is no active client.
     #[error("client_assertion: no active client {0} is registered for assertions")]
@@ -165,10 +170,13 @@ impl<'a> Credentials<'a> {
     }
 
     fn assertion(text: &'a str, client_id: Option<&str>) -> Result<Self, ClientFault> {
-        let refused = |fault| ClientFault::Assertion { fault, seen: Seen::default() };
+        let refused = |fault| ClientFault::Assertion { fault, seen: Box::new(Seen::of_text(text)) };
         let assertion = Assertion::read(text).map_err(refused)?;
         if client_id.is_some_and(|id| id != assertion.subject()) {
-            return Err(ClientFault::Assertion { fault: AssertionFault::OtherClientId, seen: assertion.seen() });
+            return Err(ClientFault::Assertion {
+                fault: AssertionFault::OtherClientId,
+                seen: Box::new(assertion.seen()),
+            });
         }
         Ok(Self::Assertion(Box::new(assertion)))
     }
@@ -279,7 +287,7 @@ pub async fn authenticate_and_claim(
     };
     let admitted = authority.admissions.admit(admission).await?;
     if let (Claim::Replayed, Credentials::Assertion(assertion)) = (admitted.claim, credentials) {
-        return Err(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: assertion.seen() });
+        return Err(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(assertion.seen()) });
     }
     if admitted.client_version == Some(client.version) {
         return Ok(client);
@@ -310,11 +318,14 @@ async fn check(
     match credentials {
         Credentials::Assertion(assertion) => check_assertion(env, authority, client, assertion).await,
         Credentials::Secret(secret) => check_secret(authority, client, secret).await,
-        Credentials::Public(_) => Err(ClientFault::Rejected(match client {
-            None => Rejection::Unknown,
-            Some(client) if client.asserts => Rejection::MustAssert,
-            Some(_) => Rejection::NotPublic,
-        })),
+        Credentials::Public(id) => {
+            let rejection = match client {
+                None => Rejection::Unknown,
+                Some(client) if client.asserts => Rejection::MustAssert,
+                Some(_) => Rejection::NotPublic,
+            };
+            Err(ClientFault::Rejected { client_id: printable(id), rejection })
+        }
         Credentials::None => Err(ClientFault::NoCredentials),
     }
 }
@@ -329,7 +340,7 @@ async fn check_assertion(
     let client = usable.ok_or_else(|| ClientFault::UnknownSubject(printable(assertion.subject())))?;
     let nonce = verify_assertion(env, authority, &client, assertion)
         .await
-        .map_err(|fault| ClientFault::Assertion { fault, seen: assertion.seen() })?;
+        .map_err(|fault| ClientFault::Assertion { fault, seen: Box::new(assertion.seen()) })?;
     Ok(Authenticated { client, nonce: Some(nonce), method: Method::Assertion })
 }
 
@@ -362,19 +373,28 @@ async fn check_secret(
     client: Option<Arc<Client>>,
     secret: &Secret,
 ) -> Result<Authenticated, ClientFault> {
-    let client = client.ok_or(ClientFault::Rejected(Rejection::Unknown))?;
-    if client.asserts {
-        return Err(ClientFault::Rejected(Rejection::MustAssert));
-    }
-    let hash = client.secret.as_ref().ok_or(ClientFault::Rejected(Rejection::NoSecret))?;
-    for (_, candidate) in secret.candidates().filter(|(id, _)| *id == client.id) {
-        if authority.verifier.verify(hash, candidate).await {
-            return if client.active {
-                Ok(Authenticated { client, nonce: None, method: Method::Secret })
-            } else {
-                Err(ClientFault::Rejected(Rejection::Inactive))
-            };
+    let outcome = match client {
+        None => Err(Rejection::Unknown),
+        Some(client) => verify_secret(authority, client, secret).await,
+    };
+    match outcome {
+        Ok(client) => Ok(Authenticated { client, nonce: None, method: Method::Secret }),
+        Err(rejection) => {
+            let client_id = secret.client_id().map(printable).unwrap_or_default();
+            Err(ClientFault::Rejected { client_id, rejection })
         }
     }
-    Err(ClientFault::Rejected(Rejection::WrongSecret))
+}
+
+async fn verify_secret(authority: &Authority, client: Arc<Client>, secret: &Secret) -> Result<Arc<Client>, Rejection> {
+    if client.asserts {
+        return Err(Rejection::MustAssert);
+    }
+    let hash = client.secret.as_ref().ok_or(Rejection::NoSecret)?;
+    for (_, candidate) in secret.candidates().filter(|(id, _)| *id == client.id) {
+        if authority.verifier.verify(hash, candidate).await {
+            return if client.active { Ok(client) } else { Err(Rejection::Inactive) };
+        }
+    }
+    Err(Rejection::WrongSecret)
 }

@@ -132,7 +132,7 @@ async fn authenticate_basic(
     match authenticate(env, authority, credentials).await {
         Ok(authenticated) => Ok(authenticated.client),
         Err(ClientFault::Store(error)) => Err(CallerFault::Store(error)),
-        Err(ClientFault::Rejected(rejection)) => Err(CallerFault::Basic(rejection)),
+        Err(ClientFault::Rejected { rejection, .. }) => Err(CallerFault::Basic(rejection)),
         Err(_) => Err(CallerFault::Header),
     }
 }

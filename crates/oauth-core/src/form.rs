@@ -46,10 +46,13 @@ impl std::fmt::Debug for Form {
     }
 }
 
+/// Longest part of a request that an answer or a log line repeats, in characters.
+const PRINTABLE_MAX: usize = 160;
+
 /// `text` as far as an `error_description` may repeat it: printable ASCII without `"` and `\`
-/// (RFC 6749, section 5.2), at most 64 characters.
+/// (RFC 6749, section 5.2), at most 160 characters.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let allowed = |c: char| (c == ' ' || c.is_ascii_graphic()) && c != '"' && c != '\\';
-    text.chars().take(64).map(|c| if allowed(c) { c } else { '?' }).collect()
+    text.chars().take(PRINTABLE_MAX).map(|c| if allowed(c) { c } else { '?' }).collect()
 }

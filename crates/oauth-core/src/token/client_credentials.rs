@@ -100,7 +100,7 @@ fn replayed(credentials: &Credentials<'_>) -> TokenError {
         Credentials::Assertion(assertion) => assertion.seen(),
         _ => Seen::default(),
     };
-    TokenError::Client(ClientFault::Assertion { fault: AssertionFault::Replayed, seen })
+    TokenError::Client(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(seen) })
 }
 
 fn decide(client: &Client, requested: Option<&ScopeSet>) -> Result<ScopeSet, TokenError> {

@@ -5,7 +5,7 @@ mod client_credentials;
 
 pub(crate) use client_credentials::b2b_of;
 
-use b2b_claim::Omission;
+pub use b2b_claim::Omission;
 use serde::Serialize;
 
 use crate::authenticate::{ClientFault, Credentials, CredentialsFault};
