@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use fhir_store::{Filter, Operation, ResourceType, Write};
+use migrations::{Migration, Status};
 use oauth_core::env::Env;
-use oauth_core::registration::{self, Issue};
+use oauth_core::registration::{self, Issue, IssueCode};
 use serde_json::Value;
 
 use crate::body;
@@ -50,6 +51,9 @@ pub(crate) async fn admit_patch(app: &App, kind: &ResourceType, patch: Value) ->
 /// Everything that is wrong with it.
 pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
     let ext_base = &app.authority.settings.ext_base;
+    if kind.as_str() == migrations::RESOURCE_TYPE {
+        return check_migration(app, body);
+    }
     let issues = registration::validate(kind.as_str(), body, ext_base);
     if !issues.is_empty() {
         return Err(Fault::Invalid { issues, entry: None });
@@ -58,6 +62,20 @@ pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), 
         tracing::warn!(expression, diagnostics, "a resource is stored that will not do what its writer may expect");
     }
     Ok(())
+}
+
+/// One-time migrations are not run by this version, so one that is to run is refused rather than
+/// stored as if it would. One that is done may be stored: it says that an operator ran it.
+fn check_migration(app: &App, body: &Value) -> Result<(), Fault> {
+    let issue = match Migration::read(&app.settings.platform_name, body) {
+        Ok(Migration { status: Status::Done, .. }) => return Ok(()),
+        Ok(Migration { status: Status::ToRun, .. }) => {
+            let diagnostics = "this version runs no migrations, so none that is to-run is stored";
+            Issue::new(IssueCode::NotSupported, "PlatformMigration.status", diagnostics)
+        }
+        Err(fault) => Issue::new(IssueCode::Value, fault.expression(), fault.to_string()),
+    };
+    Err(Fault::Invalid { issues: vec![issue], entry: None })
 }
 
 /// A document without what nobody may see.

@@ -174,7 +174,9 @@ async fn a_migration_is_created_once_by_its_id() {
     on_every_engine(async |world| {
         let entry = json!({
             "request": {"method": "POST", "url": "AcmeMigration", "ifNoneExist": "id=m1"},
-            "resource": {"resourceType": "AcmeMigration", "id": "m1", "status": "done"},
+            "resource": {"resourceType": "AcmeMigration", "id": "m1", "status": "done",
+                "action": "far-migration-fhir-package-install",
+                "params": {"parameter": [{"name": "package", "valueString": "hl7.fhir.us.core@5.0.0"}]}},
         });
         let answer = async || {
             let sent = bundle("transaction", std::slice::from_ref(&entry));

@@ -350,11 +350,20 @@ async fn a_document_that_breaks_the_rules_of_its_type_is_422_with_every_place() 
 #[tokio::test]
 async fn the_brand_name_of_a_migration_means_the_migration() {
     let world = World::with(Choice { platform_name: "acme", ..Choice::default() }).await;
-    let body = json!({"resourceType": "AcmeMigration", "id": "m", "status": "done"});
+    let params = json!({"parameter": [{"name": "sql", "valueString": "SELECT 1"}]});
+    let mut body = json!({"resourceType": "AcmeMigration", "id": "m", "status": "done",
+        "action": "acme-migration-run-sql", "params": params});
     let created = world.post("/fhir/AcmeMigration").by_root().fhir(&body).send().await;
     assert_eq!((created.status.as_u16(), &created.body["resourceType"]), (201, &json!("PlatformMigration")));
     let list = world.get("/fhir/PlatformMigration").by_root().send().await.body;
     assert_eq!((&list["total"], &list["entry"][0]["resource"]["id"]), (&json!(1), &json!("m")));
     assert_eq!(world.post("/fhir/AcmeMigration").by_root().fhir(&body).send().await.outcome(), (409, "duplicate"));
+    body["id"] = json!("n");
+    body["status"] = json!("to-run");
+    let refused = world.post("/fhir/AcmeMigration").by_root().fhir(&body).send().await;
+    assert_eq!(refused.status, 422, "what would never run is not stored: {}", refused.body);
+    assert_eq!(world.get("/PlatformMigration/n").by_root().send().await.status, 404);
+    body["action"] = json!("unknown");
+    assert_eq!(world.post("/fhir/AcmeMigration").by_root().fhir(&body).send().await.status, 422);
     world.end().await;
 }
