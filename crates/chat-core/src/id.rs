@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
         pub struct $name(pub i64);
 
         impl fmt::Display for $name {
@@ -27,4 +30,40 @@ id! {
 id! {
     /// A channel (`stream` in the older words of the wire).
     ChannelId
+}
+id! {
+    /// A set of users that write to each other. Its number is that of its first message.
+    DirectId
+}
+id! {
+    /// A place in the realm's log. Places are given in the order of commits, from 1, with gaps.
+    EventId
+}
+id! {
+    /// A message. Its number is the place in the log of the event that announced it, so that messages, changes of
+    /// subscriptions and events lie on one line and "before" means one thing.
+    MessageId
+}
+
+impl Default for EventId {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl EventId {
+    /// Before the first event.
+    pub const NONE: Self = Self(0);
+}
+
+impl From<EventId> for MessageId {
+    fn from(event: EventId) -> Self {
+        Self(event.0)
+    }
+}
+
+impl From<MessageId> for EventId {
+    fn from(message: MessageId) -> Self {
+        Self(message.0)
+    }
 }

@@ -1,0 +1,257 @@
+//! What a user may see and read.
+//!
+//! What may not be seen is as if it did not exist: both give the same error.
+
+use std::sync::Arc;
+
+use crate::channel::{Channel, Privacy, Span};
+use crate::id::{ChannelId, MessageId};
+use crate::message::{Message, Recipient};
+use crate::role::Role;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// There is no such channel, or it may not be seen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoSuchChannel {
+    /// Asked for by number.
+    #[error("Invalid channel ID")]
+    Id(ChannelId),
+    /// Asked for by name.
+    #[error("Invalid channel name '{0}'")]
+    Name(String),
+}
+
+/// There is no such message, or it may not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid message(s)")]
+pub struct NoSuchMessage;
+
+/// Which of a channel's messages a user may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History<'a> {
+    /// All.
+    All,
+    /// Those they received.
+    Received(&'a [Span]),
+}
+
+impl History<'_> {
+    /// None.
+    pub const NONE: Self = Self::Received(&[]);
+
+    /// Whether the message is among them.
+    #[must_use]
+    pub fn shows(self, message: MessageId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Received(spans) => spans.iter().any(|span| span.contains(message.into())),
+        }
+    }
+}
+
+/// Whether the channel's name and description may be seen. Administrators see private channels too.
+#[must_use]
+pub fn sees_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    !channel.is_archived
+        && (user.is_administrator()
+            || channel.privacy == Privacy::WebPublic
+            || (channel.privacy == Privacy::Public && !user.is_guest())
+            || realm.subscription(channel.id, user.id).is_some())
+}
+
+/// Which of the channel's messages the user may read.
+///
+/// Who left a private channel keeps what they received; an administrator reads no private channel they are not in.
+#[must_use]
+pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> History<'a> {
+    let open = match channel.privacy {
+        Privacy::WebPublic => true,
+        Privacy::Public => !user.is_guest() || realm.subscription(channel.id, user.id).is_some(),
+        Privacy::PrivateSharedHistory => realm.subscription(channel.id, user.id).is_some(),
+        Privacy::PrivateProtectedHistory => false,
+    };
+    if open && !channel.is_archived {
+        return History::All;
+    }
+    realm.membership(channel.id, user.id).map_or(History::NONE, |membership| History::Received(&membership.spans))
+}
+
+/// The channel of that number, if the user may see it.
+///
+/// # Errors
+/// When there is none, or none they may see.
+pub fn channel<'a>(realm: &'a RealmSnapshot, user: &User, id: ChannelId) -> Result<&'a Arc<Channel>, NoSuchChannel> {
+    realm.channel(id).filter(|channel| sees_channel(realm, user, channel)).ok_or(NoSuchChannel::Id(id))
+}
+
+/// The channel of that name, compared without regard to case, if the user may see it.
+///
+/// # Errors
+/// When there is none, or none they may see.
+pub fn channel_named<'a>(realm: &'a RealmSnapshot, user: &User, name: &str) -> Result<&'a Arc<Channel>, NoSuchChannel> {
+    let channel = realm.channel_by_name(name).filter(|channel| sees_channel(realm, user, channel));
+    channel.ok_or_else(|| NoSuchChannel::Name(name.to_owned()))
+}
+
+/// The message, if the user may read it.
+///
+/// # Errors
+/// When there is none, or they may not.
+pub fn message<'a>(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: Option<&'a Message>,
+) -> Result<&'a Message, NoSuchMessage> {
+    message.filter(|message| reads(realm, user, message)).ok_or(NoSuchMessage)
+}
+
+/// Whether the user may read the message.
+#[must_use]
+pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
+    match message.recipient {
+        Recipient::Direct(_) => message.direct_users.binary_search(&user.id).is_ok(),
+        Recipient::Channel(id) => {
+            realm.channel(id).is_some_and(|channel| history(realm, user, channel).shows(message.id))
+        }
+    }
+}
+
+/// Someone is not who an operation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAllowed {
+    /// Administrators and owners only.
+    #[error("Must be an organization administrator")]
+    AdministratorRequired,
+    /// Owners only.
+    #[error("Must be an organization owner")]
+    OwnerRequired,
+    /// Guests may not.
+    #[error("Not allowed for guest users")]
+    GuestRefused,
+    /// Bots may not.
+    #[error("This endpoint does not accept bot requests.")]
+    BotRefused,
+    /// The realm's choices do not permit it.
+    #[error("Insufficient permission")]
+    Insufficient,
+}
+
+/// Lets administrators and owners pass.
+///
+/// # Errors
+/// For everybody else.
+pub fn require_administrator(user: &User) -> Result<(), NotAllowed> {
+    if user.is_administrator() { Ok(()) } else { Err(NotAllowed::AdministratorRequired) }
+}
+
+/// Lets owners pass.
+///
+/// # Errors
+/// For everybody else.
+pub fn require_owner(user: &User) -> Result<(), NotAllowed> {
+    if user.role == Role::Owner { Ok(()) } else { Err(NotAllowed::OwnerRequired) }
+}
+
+/// Lets all but guests pass.
+///
+/// # Errors
+/// For guests.
+pub fn require_member(user: &User) -> Result<(), NotAllowed> {
+    if user.is_guest() { Err(NotAllowed::GuestRefused) } else { Ok(()) }
+}
+
+/// Lets people pass.
+///
+/// # Errors
+/// For bots.
+pub fn require_human(user: &User) -> Result<(), NotAllowed> {
+    if user.bot.is_some() { Err(NotAllowed::BotRefused) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Change;
+    use crate::event::EventRecord;
+    use crate::id::{EventId, UserId};
+    use crate::realm::Rules;
+    use crate::testing;
+
+    const ALL: [Privacy; 4] =
+        [Privacy::WebPublic, Privacy::Public, Privacy::PrivateSharedHistory, Privacy::PrivateProtectedHistory];
+
+    /// Channels 20 to 23, one of each privacy; those in `members` joined at 10.
+    fn realm(members: &[i64]) -> RealmSnapshot {
+        let mut more = Vec::new();
+        for (id, privacy) in (20..).zip(ALL) {
+            more.push(Change::Channel(Box::new(testing::channel(id, privacy))));
+            more.extend(members.iter().map(|user| Change::Subscription(Box::new(testing::subscription(id, *user)))));
+        }
+        testing::realm(Rules::default(), more)
+    }
+
+    fn seen(realm: &RealmSnapshot, user: i64) -> [bool; 4] {
+        let user = realm.user(UserId(user)).unwrap();
+        [20, 21, 22, 23].map(|id| channel(realm, user, ChannelId(id)).is_ok())
+    }
+
+    fn read_before_and_after_ten(realm: &RealmSnapshot, user: i64) -> [(bool, bool); 4] {
+        let user = realm.user(UserId(user)).unwrap();
+        [20, 21, 22, 23].map(|id| {
+            let history = history(realm, user, realm.channel(ChannelId(id)).unwrap());
+            (history.shows(MessageId(5)), history.shows(MessageId(15)))
+        })
+    }
+
+    #[test]
+    fn who_is_in_no_channel_sees_what_their_role_lets_them() {
+        let realm = realm(&[]);
+        assert_eq!(seen(&realm, 2), [true, true, true, true]);
+        assert_eq!(seen(&realm, 4), [true, true, false, false]);
+        assert_eq!(seen(&realm, 6), [true, false, false, false]);
+    }
+
+    #[test]
+    fn an_administrator_reads_no_private_channel_they_are_not_in() {
+        let realm = realm(&[]);
+        assert_eq!(read_before_and_after_ten(&realm, 2), [(true, true), (true, true), (false, false), (false, false)]);
+    }
+
+    #[test]
+    fn a_subscriber_reads_from_the_beginning_unless_history_is_protected() {
+        let realm = realm(&[4, 6]);
+        for user in [4, 6] {
+            assert_eq!(seen(&realm, user), [true; 4]);
+            assert_eq!(
+                read_before_and_after_ten(&realm, user),
+                [(true, true), (true, true), (true, true), (false, true)]
+            );
+        }
+    }
+
+    #[test]
+    fn who_left_a_private_channel_keeps_what_they_received() {
+        let leave = Change::Unsubscription { channel_id: ChannelId(22), user_id: UserId(4) };
+        let realm = realm(&[4]).with(&EventRecord::new(EventId(30), 0, vec![leave], None));
+        let user = realm.user(UserId(4)).unwrap();
+        let history = history(&realm, user, realm.channel(ChannelId(22)).unwrap());
+        assert_eq!([5, 15, 35].map(|id| history.shows(MessageId(id))), [false, true, false]);
+        assert_eq!(channel(&realm, user, ChannelId(22)).unwrap_err().to_string(), "Invalid channel ID");
+        assert_eq!(
+            channel_named(&realm, user, "channel 22").unwrap_err().to_string(),
+            "Invalid channel name 'channel 22'"
+        );
+    }
+
+    #[test]
+    fn the_gates_of_roles_hold() {
+        let realm = realm(&[]);
+        let passing = |gate: fn(&User) -> Result<(), NotAllowed>| {
+            [1, 2, 3, 4, 6].map(|id| gate(realm.user(UserId(id)).unwrap()).is_ok())
+        };
+        assert_eq!(passing(require_owner), [true, false, false, false, false]);
+        assert_eq!(passing(require_administrator), [true, true, false, false, false]);
+        assert_eq!(passing(require_member), [true, true, true, true, false]);
+    }
+}

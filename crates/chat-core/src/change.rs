@@ -1,0 +1,178 @@
+//! What can happen to a realm, as data: the one way its state changes, in the database and in every node's memory.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::channel::{Channel, Subscription};
+use crate::event::NewEvent;
+use crate::group::UserGroup;
+use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::realm::Realm;
+use crate::user::{ApiKey, KeyHash, User};
+
+/// One change of a realm's state. A change says what is, not what was done, so that it is applied by writing it
+/// down; the spans of subscriptions alone take the place in the log at which it was committed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The realm is now this.
+    Realm(Box<Realm>),
+    /// The user is new, or is now this.
+    User(Box<User>),
+    /// The user is now recognised by this key and no other. The key itself is in [`Commit::credentials`].
+    Key {
+        /// The user.
+        user_id: UserId,
+        /// What the key is recognised by.
+        hash: KeyHash,
+    },
+    /// The channel is new, or is now this.
+    Channel(Box<Channel>),
+    /// The user is in the channel, with these choices. Begins a span unless one lasts.
+    Subscription(Box<Subscription>),
+    /// The user left the channel. Ends the span that lasts.
+    Unsubscription {
+        /// The channel.
+        channel_id: ChannelId,
+        /// The user.
+        user_id: UserId,
+    },
+    /// The group is new, or is now this.
+    Group(Box<UserGroup>),
+    /// The group is gone.
+    GroupRemoved(UserGroupId),
+    /// A small thing of the realm is now this, or gone with `None`.
+    Item {
+        /// Its kind.
+        kind: ItemKind,
+        /// Its number within the realm.
+        id: i64,
+        /// What it is.
+        document: Option<Value>,
+    },
+    /// A small thing of a user is now this, or gone with `None`.
+    UserItem {
+        /// Whose it is.
+        user_id: UserId,
+        /// Its kind.
+        kind: UserItemKind,
+        /// Its name among those of its kind; empty where a user has one.
+        key: String,
+        /// What it is.
+        document: Option<Value>,
+    },
+}
+
+macro_rules! kinds {
+    ($(#[$doc:meta])* $name:ident { $($(#[$kind_doc:meta])* $kind:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$kind_doc])* #[serde(rename = $text)] $kind,)+
+        }
+
+        impl $name {
+            /// The kind's name in the database.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $text,)+
+                }
+            }
+
+            /// The kind of that name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$kind),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Small things of a realm, always read as a whole and never searched: documents, kept in memory.
+    ItemKind {
+        /// A pattern that becomes a link.
+        Linkifier = "linkifier",
+        /// A place to run code.
+        Playground = "playground",
+        /// A question about users.
+        ProfileField = "profile_field",
+        /// A custom emoji.
+        Emoji = "emoji",
+        /// A channel new users are in; its number is the channel's.
+        DefaultChannel = "default_channel",
+        /// An invitation that was sent.
+        Invitation = "invitation",
+        /// Settings new users begin with; there is one, 0.
+        UserDefaults = "user_defaults",
+    }
+}
+
+kinds! {
+    /// Small things of a user, kept in memory like [`ItemKind`].
+    UserItemKind {
+        /// All preferences, one document.
+        Settings = "settings",
+        /// How the user follows a topic.
+        TopicPolicy = "topic_policy",
+        /// Another user they do not hear.
+        MutedUser = "muted_user",
+        /// Words that alert them, one document.
+        AlertWords = "alert_words",
+        /// What they are doing, one document.
+        Status = "status",
+        /// An answer to a profile field; its key is the field's number.
+        ProfileValue = "profile_value",
+    }
+}
+
+/// Changes and events that become true together or not at all.
+#[derive(Debug, Clone, Default)]
+pub struct Commit {
+    /// [`crate::snapshot::RealmSnapshot::changed`] of the state the decision was taken on. When the realm has
+    /// changed since, nothing is written and the decision has to be taken again.
+    pub decided_at: EventId,
+    /// When, in unix seconds.
+    pub at_s: i64,
+    /// What changes, in order.
+    pub changes: Vec<Change>,
+    /// Secrets that change with it. They reach neither log nor memory.
+    pub credentials: Vec<Credential>,
+    /// Who hears what, in order.
+    pub events: Vec<NewEvent>,
+}
+
+/// A secret of a user that is now this.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// The API key; goes together with [`Change::Key`].
+    ApiKey(UserId, ApiKey),
+    /// The Argon2id hash of the password, in its text form; `None` when they have none.
+    PasswordHash(UserId, Option<String>),
+}
+
+impl Commit {
+    /// Sets the user's key, in memory and in the table of credentials.
+    pub fn set_key(&mut self, user_id: UserId, key: ApiKey) {
+        self.changes.push(Change::Key { user_id, hash: key.hash() });
+        self.credentials.push(Credential::ApiKey(user_id, key));
+    }
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Committed {
+    /// It is durable. The changes stand at `first`, the last event at `last`.
+    Done {
+        /// The first place in the log it took.
+        first: EventId,
+        /// The last place in the log it took.
+        last: EventId,
+    },
+    /// The realm had changed at this place since the decision; nothing was written.
+    Stale(EventId),
+}

@@ -1,0 +1,204 @@
+//! The event of a sent message, and a message as the wire shows it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Filter;
+use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::message::{Flag, Message, Reaction, Recipient};
+
+/// A message as it was sent, with what was true of its sender and its receivers then.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MessageEvent {
+    /// The message. Its number, its revision and the number of a new set of users are given when it is written.
+    pub message: Message,
+    /// Who sent it.
+    pub sender: Sender,
+    /// Where it went, in words.
+    pub display_recipient: DisplayRecipient,
+    /// Links in its topic.
+    pub topic_links: Vec<TopicLinkText>,
+    /// Receivers for whom a flag is set, in the order of the users' numbers. Whoever is not named has none.
+    pub flags: Vec<(UserId, Flag)>,
+    /// Receivers whose flag `stream_wildcard_mentioned` is set without being named: all who received it.
+    pub wildcard: bool,
+    /// What the sender's own queue gets back.
+    pub local: Option<Local>,
+}
+
+/// What messages say about their sender.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sender {
+    /// Their address.
+    pub email: String,
+    /// Their name.
+    pub full_name: String,
+    /// Their picture.
+    pub avatar_url: String,
+    /// Whether a client can work out the picture from the address by itself.
+    pub has_gravatar: bool,
+}
+
+/// Where a message went, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DisplayRecipient {
+    /// The channel's name.
+    Channel(String),
+    /// All users of the conversation, in the order of their numbers.
+    Users(Vec<DisplayUser>),
+}
+
+/// A user in [`DisplayRecipient`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisplayUser {
+    /// Their number.
+    pub id: UserId,
+    /// Their address.
+    pub email: String,
+    /// Their name.
+    pub full_name: String,
+    /// Kept for existing clients; always false.
+    pub is_mirror_dummy: bool,
+}
+
+/// A link in a topic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicLinkText {
+    /// The words.
+    pub text: String,
+    /// Where they lead.
+    pub url: String,
+}
+
+/// What a client calls a message it sent, to recognise it when it comes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Local {
+    /// The queue that is told.
+    pub queue_id: String,
+    /// The client's own name of the message.
+    pub local_id: String,
+}
+
+/// A form in which a message is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// HTML, or else what was typed.
+    pub html: bool,
+    /// Whether the client works out pictures by itself.
+    pub client_gravatar: bool,
+}
+
+impl Form {
+    /// How many there are.
+    pub(super) const COUNT: usize = 4;
+    /// The form of events that have one.
+    pub(super) const ANY: Self = Self { html: false, client_gravatar: false };
+
+    /// The form a queue asks for.
+    #[must_use]
+    pub fn of(filter: &Filter) -> Self {
+        Self { html: filter.apply_markdown, client_gravatar: filter.client_gravatar }
+    }
+
+    pub(super) fn place(self) -> usize {
+        usize::from(self.html) | usize::from(self.client_gravatar) << 1
+    }
+}
+
+/// A message as the wire shows it, without flags.
+#[derive(Serialize)]
+struct Shown<'a> {
+    id: MessageId,
+    sender_id: UserId,
+    content: &'a str,
+    content_type: &'static str,
+    recipient_id: i64,
+    timestamp: i64,
+    client: &'a str,
+    subject: &'a str,
+    topic_links: &'a [TopicLinkText],
+    is_me_message: bool,
+    reactions: Vec<ShownReaction<'a>>,
+    submessages: [(); 0],
+    sender_full_name: &'a str,
+    sender_email: &'a str,
+    sender_realm_str: &'static str,
+    display_recipient: &'a DisplayRecipient,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_id: Option<ChannelId>,
+    avatar_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_edit_timestamp: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct ShownReaction<'a> {
+    emoji_name: &'a str,
+    emoji_code: &'a str,
+    reaction_type: &'static str,
+    user_id: UserId,
+}
+
+impl MessageEvent {
+    /// The message object of the wire, without flags.
+    #[must_use]
+    pub fn object(&self, form: Form) -> String {
+        let message = &self.message;
+        let (kind, stream_id) = match message.recipient {
+            Recipient::Channel(id) => ("stream", Some(id)),
+            Recipient::Direct(_) => ("private", None),
+        };
+        let leaves_avatar = form.client_gravatar && self.sender.has_gravatar;
+        let shown = Shown {
+            id: message.id,
+            sender_id: message.sender_id,
+            content: if form.html { &message.html } else { &message.content },
+            content_type: if form.html { "text/html" } else { "text/x-markdown" },
+            recipient_id: message.recipient.into(),
+            timestamp: message.sent_s,
+            client: &message.client,
+            subject: &message.topic,
+            topic_links: &self.topic_links,
+            is_me_message: message.marks.is_me,
+            reactions: message.reactions.iter().map(shown_reaction).collect(),
+            submessages: [],
+            sender_full_name: &self.sender.full_name,
+            sender_email: &self.sender.email,
+            sender_realm_str: "",
+            display_recipient: &self.display_recipient,
+            kind,
+            stream_id,
+            avatar_url: (!leaves_avatar).then_some(self.sender.avatar_url.as_str()),
+            last_edit_timestamp: message.last_edit_s,
+        };
+        serde_json::to_string(&shown).unwrap_or_default()
+    }
+
+    /// The event without its receiver's part and its end.
+    pub(super) fn open_object(&self, id: EventId, form: Form) -> String {
+        format!("{{\"id\":{id},\"type\":\"message\",\"message\":{}", self.object(form))
+    }
+
+    /// The flags the message had for a receiver when it was sent.
+    #[must_use]
+    pub fn flags_of(&self, user_id: UserId) -> Vec<Flag> {
+        let own = self.flags.iter().filter(|(user, _)| *user == user_id).map(|(_, flag)| *flag);
+        let wildcard = self.wildcard.then_some(Flag::StreamWildcardMentioned);
+        let read = (self.message.marks.read_by_sender && self.message.sender_id == user_id).then_some(Flag::Read);
+        let mut flags: Vec<Flag> = own.chain(wildcard).chain(read).collect();
+        flags.sort_unstable();
+        flags.dedup();
+        flags
+    }
+}
+
+fn shown_reaction(reaction: &Reaction) -> ShownReaction<'_> {
+    ShownReaction {
+        emoji_name: &reaction.emoji_name,
+        emoji_code: &reaction.emoji_code,
+        reaction_type: reaction.reaction_type.name(),
+        user_id: reaction.user_id,
+    }
+}

@@ -1,0 +1,312 @@
+//! What is told to whom: events as data, written once in the log and read by every queue that they reach.
+//!
+//! An event names its receivers by a description, not by a list: "who was in the channel then". So a message costs
+//! one row whatever the number of subscribers, and whether a queue gets it is decided when the queue reads.
+//! What differs between receivers is few things: the form of a message's text, the picture of its sender, and each
+//! user's flags. Each form is serialised once and shared; the flags are added at the end.
+
+mod filter;
+mod message;
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub use filter::{Capability, Filter, QueueTerm};
+pub use message::{DisplayRecipient, DisplayUser, Form, Local, MessageEvent, Sender, TopicLinkText};
+
+use crate::access;
+use crate::change::Change;
+use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::message::Flag;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// Who an event is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Audience {
+    /// All users.
+    Everyone,
+    /// All users but guests.
+    Members,
+    /// Administrators and owners.
+    Administrators,
+    /// These users, in the order of their numbers.
+    Users(Vec<UserId>),
+    /// Who was in the channel when it happened.
+    Subscribers {
+        /// The channel.
+        channel_id: ChannelId,
+        /// Whether queues that ask for all public channels get it too: the channel was public then.
+        public: bool,
+    },
+    /// Who may see the channel in lists, but for some.
+    ChannelWatchers {
+        /// The channel.
+        channel_id: ChannelId,
+        /// Those who hear of it in another way.
+        except: Vec<UserId>,
+    },
+    /// Who may read this message of the channel.
+    MessageReaders {
+        /// The channel.
+        channel_id: ChannelId,
+        /// The message.
+        message_id: MessageId,
+    },
+}
+
+impl Audience {
+    /// These users, each once.
+    pub fn users(users: impl IntoIterator<Item = UserId>) -> Self {
+        let mut users: Vec<_> = users.into_iter().collect();
+        users.sort_unstable();
+        users.dedup();
+        Self::Users(users)
+    }
+
+    /// Whether the user is among them. `at` is the event's place in the log.
+    #[must_use]
+    pub fn reaches(&self, at: EventId, user: &User, realm: &RealmSnapshot) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Members => !user.is_guest(),
+            Self::Administrators => user.is_administrator(),
+            Self::Users(users) => users.binary_search(&user.id).is_ok(),
+            Self::Subscribers { channel_id, .. } => {
+                realm.membership(*channel_id, user.id).is_some_and(|membership| membership.received(at.into()))
+            }
+            Self::ChannelWatchers { channel_id, except } => {
+                !except.contains(&user.id)
+                    && realm.channel(*channel_id).is_some_and(|channel| access::sees_channel(realm, user, channel))
+            }
+            Self::MessageReaders { channel_id, message_id } => realm
+                .channel(*channel_id)
+                .is_some_and(|channel| access::history(realm, user, channel).shows(*message_id)),
+        }
+    }
+}
+
+/// Which queues of a receiver get an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// All.
+    #[default]
+    Any,
+    /// Those with the capability.
+    With(Capability),
+    /// Those without.
+    Without(Capability),
+}
+
+/// An event that has no place in the log yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NewEvent {
+    /// Who it is for.
+    pub audience: Audience,
+    /// Which of their queues get it.
+    #[serde(default)]
+    pub gate: Gate,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What an event says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// The same to everybody.
+    Plain {
+        /// Its `type`.
+        kind: String,
+        /// The event as a JSON object, without its `id`.
+        event: Value,
+    },
+    /// A message was sent.
+    Message(Box<MessageEvent>),
+    /// A message was edited: the event and, to each receiver, their own flags of that message.
+    Edit {
+        /// The message whose flags are told.
+        message_id: MessageId,
+        /// The event as a JSON object, without its `id` and `flags`.
+        event: Value,
+    },
+}
+
+impl NewEvent {
+    /// An event that says the same to everybody. `event` is an object with a `type`.
+    #[must_use]
+    pub fn plain(audience: Audience, event: Value) -> Self {
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self { audience, gate: Gate::Any, body: Body::Plain { kind, event } }
+    }
+
+    /// An event of type `update_message`, to which each receiver's flags of `message_id` are added.
+    #[must_use]
+    pub fn edit(audience: Audience, message_id: MessageId, event: Value) -> Self {
+        Self { audience, gate: Gate::Any, body: Body::Edit { message_id, event } }
+    }
+
+    /// The same event, for fewer queues.
+    #[must_use]
+    pub fn gated(mut self, gate: Gate) -> Self {
+        self.gate = gate;
+        self
+    }
+}
+
+/// A place in the log: what changed there and what was told. Shared by everything that reads it.
+#[derive(Debug)]
+pub struct EventRecord {
+    /// The place.
+    pub id: EventId,
+    /// When, in unix seconds.
+    pub at_s: i64,
+    /// What changed, in order.
+    pub changes: Vec<Change>,
+    /// What was told; `None` when a change was told to nobody.
+    pub event: Option<NewEvent>,
+    /// The event's text, one for each form, made when first asked for.
+    texts: [OnceLock<Arc<str>>; Form::COUNT],
+}
+
+impl EventRecord {
+    /// Puts together what was read from the log or just written to it.
+    #[must_use]
+    pub fn new(id: EventId, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> Self {
+        Self { id, at_s, changes, event, texts: Default::default() }
+    }
+
+    /// The message whose flags, for the receiver, [`EventRecord::write`] wants to be given.
+    #[must_use]
+    pub fn wants_flags_of(&self) -> Option<MessageId> {
+        match self.event.as_ref()?.body {
+            Body::Edit { message_id, .. } => Some(message_id),
+            Body::Plain { .. } | Body::Message(_) => None,
+        }
+    }
+
+    /// The `type` of the event; empty where nothing was told.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self.event.as_ref().map(|event| &event.body) {
+            Some(Body::Plain { kind, .. }) => kind,
+            Some(Body::Message(_)) => "message",
+            Some(Body::Edit { .. }) => "update_message",
+            None => "",
+        }
+    }
+
+    /// Appends the event as its receiver sees it: a JSON object with its `id`. Only for queues that
+    /// [`Filter::accepts`] it for. `flags` are those that [`EventRecord::wants_flags_of`] asks for.
+    pub fn write(&self, reader: &Reader<'_>, flags: &[Flag], out: &mut String) {
+        let Some(event) = &self.event else { return };
+        match &event.body {
+            Body::Plain { event, .. } => out.push_str(self.text(Form::ANY, || object_with_id(self.id, event))),
+            Body::Edit { event, .. } => {
+                out.push_str(self.text(Form::ANY, || open_object_with_id(self.id, event)));
+                write_flags(flags, out);
+                out.push('}');
+            }
+            Body::Message(message) => {
+                let form = Form::of(reader.filter);
+                out.push_str(self.text(form, || message.open_object(self.id, form)));
+                write_flags(&message.flags_of(reader.user.id), out);
+                if let Some(local) = message.local.as_ref().filter(|local| local.queue_id == reader.queue_id) {
+                    out.push_str(",\"local_message_id\":");
+                    out.push_str(&json!(local.local_id).to_string());
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    fn text(&self, form: Form, make: impl FnOnce() -> String) -> &str {
+        match self.texts.get(form.place()) {
+            Some(text) => text.get_or_init(|| make().into()),
+            None => "",
+        }
+    }
+}
+
+/// A queue and its owner, as an event is written for them.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    /// The owner.
+    pub user: &'a User,
+    /// The queue.
+    pub queue_id: &'a str,
+    /// What the queue wants.
+    pub filter: &'a Filter,
+}
+
+/// `{"type":…}` as `{"id":5,"type":…`, without the end.
+fn open_object_with_id(id: EventId, object: &Value) -> String {
+    let object = object.to_string();
+    let members = object.trim_start_matches('{').strip_suffix('}').unwrap_or_default();
+    let comma = if members.is_empty() { "" } else { "," };
+    format!("{{\"id\":{id}{comma}{members}")
+}
+
+fn object_with_id(id: EventId, object: &Value) -> String {
+    let mut text = open_object_with_id(id, object);
+    text.push('}');
+    text
+}
+
+fn write_flags(flags: &[Flag], out: &mut String) {
+    out.push_str(",\"flags\":[");
+    for (place, flag) in flags.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        out.extend(["\"", flag.name(), "\""]);
+    }
+    out.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role::Role;
+    use crate::testing;
+
+    fn written(record: &EventRecord, flags: &[Flag]) -> Value {
+        let user = testing::user(1, Role::Member);
+        let filter = Filter::default();
+        let mut out = String::new();
+        record.write(&Reader { user: &user, queue_id: "q", filter: &filter }, flags, &mut out);
+        serde_json::from_str(&out).unwrap()
+    }
+
+    #[test]
+    fn a_plain_event_is_its_object_with_an_id() {
+        let event = NewEvent::plain(Audience::Everyone, json!({"type": "realm", "op": "update", "value": "{}"}));
+        let record = EventRecord::new(EventId(9), 1, Vec::new(), Some(event));
+        assert_eq!(record.kind(), "realm");
+        assert_eq!(written(&record, &[]), json!({"id": 9, "type": "realm", "op": "update", "value": "{}"}));
+    }
+
+    #[test]
+    fn an_edit_tells_each_receiver_their_flags() {
+        let event = NewEvent::edit(Audience::Everyone, MessageId(4), json!({"type": "update_message"}));
+        let record = EventRecord::new(EventId(9), 1, Vec::new(), Some(event));
+        assert_eq!(record.wants_flags_of(), Some(MessageId(4)));
+        assert_eq!(
+            written(&record, &[Flag::Read, Flag::Starred]),
+            json!({"id": 9, "type": "update_message", "flags": ["read", "starred"]})
+        );
+    }
+
+    #[test]
+    fn an_event_survives_the_log() {
+        let event = NewEvent::plain(Audience::users([UserId(3), UserId(1), UserId(3)]), json!({"type": "x"}))
+            .gated(Gate::Without(Capability::SlimPresence));
+        let back: NewEvent = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
+        assert_eq!(back.audience, Audience::Users(vec![UserId(1), UserId(3)]));
+        assert_eq!(back.gate, Gate::Without(Capability::SlimPresence));
+    }
+}

@@ -1,0 +1,26 @@
+//! Bounds of what people write and ask for. Those of rendering stand in [`crate::markdown::limits`].
+
+/// Seconds of a day.
+pub const DAY_S: i64 = 86_400;
+
+/// Characters of a message; what is longer is cut and says so.
+pub const MAX_MESSAGE_CHARS: usize = 10_000;
+/// Characters of a topic; what is longer is cut and ends in dots.
+pub const MAX_TOPIC_CHARS: usize = 60;
+/// Characters of a channel's name.
+pub const MAX_CHANNEL_NAME_CHARS: usize = 60;
+/// Characters of a channel's description.
+pub const MAX_CHANNEL_DESCRIPTION_CHARS: usize = 1_024;
+/// Characters of a user's full name, at least two.
+pub const MAX_FULL_NAME_CHARS: usize = 100;
+/// Characters of a user group's name.
+pub const MAX_GROUP_NAME_CHARS: usize = 100;
+/// Users of one direct conversation, the sender among them. Not specified; we stop at a number that people can
+/// still mean, because each of them is named in every event.
+pub const MAX_DIRECT_USERS: usize = 200;
+/// Messages of one answer.
+pub const MAX_WINDOW: u64 = 5_000;
+/// Terms of one narrow. Not specified; we stop where a person would have long given up.
+pub const MAX_NARROW_TERMS: usize = 100;
+/// Seconds after the end of a time limit during which an edit still passes: the request was on its way.
+pub const EDIT_GRACE_S: i64 = 20;

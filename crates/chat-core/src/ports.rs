@@ -1,0 +1,290 @@
+//! What the rules need a database for. One method is one transaction.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::change::{Commit, Committed};
+use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
+use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
+use crate::narrow::{Selection, Window};
+use crate::snapshot::RealmSnapshot;
+
+/// The database failed; whether anything was written is not known unless the method says so.
+#[derive(Debug, thiserror::Error)]
+#[error("the database failed: {0}")]
+pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// The realm's state.
+#[async_trait]
+pub trait RealmStore: Send + Sync {
+    /// The realm as this node knows it: at least everything that this node's own methods returned. Costs no I/O.
+    fn realm(&self) -> Arc<RealmSnapshot>;
+
+    /// Makes changes and events true together. Returns when they are durable and in [`RealmStore::realm`]; when the
+    /// realm changed after the decision, returns with the newer realm in memory and nothing written.
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
+
+    /// A user's secrets.
+    async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError>;
+}
+
+/// A user's secrets, as they are kept.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The API key.
+    pub api_key: Option<crate::user::ApiKey>,
+    /// The Argon2id hash of the password, in its text form.
+    pub password_hash: Option<String>,
+}
+
+/// The realm's log.
+#[async_trait]
+pub trait EventLog: Send + Sync {
+    /// The last place this node knows of. Costs no I/O.
+    fn head(&self) -> EventId;
+
+    /// The records after a place, in order, at most `limit`. From memory when it reaches back that far.
+    ///
+    /// `Err(Pruned)` inside when records after that place are gone.
+    async fn after(&self, after: EventId, limit: usize) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError>;
+
+    /// Returns when a record after that place may concern the user; at once when there is one already. Costs
+    /// nothing while it waits, and forgets the caller when dropped.
+    async fn wait(&self, user_id: UserId, after: EventId);
+
+    /// Forgets records older than that time in unix seconds. Returns how many.
+    async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError>;
+}
+
+/// Records after a place are gone from the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("An event newer than {0} has already been pruned!")]
+pub struct Pruned(pub EventId);
+
+/// A queue: a user's wish to hear of events, and how far they have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    /// Its name, not to be guessed.
+    pub id: String,
+    /// Its owner.
+    pub user_id: UserId,
+    /// What it wants.
+    pub filter: Filter,
+    /// The last event that its client has confirmed, as far as was written down.
+    pub cursor: EventId,
+    /// When its client was last heard of, in unix seconds, as far as was written down.
+    pub seen_s: i64,
+    /// Seconds without its client after which it goes.
+    pub idle_limit_s: i64,
+}
+
+/// Queues. A queue is a row: it costs no memory, and any node serves it.
+#[async_trait]
+pub trait QueueStore: Send + Sync {
+    /// Makes a queue.
+    async fn register(&self, queue: Queue) -> Result<(), StoreError>;
+
+    /// The queue of that name, whoever owns it.
+    async fn find(&self, id: &str) -> Result<Option<Queue>, StoreError>;
+
+    /// Notes that the client confirmed an event and is there. Written down within seconds and not before: what a
+    /// client gets follows from the event it says it has, so a note that is lost loses no event and repeats none.
+    fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64);
+
+    /// Deletes the user's queue of that name. Says whether there was one.
+    async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError>;
+
+    /// Deletes queues whose client was not heard of for too long. Returns how many.
+    async fn expire(&self, now_s: i64) -> Result<u64, StoreError>;
+}
+
+/// A message that waits to be sent.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// [`RealmSnapshot::changed`] of the state it was permitted on.
+    pub decided_at: EventId,
+    /// Where it goes. It replaces the event's recipient.
+    pub to: Destination,
+    /// The message and what its event says. The numbers in it are replaced.
+    pub event: MessageEvent,
+}
+
+/// Where a message goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// To a channel.
+    Channel {
+        /// The channel.
+        channel_id: ChannelId,
+        /// Whether it is open to all queues that ask for public channels.
+        public: bool,
+    },
+    /// To users, the sender among them, in the order of their numbers.
+    Direct(Vec<UserId>),
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// It is durable.
+    Done {
+        /// Its number.
+        id: MessageId,
+        /// When it was sent, in unix seconds.
+        sent_s: i64,
+    },
+    /// The realm had changed at this place since it was permitted; nothing was written.
+    Stale(EventId),
+}
+
+/// Messages around an anchor, the oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The messages, each with the reader's flags.
+    pub messages: Vec<(Message, Vec<Flag>)>,
+    /// Where they were looked for; [`crate::narrow::NEWEST`] for "after the last".
+    pub anchor: MessageId,
+    /// Whether the message at the anchor is among them.
+    pub found_anchor: bool,
+    /// Whether there is none before them.
+    pub found_oldest: bool,
+    /// Whether there is none after them.
+    pub found_newest: bool,
+}
+
+/// A change of one message, and of those that move with it.
+pub struct Edit {
+    /// The message.
+    pub id: MessageId,
+    /// [`Message::revision`] it was decided on; when it is another, nothing is written.
+    pub revision: EventId,
+    /// The new text, its HTML, and what it has in it.
+    pub content: Option<(String, String, Marks)>,
+    /// The new place and topic.
+    pub to: Option<(ChannelId, String)>,
+    /// The messages that move, the edited one among them. Empty when none does.
+    pub moves: Vec<MessageId>,
+    /// Users newly mentioned, and no longer.
+    pub flags: Vec<(UserId, Flag, FlagOp)>,
+    /// Who did it; `None` for the server.
+    pub user_id: Option<UserId>,
+    /// When, in unix seconds.
+    pub at_s: i64,
+    /// What is told.
+    pub events: Vec<NewEvent>,
+}
+
+/// What became of an edit, a reaction or the like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It is durable; its last event stands at this place.
+    Done(EventId),
+    /// It was so already, or what it is about is gone or has changed; nothing was written.
+    Unchanged,
+}
+
+/// Whether a flag is set or taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlagOp {
+    /// Set.
+    Add,
+    /// Taken away.
+    Remove,
+}
+
+/// One earlier state of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastEdit {
+    /// When it ended, in unix seconds.
+    pub at_s: i64,
+    /// Who ended it; `None` for the server.
+    pub user_id: Option<UserId>,
+    /// The text and its HTML before, when that changed.
+    pub content: Option<(String, String)>,
+    /// The channel before and after, when that changed.
+    pub channel: Option<(ChannelId, ChannelId)>,
+    /// The topic before and after, when that changed.
+    pub topic: Option<(String, String)>,
+}
+
+/// A topic of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topic {
+    /// As its newest message spells it.
+    pub name: String,
+    /// Its newest message.
+    pub max_id: MessageId,
+}
+
+/// A message that was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Its number.
+    pub id: MessageId,
+    /// Where it is.
+    pub recipient: Recipient,
+    /// For a set of users: all of them.
+    pub direct_users: Vec<UserId>,
+    /// Its topic.
+    pub topic: String,
+    /// Who wrote it.
+    pub sender_id: UserId,
+    /// Whether it mentions the reader.
+    pub mentioned: bool,
+}
+
+/// Messages and what users made of them.
+#[async_trait]
+pub trait MessageStore: Send + Sync {
+    /// Sends a message. Many are written in one transaction; each is answered after the commit that holds it.
+    async fn append(&self, message: NewMessage) -> Result<Sent, StoreError>;
+
+    /// The messages of these numbers that exist, in the order of their numbers, with the user's flags. Whether the
+    /// user may read them is not asked here.
+    async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError>;
+
+    /// The messages of a selection around an anchor.
+    async fn window(&self, selection: &Selection, window: Window) -> Result<Page, StoreError>;
+
+    /// The messages of a conversation from one on, with the time each was sent in unix seconds, the oldest first.
+    async fn conversation(
+        &self,
+        conversation: &Conversation,
+        from: MessageId,
+    ) -> Result<Vec<(MessageId, i64)>, StoreError>;
+
+    /// The topics of a channel with messages within the selection, the newest first.
+    async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError>;
+
+    /// The newest messages of the selection that the reader has not read, at most `limit`, the oldest first.
+    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError>;
+
+    /// Numbers of the user's messages with a flag other than [`Flag::Read`], in order.
+    async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError>;
+
+    /// Sets or takes away a user's flag on messages that exist.
+    async fn set_flag(
+        &self,
+        user_id: UserId,
+        flag: (Flag, FlagOp),
+        messages: &[MessageId],
+        event: (i64, NewEvent),
+    ) -> Result<EventId, StoreError>;
+
+    /// Edits a message, and moves those that go with it.
+    async fn edit(&self, edit: Edit) -> Result<Written, StoreError>;
+
+    /// The earlier states of a message, the newest first.
+    async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError>;
+
+    /// Deletes messages with everything users made of them.
+    async fn delete(&self, ids: &[MessageId], event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError>;
+
+    /// Adds a reaction; [`Written::Unchanged`] when it is there or the message is not.
+    async fn react(&self, id: MessageId, reaction: Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError>;
+
+    /// Takes a reaction away; [`Written::Unchanged`] when it is not there.
+    async fn unreact(&self, id: MessageId, reaction: &Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError>;
+}

@@ -1,0 +1,99 @@
+//! The organization: its name and the choices that rules ask for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::role::Policy;
+
+/// The organization. A database holds one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Realm {
+    /// Its name.
+    pub name: String,
+    /// What it is, as typed.
+    pub description: String,
+    /// When it was made, in unix seconds.
+    pub created_s: i64,
+    /// Whether it was closed; nobody gets in then.
+    pub is_deactivated: bool,
+    /// The choices that rules ask for.
+    pub rules: Rules,
+}
+
+/// Choices of a realm that rules ask for. The defaults are those of a new realm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// Days until a member is a full member.
+    pub waiting_period_days: i64,
+    /// Who may make public channels.
+    pub create_public_channel: Policy,
+    /// Who may make private channels.
+    pub create_private_channel: Policy,
+    /// Who may make web-public channels.
+    pub create_web_public_channel: Policy,
+    /// Who may put others into channels.
+    pub subscribe_others: Policy,
+    /// Who may invite new users.
+    pub invite: Policy,
+    /// Who may add custom emoji.
+    pub add_custom_emoji: Policy,
+    /// Who may make and edit user groups.
+    pub edit_groups: Policy,
+    /// Who may make bots.
+    pub create_bots: Policy,
+    /// Who may delete their own messages.
+    pub delete_own_message: Policy,
+    /// Who may move messages to another topic.
+    pub edit_topic: Policy,
+    /// Who may move messages to another channel.
+    pub move_between_channels: Policy,
+    /// Who may mention everybody in a large channel.
+    pub wildcard_mention: Policy,
+    /// Who may write to people at all; one user of the conversation suffices.
+    pub direct_messages: Policy,
+    /// Who may write to people first.
+    pub initiate_direct_messages: Policy,
+    /// Whether messages may be edited.
+    pub allow_editing: bool,
+    /// Seconds after sending in which a message may be edited; `None` for ever.
+    pub edit_limit_s: Option<i64>,
+    /// Seconds after sending in which a message may be deleted; `None` for ever.
+    pub delete_limit_s: Option<i64>,
+    /// Seconds after sending in which a message may move to another topic; `None` for ever.
+    pub move_topic_limit_s: Option<i64>,
+    /// Seconds after sending in which a message may move to another channel; `None` for ever.
+    pub move_channel_limit_s: Option<i64>,
+    /// Whether a message needs a topic.
+    pub mandatory_topics: bool,
+}
+
+/// Seconds in which messages may move, in a new realm: a week.
+const MOVE_LIMIT_S: i64 = 604_800;
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            waiting_period_days: 0,
+            create_public_channel: Policy::Members,
+            create_private_channel: Policy::Members,
+            create_web_public_channel: Policy::Owners,
+            subscribe_others: Policy::Members,
+            invite: Policy::Members,
+            add_custom_emoji: Policy::Members,
+            edit_groups: Policy::Members,
+            create_bots: Policy::Members,
+            delete_own_message: Policy::Everyone,
+            edit_topic: Policy::Everyone,
+            move_between_channels: Policy::Members,
+            wildcard_mention: Policy::Administrators,
+            direct_messages: Policy::Everyone,
+            initiate_direct_messages: Policy::Everyone,
+            allow_editing: true,
+            edit_limit_s: Some(600),
+            delete_limit_s: Some(600),
+            move_topic_limit_s: Some(MOVE_LIMIT_S),
+            move_channel_limit_s: Some(MOVE_LIMIT_S),
+            mandatory_topics: false,
+        }
+    }
+}

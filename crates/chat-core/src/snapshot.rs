@@ -1,0 +1,454 @@
+//! The realm as a node knows it: everything permission checks ask for, in memory, changed only by the log.
+//!
+//! A snapshot is never written to. [`RealmSnapshot::with`] makes the next one; it shares with the one before what
+//! did not change, so a change costs a copy of one map of pointers, and whoever reads the older one is undisturbed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::change::{Change, ItemKind, UserItemKind};
+use crate::channel::{Channel, Membership, Span, Subscription, name_key};
+use crate::event::EventRecord;
+use crate::group::{GroupSetting, SystemGroup, UserGroup};
+use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::markdown::Directory;
+use crate::realm::Realm;
+use crate::user::{ApiKey, KeyHash, User, fold};
+
+type Map<K, V> = Arc<HashMap<K, V>>;
+type ItemKey = (ItemKind, i64);
+type UserItemKey = (UserItemKind, String);
+
+/// The realm at one place of its log.
+#[derive(Debug, Clone, Default)]
+pub struct RealmSnapshot {
+    at: EventId,
+    changed: EventId,
+    last_id: i64,
+    realm: Option<Arc<Realm>>,
+    users: Map<UserId, Arc<User>>,
+    users_by_email: Map<String, UserId>,
+    users_by_name: Map<String, BTreeSet<UserId>>,
+    users_by_key: Map<KeyHash, UserId>,
+    keys: Map<UserId, KeyHash>,
+    channels: Map<ChannelId, Arc<Channel>>,
+    channels_by_name: Map<String, ChannelId>,
+    memberships: Map<UserId, Arc<BTreeMap<ChannelId, Membership>>>,
+    subscribers: Map<ChannelId, Arc<BTreeSet<UserId>>>,
+    groups: Map<UserGroupId, Arc<UserGroup>>,
+    items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
+    user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
+}
+
+/// What a store read, of which a snapshot is made.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The last place of the log that is in it.
+    pub at: EventId,
+    /// The last place of the log that changed the realm.
+    pub changed: EventId,
+    /// The largest number given to a user, channel or group.
+    pub last_id: i64,
+    /// Everything there is, in any order, but without [`Change::Subscription`]s of users who left.
+    pub changes: Vec<Change>,
+    /// When users were in channels.
+    pub spans: Vec<(ChannelId, UserId, Span)>,
+}
+
+impl RealmSnapshot {
+    /// The realm as a store has it.
+    #[must_use]
+    pub fn load(loaded: Loaded) -> Self {
+        let mut realm = Self::default();
+        for change in loaded.changes {
+            realm.apply(EventId::NONE, change);
+        }
+        let memberships = Arc::make_mut(&mut realm.memberships);
+        for map in memberships.values_mut() {
+            for membership in Arc::make_mut(map).values_mut() {
+                membership.spans.clear();
+            }
+        }
+        for (channel_id, user_id, span) in loaded.spans {
+            let map = Arc::make_mut(memberships.entry(user_id).or_default());
+            map.entry(channel_id).or_default().spans.push(span);
+        }
+        Self { at: loaded.at, changed: loaded.changed, last_id: loaded.last_id, ..realm }
+    }
+
+    /// The realm after a record of the log. A record that is in it already changes nothing.
+    #[must_use]
+    pub fn with(&self, record: &EventRecord) -> Self {
+        let mut next = self.clone();
+        if record.id > self.at {
+            next.at = record.id;
+            if !record.changes.is_empty() {
+                next.changed = record.id;
+            }
+            for change in &record.changes {
+                next.apply(record.id, change.clone());
+            }
+        }
+        next
+    }
+
+    /// The last place of the log that is in it.
+    #[must_use]
+    pub fn at(&self) -> EventId {
+        self.at
+    }
+
+    /// The last place of the log that changed the realm: what a decision is taken on.
+    #[must_use]
+    pub fn changed(&self) -> EventId {
+        self.changed
+    }
+
+    /// The `place`-th number (from 1) that no user, channel or group has had.
+    #[must_use]
+    pub fn new_id(&self, place: i64) -> i64 {
+        self.last_id.saturating_add(place)
+    }
+
+    /// The organization; `None` before it was made.
+    #[must_use]
+    pub fn realm(&self) -> Option<&Realm> {
+        self.realm.as_deref()
+    }
+
+    /// A user, active or not.
+    #[must_use]
+    pub fn user(&self, id: UserId) -> Option<&Arc<User>> {
+        self.users.get(&id)
+    }
+
+    /// All users in no order.
+    pub fn users(&self) -> impl Iterator<Item = &Arc<User>> {
+        self.users.values()
+    }
+
+    /// The user of that address, compared without regard to case.
+    #[must_use]
+    pub fn user_by_email(&self, email: &str) -> Option<&Arc<User>> {
+        self.user(*self.users_by_email.get(&fold(email))?)
+    }
+
+    /// Whose key it is.
+    #[must_use]
+    pub fn user_by_key(&self, key: &ApiKey) -> Option<&Arc<User>> {
+        self.user(*self.users_by_key.get(&key.hash())?)
+    }
+
+    /// A channel, archived or not.
+    #[must_use]
+    pub fn channel(&self, id: ChannelId) -> Option<&Arc<Channel>> {
+        self.channels.get(&id)
+    }
+
+    /// All channels in no order.
+    pub fn channels(&self) -> impl Iterator<Item = &Arc<Channel>> {
+        self.channels.values()
+    }
+
+    /// The channel in use of that name, compared without regard to case.
+    #[must_use]
+    pub fn channel_by_name(&self, name: &str) -> Option<&Arc<Channel>> {
+        self.channel(*self.channels_by_name.get(&name_key(name))?)
+    }
+
+    /// What there is or was between a user and a channel.
+    #[must_use]
+    pub fn membership(&self, channel_id: ChannelId, user_id: UserId) -> Option<&Membership> {
+        self.memberships.get(&user_id)?.get(&channel_id)
+    }
+
+    /// The channels a user is or was in, in the order of their numbers.
+    pub fn memberships(&self, user_id: UserId) -> impl Iterator<Item = (ChannelId, &Membership)> {
+        self.memberships.get(&user_id).into_iter().flat_map(|map| map.iter().map(|(id, membership)| (*id, membership)))
+    }
+
+    /// The user's subscription, while they are in the channel.
+    #[must_use]
+    pub fn subscription(&self, channel_id: ChannelId, user_id: UserId) -> Option<&Subscription> {
+        self.membership(channel_id, user_id)?.subscription.as_ref()
+    }
+
+    /// Who is in the channel, in the order of their numbers; active or not.
+    pub fn subscribers(&self, channel_id: ChannelId) -> impl Iterator<Item = UserId> {
+        self.subscribers.get(&channel_id).into_iter().flat_map(|users| users.iter().copied())
+    }
+
+    /// How many are in the channel.
+    #[must_use]
+    pub fn subscriber_count(&self, channel_id: ChannelId) -> usize {
+        self.subscribers.get(&channel_id).map_or(0, |users| users.len())
+    }
+
+    /// A user group.
+    #[must_use]
+    pub fn group(&self, id: UserGroupId) -> Option<&Arc<UserGroup>> {
+        self.groups.get(&id)
+    }
+
+    /// All user groups in no order.
+    pub fn groups(&self) -> impl Iterator<Item = &Arc<UserGroup>> {
+        self.groups.values()
+    }
+
+    /// A group of the system.
+    #[must_use]
+    pub fn system_group(&self, system: SystemGroup) -> Option<&Arc<UserGroup>> {
+        self.groups.values().find(|group| group.system == Some(system))
+    }
+
+    /// Whether the user is in the group, by themselves or through its subgroups.
+    #[must_use]
+    pub fn is_in_group(&self, user: &User, id: UserGroupId, now_s: i64) -> bool {
+        let waiting_days = self.realm().map_or(0, |realm| realm.rules.waiting_period_days);
+        let mut seen = BTreeSet::new();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let Some(group) = self.group(id).filter(|_| seen.insert(id)) else { continue };
+            let stands = match group.system {
+                Some(system) => system.policy().permits(user, waiting_days, now_s),
+                None => group.members.contains(&user.id),
+            };
+            if stands {
+                return true;
+            }
+            open.extend(&group.subgroups);
+        }
+        false
+    }
+
+    /// Whether a permission is given to the user.
+    #[must_use]
+    pub fn is_granted(&self, user: &User, setting: &GroupSetting, now_s: i64) -> bool {
+        match setting {
+            GroupSetting::Group(id) => self.is_in_group(user, *id, now_s),
+            GroupSetting::Named { direct_members, direct_subgroups } => {
+                direct_members.contains(&user.id)
+                    || direct_subgroups.iter().any(|id| self.is_in_group(user, *id, now_s))
+            }
+        }
+    }
+
+    /// A small thing of the realm.
+    #[must_use]
+    pub fn item(&self, kind: ItemKind, id: i64) -> Option<&Value> {
+        self.items.get(&(kind, id)).map(AsRef::as_ref)
+    }
+
+    /// All small things of a kind, in the order of their numbers.
+    pub fn items(&self, kind: ItemKind) -> impl Iterator<Item = (i64, &Value)> {
+        let range = self.items.range((kind, i64::MIN)..=(kind, i64::MAX));
+        range.map(|((_, id), document)| (*id, document.as_ref()))
+    }
+
+    /// A small thing of a user.
+    #[must_use]
+    pub fn user_item(&self, user_id: UserId, kind: UserItemKind, key: &str) -> Option<&Value> {
+        self.user_items.get(&user_id)?.get(&(kind, key.to_owned())).map(AsRef::as_ref)
+    }
+
+    /// All small things of a user of a kind, in the order of their keys.
+    pub fn user_items(&self, user_id: UserId, kind: UserItemKind) -> impl Iterator<Item = (&str, &Value)> {
+        let items = self.user_items.get(&user_id).into_iter();
+        let items = items.flat_map(move |items| items.range((kind, String::new())..));
+        items
+            .take_while(move |((found, _), _)| *found == kind)
+            .map(|((_, key), document)| (key.as_str(), document.as_ref()))
+    }
+
+    fn apply(&mut self, at: EventId, change: Change) {
+        match change {
+            Change::Realm(realm) => self.realm = Some(Arc::from(realm)),
+            Change::User(user) => self.put_user(*user),
+            Change::Key { user_id, hash } => self.put_key(user_id, hash),
+            Change::Channel(channel) => self.put_channel(*channel),
+            Change::Subscription(subscription) => self.put_subscription(at, *subscription),
+            Change::Unsubscription { channel_id, user_id } => self.end_subscription(at, channel_id, user_id),
+            Change::Group(group) => {
+                self.last_id = self.last_id.max(group.id.0);
+                Arc::make_mut(&mut self.groups).insert(group.id, Arc::from(group));
+            }
+            Change::GroupRemoved(id) => drop(Arc::make_mut(&mut self.groups).remove(&id)),
+            Change::Item { kind, id, document } => {
+                let items = Arc::make_mut(&mut self.items);
+                match document {
+                    Some(document) => drop(items.insert((kind, id), Arc::new(document))),
+                    None => drop(items.remove(&(kind, id))),
+                }
+            }
+            Change::UserItem { user_id, kind, key, document } => {
+                let items = Arc::make_mut(Arc::make_mut(&mut self.user_items).entry(user_id).or_default());
+                match document {
+                    Some(document) => drop(items.insert((kind, key), Arc::new(document))),
+                    None => drop(items.remove(&(kind, key))),
+                }
+            }
+        }
+    }
+
+    fn put_user(&mut self, user: User) {
+        self.last_id = self.last_id.max(user.id.0);
+        let by_email = Arc::make_mut(&mut self.users_by_email);
+        let by_name = Arc::make_mut(&mut self.users_by_name);
+        if let Some(before) = self.users.get(&user.id) {
+            by_email.remove(&before.email_key());
+            if let Some(ids) = by_name.get_mut(&fold(&before.full_name)) {
+                ids.remove(&user.id);
+            }
+        }
+        by_email.insert(user.email_key(), user.id);
+        by_name.entry(fold(&user.full_name)).or_default().insert(user.id);
+        Arc::make_mut(&mut self.users).insert(user.id, Arc::new(user));
+    }
+
+    fn put_key(&mut self, user_id: UserId, hash: KeyHash) {
+        let before = Arc::make_mut(&mut self.keys).insert(user_id, hash);
+        let by_key = Arc::make_mut(&mut self.users_by_key);
+        if let Some(before) = before {
+            by_key.remove(&before);
+        }
+        by_key.insert(hash, user_id);
+    }
+
+    fn put_channel(&mut self, channel: Channel) {
+        self.last_id = self.last_id.max(channel.id.0);
+        let by_name = Arc::make_mut(&mut self.channels_by_name);
+        if let Some(before) = self.channels.get(&channel.id) {
+            by_name.remove(&name_key(&before.name));
+        }
+        if !channel.is_archived {
+            by_name.insert(name_key(&channel.name), channel.id);
+        }
+        Arc::make_mut(&mut self.channels).insert(channel.id, Arc::new(channel));
+    }
+
+    fn put_subscription(&mut self, at: EventId, subscription: Subscription) {
+        let (channel_id, user_id) = (subscription.channel_id, subscription.user_id);
+        let map = Arc::make_mut(Arc::make_mut(&mut self.memberships).entry(user_id).or_default());
+        let membership = map.entry(channel_id).or_default();
+        if membership.spans.last().is_none_or(|span| span.until.is_some()) {
+            membership.spans.push(Span { after: at, until: None });
+        }
+        membership.subscription = Some(subscription);
+        Arc::make_mut(Arc::make_mut(&mut self.subscribers).entry(channel_id).or_default()).insert(user_id);
+    }
+
+    fn end_subscription(&mut self, at: EventId, channel_id: ChannelId, user_id: UserId) {
+        if let Some(map) = Arc::make_mut(&mut self.memberships).get_mut(&user_id)
+            && let Some(membership) = Arc::make_mut(map).get_mut(&channel_id)
+        {
+            if let Some(span) = membership.spans.last_mut().filter(|span| span.until.is_none()) {
+                span.until = Some(at);
+            }
+            membership.subscription = None;
+        }
+        if let Some(users) = Arc::make_mut(&mut self.subscribers).get_mut(&channel_id) {
+            Arc::make_mut(users).remove(&user_id);
+        }
+    }
+}
+
+/// The names messages are read against.
+impl Directory for RealmSnapshot {
+    fn user(&self, id: UserId) -> Option<&str> {
+        self.users.get(&id).filter(|user| user.is_active).map(|user| user.full_name.as_str())
+    }
+
+    fn user_named(&self, full_name: &str) -> Option<(UserId, &str)> {
+        let users = self.users_by_name.get(&fold(full_name))?.iter().filter_map(|id| self.users.get(id));
+        let mut active = users.filter(|user| user.is_active);
+        let user = active.next()?;
+        active.next().is_none().then_some((user.id, user.full_name.as_str()))
+    }
+
+    fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)> {
+        let key = fold(name);
+        let group = self.groups.values().find(|group| group.system.is_none() && fold(&group.name) == key)?;
+        Some((group.id, &group.name))
+    }
+
+    fn channel_named(&self, name: &str) -> Option<ChannelId> {
+        self.channel_by_name(name).filter(|channel| channel.name == name).map(|channel| channel.id)
+    }
+
+    fn realm_emoji(&self, name: &str) -> Option<&str> {
+        let text = |document: &Value, key: &str| document.get(key).and_then(Value::as_str).map(str::to_owned);
+        let mut emoji = self.items(ItemKind::Emoji).filter(|(_, emoji)| text(emoji, "name").as_deref() == Some(name));
+        let (_, emoji) = emoji.find(|(_, emoji)| emoji.get("deactivated").and_then(Value::as_bool) != Some(true))?;
+        emoji.get("source_url").and_then(Value::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::MessageId;
+    use crate::role::Role;
+    use crate::testing;
+
+    fn record(id: i64, changes: Vec<Change>) -> EventRecord {
+        EventRecord::new(EventId(id), 0, changes, None)
+    }
+
+    #[test]
+    fn a_renamed_user_is_found_by_the_new_address_alone() {
+        let user = testing::user(3, Role::Member);
+        let before = RealmSnapshot::default().with(&record(1, vec![Change::User(Box::new(user.clone()))]));
+        let renamed = User { email: "New@x.org".to_owned(), ..user.clone() };
+        let after = before.with(&record(2, vec![Change::User(Box::new(renamed))]));
+        assert!(after.user_by_email(&user.email).is_none());
+        assert_eq!(after.user_by_email("nEW@X.org").map(|user| user.id), Some(UserId(3)));
+        // The older snapshot is as it was.
+        assert!(before.user_by_email(&user.email).is_some());
+        assert_eq!((after.at(), after.changed(), after.new_id(1)), (EventId(2), EventId(2), 4));
+    }
+
+    #[test]
+    fn a_record_is_applied_once() {
+        let user = Change::User(Box::new(testing::user(3, Role::Member)));
+        let at_five = RealmSnapshot::default().with(&record(5, vec![user]));
+        let later = at_five.with(&record(4, vec![Change::GroupRemoved(UserGroupId(1))])).with(&record(6, Vec::new()));
+        assert_eq!((later.at(), later.changed()), (EventId(6), EventId(5)));
+    }
+
+    #[test]
+    fn a_new_key_ends_the_one_before() {
+        let keys = [[1_u8; 64], [2; 64]].map(|bytes| ApiKey::from_random(&bytes).unwrap());
+        let change = |key: &ApiKey| Change::Key { user_id: UserId(3), hash: key.hash() };
+        let user = Change::User(Box::new(testing::user(3, Role::Member)));
+        let realm = RealmSnapshot::default().with(&record(1, vec![user, change(&keys[0])]));
+        assert_eq!(realm.user_by_key(&keys[0]).map(|user| user.id), Some(UserId(3)));
+        let realm = realm.with(&record(2, vec![change(&keys[1])]));
+        assert!(realm.user_by_key(&keys[0]).is_none());
+        assert_eq!(realm.user_by_key(&keys[1]).map(|user| user.id), Some(UserId(3)));
+    }
+
+    #[test]
+    fn who_leaves_and_comes_back_received_what_lay_between_not() {
+        let join = || Change::Subscription(Box::new(testing::subscription(8, 3)));
+        let leave = Change::Unsubscription { channel_id: ChannelId(8), user_id: UserId(3) };
+        let mut realm = RealmSnapshot::default();
+        for (id, change) in [(2, join()), (4, join()), (6, leave), (9, join())] {
+            realm = realm.with(&record(id, vec![change]));
+        }
+        let membership = realm.membership(ChannelId(8), UserId(3)).unwrap();
+        let received: Vec<i64> = (1..12).filter(|id| membership.received(MessageId(*id))).collect();
+        assert_eq!(received, [3, 4, 5, 6, 10, 11]);
+        assert_eq!(realm.subscribers(ChannelId(8)).collect::<Vec<_>>(), [UserId(3)]);
+    }
+
+    #[test]
+    fn a_name_two_users_share_names_nobody() {
+        let named = |id| User { full_name: "Sam".to_owned(), ..testing::user(id, Role::Member) };
+        let realm = RealmSnapshot::default().with(&record(1, vec![Change::User(Box::new(named(3)))]));
+        assert_eq!(realm.user_named("sam"), Some((UserId(3), "Sam")));
+        let realm = realm.with(&record(2, vec![Change::User(Box::new(named(4)))]));
+        assert_eq!(realm.user_named("sam"), None);
+    }
+}

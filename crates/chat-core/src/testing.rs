@@ -1,0 +1,68 @@
+//! Pieces that tests of the rules are made of.
+
+use crate::change::Change;
+use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
+use crate::event::EventRecord;
+use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::realm::{Realm, Rules};
+use crate::role::Role;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+pub(crate) const NOW_S: i64 = 1_800_000_000;
+
+pub(crate) fn user(id: i64, role: Role) -> User {
+    User {
+        id: UserId(id),
+        email: format!("User{id}@example.org"),
+        full_name: format!("User {id}"),
+        role,
+        is_active: true,
+        joined_s: NOW_S - 1_000,
+        bot: None,
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+    }
+}
+
+pub(crate) fn channel(id: i64, privacy: Privacy) -> Channel {
+    Channel {
+        id: ChannelId(id),
+        name: format!("Channel {id}"),
+        description: String::new(),
+        rendered_description: String::new(),
+        created_s: NOW_S - 1_000,
+        creator_id: None,
+        privacy,
+        post_policy: PostPolicy::Everyone,
+        message_retention_days: None,
+        can_remove_subscribers_group: UserGroupId(1),
+        is_archived: false,
+    }
+}
+
+pub(crate) fn subscription(channel: i64, user: i64) -> Subscription {
+    Subscription {
+        channel_id: ChannelId(channel),
+        user_id: UserId(user),
+        color: "#c2c2c2".to_owned(),
+        is_muted: false,
+        pin_to_top: false,
+        notifications: Notifications::default(),
+    }
+}
+
+pub(crate) fn realm_of(rules: Rules) -> Realm {
+    Realm { name: "Test".to_owned(), description: String::new(), created_s: 1, is_deactivated: false, rules }
+}
+
+/// A realm of one owner (1), administrator (2), moderator (3), member (4) and guest (6).
+pub(crate) fn realm(rules: Rules, more: Vec<Change>) -> RealmSnapshot {
+    let people =
+        [(1, Role::Owner), (2, Role::Administrator), (3, Role::Moderator), (4, Role::Member), (6, Role::Guest)];
+    let mut changes = vec![Change::Realm(Box::new(realm_of(rules)))];
+    changes.extend(people.map(|(id, role)| Change::User(Box::new(user(id, role)))));
+    let founded = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 0, changes, None));
+    founded.with(&EventRecord::new(EventId(10), 0, more, None))
+}

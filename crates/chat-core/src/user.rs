@@ -1,0 +1,216 @@
+//! Users: people and bots.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::id::UserId;
+use crate::limits::MAX_FULL_NAME_CHARS;
+use crate::role::Role;
+
+/// A person or bot, as everybody in the realm may know them. Secrets are elsewhere: see [`ApiKey`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Their number.
+    pub id: UserId,
+    /// The address they log in with, as written when the account was made.
+    pub email: String,
+    /// Their name.
+    pub full_name: String,
+    /// What they may do.
+    pub role: Role,
+    /// Whether the account is in use; a deactivated one keeps its name and its messages.
+    pub is_active: bool,
+    /// When the account was made, in unix seconds.
+    pub joined_s: i64,
+    /// Set for bots.
+    pub bot: Option<Bot>,
+    /// IANA name, empty when unknown.
+    pub timezone: String,
+    /// Where their picture is, when they uploaded one.
+    pub avatar_url: Option<String>,
+    /// Counts changes of the picture, from 1.
+    pub avatar_version: i64,
+}
+
+/// What makes a user a bot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bot {
+    /// Its kind.
+    pub kind: BotKind,
+    /// Who answers for it; `None` for the realm's own.
+    pub owner_id: Option<UserId>,
+}
+
+/// Kinds of bots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BotKind {
+    /// 1: does what a user does.
+    Generic,
+    /// 2: may only post what a webhook brings.
+    IncomingWebhook,
+    /// 3: is told about mentions by HTTP.
+    OutgoingWebhook,
+}
+
+impl User {
+    /// The address in the form by which it is compared: without regard to case.
+    #[must_use]
+    pub fn email_key(&self) -> String {
+        fold(&self.email)
+    }
+
+    /// Whether this is an administrator or owner.
+    #[must_use]
+    pub fn is_administrator(&self) -> bool {
+        self.role <= Role::Administrator
+    }
+
+    /// Whether this is a guest.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        self.role == Role::Guest
+    }
+}
+
+/// Text in the form by which names are compared on every engine: lower case of Unicode, computed here and never by
+/// the database.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    text.to_lowercase()
+}
+
+/// Why a name cannot be a full name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FullNameError {
+    /// Fewer than two characters.
+    #[error("Name too short!")]
+    TooShort,
+    /// More than [`MAX_FULL_NAME_CHARS`].
+    #[error("Name too long!")]
+    TooLong,
+    /// A character that mentions are written with, or a control character.
+    #[error("Invalid characters in name!")]
+    InvalidCharacter,
+    /// It ends as a mention by name and id does.
+    #[error("Invalid format!")]
+    LooksLikeMention,
+}
+
+/// The full name without the blanks around it.
+///
+/// # Errors
+/// See [`FullNameError`].
+pub fn full_name(written: &str) -> Result<&str, FullNameError> {
+    const MENTION: [char; 5] = ['*', '`', '\\', '>', '"'];
+    let name = written.trim();
+    let count = name.chars().count();
+    if count > MAX_FULL_NAME_CHARS {
+        return Err(FullNameError::TooLong);
+    }
+    if count < 2 {
+        return Err(FullNameError::TooShort);
+    }
+    if name.chars().any(|character| character.is_control() || MENTION.contains(&character)) {
+        return Err(FullNameError::InvalidCharacter);
+    }
+    match name.rsplit_once('|') {
+        Some((_, id)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(FullNameError::LooksLikeMention)
+        }
+        _ => Ok(name),
+    }
+}
+
+/// The bearer secret of a user: 32 letters and digits.
+///
+/// The server has to give it back to its owner on every login, so it is kept as it is: a key encrypted under a
+/// secret that lies beside it protects nothing. Only the table of credentials holds it; memory and the log hold
+/// [`KeyHash`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+/// A text that has not the form of an API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Malformed API key")]
+pub struct MalformedKey;
+
+impl ApiKey {
+    /// Letters and digits of a key.
+    pub const LENGTH: usize = 32;
+    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// When it is not 32 ASCII letters and digits.
+    pub fn parse(written: &str) -> Result<Self, MalformedKey> {
+        let fits = written.len() == Self::LENGTH && written.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if fits { Ok(Self(written.to_owned())) } else { Err(MalformedKey) }
+    }
+
+    /// Makes a key out of random bytes, of which it wants 64 to be sure of enough: bytes that would favour some
+    /// letters are skipped. `None` when too many were (once in 10²² draws of 64 bytes).
+    #[must_use]
+    pub fn from_random(bytes: &[u8]) -> Option<Self> {
+        let letters = bytes.iter().filter(|byte| **byte < 248);
+        let letters = letters.filter_map(|byte| Self::ALPHABET.get(usize::from(byte % 62)));
+        let key: String = letters.take(Self::LENGTH).map(|letter| char::from(*letter)).collect();
+        Self::parse(&key).ok()
+    }
+
+    /// The key itself, for its owner and for the table of credentials.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// What it is recognised by.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&Sha256::digest(&self.0));
+        KeyHash(digest)
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ApiKey(…)")
+    }
+}
+
+/// SHA-256 of an [`ApiKey`]. A key has 190 random bits, so its hash needs no salt, and looking it up tells
+/// nothing through time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeyHash(pub [u8; 32]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_32_letters_and_digits_and_does_not_print() {
+        let key = ApiKey::from_random(&(0..64).collect::<Vec<u8>>()).unwrap();
+        assert_eq!(key.expose().len(), 32);
+        assert_eq!(ApiKey::parse(key.expose()), Ok(key.clone()));
+        assert_eq!(format!("{key:?}"), "ApiKey(…)");
+        for malformed in ["", "short", &"a".repeat(33), &"-".repeat(32), &"ä".repeat(16)] {
+            assert_eq!(ApiKey::parse(malformed), Err(MalformedKey), "{malformed}");
+        }
+        assert_eq!(ApiKey::from_random(&[255; 64]), None);
+    }
+
+    #[test]
+    fn a_full_name_has_bounds_and_no_mention_syntax() {
+        assert_eq!(full_name("  Ada Lovelace "), Ok("Ada Lovelace"));
+        assert_eq!(full_name("A"), Err(FullNameError::TooShort));
+        assert_eq!(full_name(&"a".repeat(101)), Err(FullNameError::TooLong));
+        assert_eq!(full_name("Ada*"), Err(FullNameError::InvalidCharacter));
+        assert_eq!(full_name("Ada|12"), Err(FullNameError::LooksLikeMention));
+        assert_eq!(full_name("Ada|x"), Ok("Ada|x"));
+    }
+}
