@@ -12,15 +12,29 @@ use crate::policy::{Subject, Verdict};
 use crate::ports::StoreError;
 
 /// What a caller wants to do.
-#[derive(Debug, Clone)]
+#[derive(Clone, Copy)]
 pub struct AccessRequest<'a> {
     /// The resource type and the interaction a scope must permit; `None` for what no SMART scope
     /// speaks about, which then is for callers without scopes.
     pub target: Option<(&'a str, Interaction)>,
     /// The operation's name, for policies linked to an Operation.
     pub operation: &'a str,
-    /// The request object policies are matched against, as far as the wire knows it.
-    pub request: Value,
+    /// Whether only a policy that spells out what it allows counts, not one of engine `allow`.
+    ///
+    /// Not specified; we ask for it where a caller could make itself more than it is: writing Clients,
+    /// Users and access policies, and looking into another's registration. Partners are often
+    /// registered with a policy of engine `allow`, and such a partner must not be able to point its
+    /// own Client at another organization. See [`registers`].
+    pub explicit: bool,
+    /// Makes the request object policies are matched against, as far as the wire knows it. Called only
+    /// when a policy that looks at it applies.
+    pub request: &'a (dyn Fn() -> Value + Send + Sync),
+}
+
+/// Whether writing resources of this type changes who may do what.
+#[must_use]
+pub fn registers(resource_type: &str) -> bool {
+    matches!(resource_type, "Client" | "User" | "AccessPolicy")
 }
 
 /// The caller may.
@@ -58,11 +72,7 @@ pub enum Denied {
 ///
 /// # Errors
 /// [`Denied`].
-pub async fn authorize(
-    authority: &Authority,
-    caller: &Caller,
-    mut access: AccessRequest<'_>,
-) -> Result<Allowed, Denied> {
+pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessRequest<'_>) -> Result<Allowed, Denied> {
     if let Identity::Token(bearer) = &caller.identity
         && let Some(scopes) = &bearer.scopes
     {
@@ -72,14 +82,32 @@ pub async fn authorize(
         return Ok(Allowed { administrator: true, policy_id: None });
     }
     let book = authority.directory.policies_at(caller.policy_revision).await?;
-    caller.describe(&mut access.request);
-    let subject =
-        Subject { client_id: caller.client_id(), user_id: None, roles: &[], operation: Some(access.operation) };
-    match book.judge(&subject, &access.request) {
+    let subject = Subject {
+        client_id: caller.client_id(),
+        user_id: None,
+        roles: &[],
+        operation: Some(access.operation),
+        explicit: access.explicit,
+    };
+    let request = || {
+        let mut request = (access.request)();
+        caller.describe(&mut request);
+        request
+    };
+    match book.judge(&subject, request) {
         Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id) }),
         Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),
         Verdict::Denied { .. } => Err(Denied::Forbidden),
     }
+}
+
+/// Whether the request of a caller without credentials is worth reading: when no policy is open to
+/// everyone, it will be refused whatever it says.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn admits_anonymous(authority: &Authority, caller: &Caller) -> Result<bool, StoreError> {
+    Ok(authority.directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
 }
 
 /// Tokens of this server come from `client_credentials` and so carry `system/` scopes; the patient

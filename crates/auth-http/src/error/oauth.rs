@@ -24,6 +24,7 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         | TokenError::UnauthorizedClient
         | TokenError::MalformedScope(_)
         | TokenError::ScopeNotAllowed(_)
+        | TokenError::NoScope
         | TokenError::ScopeNeedsUser(_) => row(cause.code()),
         TokenError::Client(fault) => client(fault, credentials),
         TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
@@ -69,7 +70,10 @@ pub(crate) const fn label(cause: &TokenError) -> &'static str {
         TokenError::Client(_) => "client",
         TokenError::UnsupportedGrant(_) => "unsupported_grant",
         TokenError::UnauthorizedClient => "unauthorized_client",
-        TokenError::MalformedScope(_) | TokenError::ScopeNotAllowed(_) | TokenError::ScopeNeedsUser(_) => "scope",
+        TokenError::MalformedScope(_)
+        | TokenError::ScopeNotAllowed(_)
+        | TokenError::NoScope
+        | TokenError::ScopeNeedsUser(_) => "scope",
         TokenError::Unsettled | TokenError::Store(_) | TokenError::Sign(_) => "failure",
     }
 }

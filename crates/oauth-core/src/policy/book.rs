@@ -1,5 +1,6 @@
 //! All policies of the deployment at one revision, indexed by whom they apply to.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -42,6 +43,8 @@ pub struct Subject<'a> {
     pub roles: &'a [String],
     /// The operation the request is, such as `FhirRead`.
     pub operation: Option<&'a str>,
+    /// Whether policies of engine `allow` do not count.
+    pub explicit: bool,
 }
 
 /// The answer of a [`PolicyBook`].
@@ -102,7 +105,8 @@ impl PolicyBook {
         &self.skipped
     }
 
-    /// Judges `request`, the request object that patterns are written against.
+    /// Judges the request object that patterns are written against; `request` makes it, and is called
+    /// only when a policy that looks at it applies.
     ///
     /// `allow` policies are asked first: they cost nothing. No policy makes an administrator: who
     /// may do everything by a policy is still no more than its policies say.
@@ -110,12 +114,13 @@ impl PolicyBook {
     /// # Source
     /// `reference/auth/clients-and-policy.md`, sections 3 and 3.1.
     #[must_use]
-    pub fn judge(&self, subject: &Subject<'_>, request: &Value) -> Verdict {
+    pub fn judge(&self, subject: &Subject<'_>, request: impl FnOnce() -> Value) -> Verdict {
         let mut considered = Vec::new();
+        let request = LazyCell::new(request);
         for policy in self.applicable(subject) {
             let passes = match &policy.engine {
-                Engine::Allow => true,
-                Engine::Matcho(pattern) => pattern.matches(Some(request), request),
+                Engine::Allow => !subject.explicit,
+                Engine::Matcho(pattern) => pattern.matches(Some(&request), &request),
             };
             if passes {
                 return Verdict::Allowed { policy_id: policy.id.clone() };
@@ -123,6 +128,13 @@ impl PolicyBook {
             considered.push(policy.id.clone());
         }
         Verdict::Denied { considered }
+    }
+
+    /// Whether any policy applies to a caller without credentials.
+    #[must_use]
+    pub fn is_open_to_anyone(&self) -> bool {
+        let for_operations = self.linked.keys().any(|link| matches!(link, Link::Operation(_)));
+        for_operations || !self.for_everyone.is_empty()
     }
 
     /// The policies that apply to `subject`, each once, cheap ones first.
@@ -178,18 +190,18 @@ mod tests {
 
     #[test]
     fn without_policies_everything_is_denied() {
-        assert_eq!(book(&[]).judge(&client("a"), &json!({})), denied(&[]));
-        assert_eq!(PolicyBook::default().judge(&Subject::default(), &json!({})), denied(&[]));
+        assert_eq!(book(&[]).judge(&client("a"), || json!({})), denied(&[]));
+        assert_eq!(PolicyBook::default().judge(&Subject::default(), || json!({})), denied(&[]));
     }
 
     #[test]
     fn a_linked_policy_is_for_its_client_alone() {
         let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Client/a"}]}))]);
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p"));
-        assert_eq!(book.judge(&client("b"), &json!({})), denied(&[]));
-        assert_eq!(book.judge(&Subject::default(), &json!({})), denied(&[]));
+        assert_eq!(book.judge(&client("a"), || json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&client("b"), || json!({})), denied(&[]));
+        assert_eq!(book.judge(&Subject::default(), || json!({})), denied(&[]));
         let user_of_that_name = Subject { user_id: Some("a"), ..Subject::default() };
-        assert_eq!(book.judge(&user_of_that_name, &json!({})), denied(&[]));
+        assert_eq!(book.judge(&user_of_that_name, || json!({})), denied(&[]));
     }
 
     #[test]
@@ -198,8 +210,8 @@ mod tests {
             ("no", json!({"engine": "matcho", "matcho": {"uri": "/a"}})),
             ("yes", json!({"engine": "matcho", "matcho": {"uri": "/b"}})),
         ]);
-        assert_eq!(book.judge(&client("a"), &json!({"uri": "/b"})), allowed_by("yes"));
-        assert_eq!(book.judge(&client("a"), &json!({"uri": "/c"})), denied(&["no", "yes"]));
+        assert_eq!(book.judge(&client("a"), || json!({"uri": "/b"})), allowed_by("yes"));
+        assert_eq!(book.judge(&client("a"), || json!({"uri": "/c"})), denied(&["no", "yes"]));
     }
 
     #[test]
@@ -207,8 +219,8 @@ mod tests {
         let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Operation/FhirRead"}]}))]);
         let reading = Subject { operation: Some(READ), ..client("a") };
         let writing = Subject { operation: Some("FhirUpdate"), ..client("a") };
-        assert_eq!(book.judge(&reading, &json!({})), allowed_by("p"));
-        assert_eq!(book.judge(&writing, &json!({})), denied(&[]));
+        assert_eq!(book.judge(&reading, || json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&writing, || json!({})), denied(&[]));
     }
 
     #[test]
@@ -216,8 +228,8 @@ mod tests {
         let links = json!([{"reference": "Client/a"}, {"resourceType": "User", "id": "u"}]);
         let book = book(&[("p", json!({"engine": "allow", "link": links}))]);
         let user = Subject { user_id: Some("u"), ..client("b") };
-        assert_eq!(book.judge(&user, &json!({})), allowed_by("p"));
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&user, || json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&client("a"), || json!({})), allowed_by("p"));
     }
 
     #[test]
@@ -227,9 +239,9 @@ mod tests {
         let with = Subject { user_id: Some("u"), roles: &roles, ..Subject::default() };
         let without = Subject { user_id: Some("u"), ..Subject::default() };
         let no_user = Subject { roles: &roles, ..client("a") };
-        assert_eq!(book.judge(&with, &json!({})), allowed_by("p"));
-        assert_eq!(book.judge(&without, &json!({})), denied(&[]));
-        assert_eq!(book.judge(&no_user, &json!({})), denied(&[]));
+        assert_eq!(book.judge(&with, || json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&without, || json!({})), denied(&[]));
+        assert_eq!(book.judge(&no_user, || json!({})), denied(&[]));
     }
 
     #[test]
@@ -240,16 +252,16 @@ mod tests {
         let both = Subject { user_id: Some("u"), roles: &roles, ..client("app") };
         let other_app = Subject { client_id: Some("other"), ..both };
         let no_role = Subject { roles: &[], ..both };
-        assert_eq!(book.judge(&both, &json!({})), allowed_by("p"));
-        assert_eq!(book.judge(&other_app, &json!({})), denied(&[]));
-        assert_eq!(book.judge(&no_role, &json!({})), denied(&[]));
+        assert_eq!(book.judge(&both, || json!({})), allowed_by("p"));
+        assert_eq!(book.judge(&other_app, || json!({})), denied(&[]));
+        assert_eq!(book.judge(&no_role, || json!({})), denied(&[]));
     }
 
     #[test]
     fn an_unlinked_allow_is_open_to_everyone() {
         let book = book(&[("open", json!({"engine": "allow"}))]);
-        assert_eq!(book.judge(&Subject::default(), &json!({})), allowed_by("open"));
-        assert_eq!(book.judge(&client("a"), &json!({})), allowed_by("open"));
+        assert_eq!(book.judge(&Subject::default(), || json!({})), allowed_by("open"));
+        assert_eq!(book.judge(&client("a"), || json!({})), allowed_by("open"));
     }
 
     #[test]
@@ -261,7 +273,7 @@ mod tests {
             ("bad-type", json!({"engine": "allow", "type": "soap"})),
             ("nothing", json!(null)),
         ]);
-        assert_eq!(book.judge(&client("a"), &json!({"uri": "("})), denied(&[]));
+        assert_eq!(book.judge(&client("a"), || json!({"uri": "("})), denied(&[]));
         let skipped: Vec<_> = book.skipped().iter().map(|skipped| skipped.policy_id.as_str()).collect();
         assert_eq!(skipped, ["bad-engine", "bad-link", "bad-regex", "bad-type", "nothing"]);
         assert_eq!(book.revision(), 7);
@@ -271,7 +283,7 @@ mod tests {
     fn rpc_and_scope_policies_never_pass_a_rest_request() {
         for kind in ["rpc", "scope"] {
             let book = book(&[("p", json!({"engine": "allow", "type": kind}))]);
-            assert_eq!(book.judge(&client("a"), &json!({})), denied(&[]));
+            assert_eq!(book.judge(&client("a"), || json!({})), denied(&[]));
             assert!(book.skipped().is_empty());
         }
     }
@@ -285,7 +297,7 @@ mod tests {
         let book = book(&[("smart", policy)]);
         let jwt = json!({"atv": 2, "scope": "patient/*.rs", "context": {"patient": "p1"}});
         let app = json!({"type": "smart-app", "active": true});
-        assert_eq!(book.judge(&client("a"), &json!({"jwt": jwt, "client": app})), allowed_by("smart"));
-        assert_eq!(book.judge(&client("a"), &json!({"client": app})), denied(&["smart"]));
+        assert_eq!(book.judge(&client("a"), || json!({"jwt": jwt, "client": app})), allowed_by("smart"));
+        assert_eq!(book.judge(&client("a"), || json!({"client": app})), denied(&["smart"]));
     }
 }

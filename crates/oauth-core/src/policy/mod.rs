@@ -22,7 +22,7 @@
 //! let book = PolicyBook::compile(&PolicySet { revision: 1, policies: vec![("partner-reads".into(), partner)] });
 //! let subject = Subject { client_id: Some("partner"), ..Subject::default() };
 //! let request = json!({"uri": "/fhir/Patient/1", "request-method": "get"});
-//! assert!(matches!(book.judge(&subject, &request), Verdict::Allowed { .. }));
+//! assert!(matches!(book.judge(&subject, || request), Verdict::Allowed { .. }));
 //! ```
 
 mod access_policy;

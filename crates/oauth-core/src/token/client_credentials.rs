@@ -103,7 +103,7 @@ fn replayed(credentials: &Credentials<'_>) -> TokenError {
     TokenError::Client(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(seen) })
 }
 
-fn decide(client: &Client, requested: Option<&ScopeSet>) -> Result<ScopeSet, TokenError> {
+fn decide(client: &Client, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
     if client.may_use(GrantType::ClientCredentials) {
         decide_scopes(client, requested)
     } else {
@@ -111,19 +111,27 @@ fn decide(client: &Client, requested: Option<&ScopeSet>) -> Result<ScopeSet, Tok
     }
 }
 
-/// Requested ∩ registered. A scope broader than the registration is narrowed; one that is disjoint
-/// from it refuses the request (CONTRACT). Without `scope` the Client gets all it is registered for
-/// that exists in this grant: SMART Backend Services requires the parameter, but clients of the
-/// UDAP family send none.
-fn decide_scopes(client: &Client, requested: Option<&ScopeSet>) -> Result<ScopeSet, TokenError> {
-    let registered = client.scope.clone().unwrap_or_default();
-    let Some(requested) = requested else {
-        return Ok(registered.iter().filter(|scope| !needs_user(scope)).cloned().collect());
+/// Requested ∩ registered; `None` only for a Client that is registered without scopes and asks for
+/// none. A token without scopes is bound by policies alone, so a Client that has a registration never
+/// gets one: what comes out empty is refused.
+///
+/// A scope broader than the registration is narrowed; one that is disjoint from it refuses the request
+/// (CONTRACT). Without `scope` the Client gets all it is registered for that exists in this grant: SMART
+/// Backend Services requires the parameter, but clients of the UDAP family send none.
+fn decide_scopes(client: &Client, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
+    let granted = match (&client.scope, requested) {
+        (None, None) => return Ok(None),
+        (Some(registered), None) => registered.iter().filter(|scope| !needs_user(scope)).cloned().collect(),
+        (registered, Some(requested)) => restricted(requested, registered.as_ref().unwrap_or(&ScopeSet::default()))?,
     };
+    if granted.is_empty() { Err(TokenError::NoScope) } else { Ok(Some(granted)) }
+}
+
+fn restricted(requested: &ScopeSet, registered: &ScopeSet) -> Result<ScopeSet, TokenError> {
     if let Some(scope) = requested.iter().find(|scope| needs_user(scope)) {
         return Err(TokenError::ScopeNeedsUser(scope.to_string()));
     }
-    let restriction = restrict(requested, &registered);
+    let restriction = restrict(requested, registered);
     match restriction.refused.first() {
         Some(scope) => Err(TokenError::ScopeNotAllowed(scope.to_string())),
         None => Ok(restriction.granted),
@@ -142,7 +150,7 @@ async fn issue(
     env: &Env<'_>,
     authority: &Authority,
     who: &Authenticated,
-    granted: ScopeSet,
+    granted: Option<ScopeSet>,
     organization: Option<Arc<Organization>>,
 ) -> Result<TokenResponse, TokenError> {
     let client = &who.client;
@@ -152,7 +160,7 @@ async fn issue(
         Method::Secret => SECRET_TOKEN_LIFETIME_S,
     };
     let expires_in = profile.lifetime_s.unwrap_or(default_lifetime_s);
-    let scope = (!granted.is_empty()).then(|| granted.to_string());
+    let scope = granted.map(|granted| granted.to_string());
     let b2b = b2b_of(client, organization.as_deref());
     let claims = AccessClaims {
         iss: authority.settings.base_url.clone(),

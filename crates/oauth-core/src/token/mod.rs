@@ -66,6 +66,9 @@ pub enum TokenError {
     /// A requested scope is outside the registration: `invalid_scope`.
     #[error("scope: the client is not registered for {0}")]
     ScopeNotAllowed(String),
+    /// Nothing is left to grant: `invalid_scope`.
+    #[error("scope: nothing the client is registered for can be granted")]
+    NoScope,
     /// A requested scope does not exist in this grant: `invalid_scope`.
     #[error("scope: {0} needs a person who authorizes it; this grant gives system/ scopes")]
     ScopeNeedsUser(String),
@@ -89,7 +92,9 @@ impl TokenError {
             Self::Client(_) => "invalid_client",
             Self::UnsupportedGrant(_) => "unsupported_grant_type",
             Self::UnauthorizedClient => "unauthorized_client",
-            Self::MalformedScope(_) | Self::ScopeNotAllowed(_) | Self::ScopeNeedsUser(_) => "invalid_scope",
+            Self::MalformedScope(_) | Self::ScopeNotAllowed(_) | Self::NoScope | Self::ScopeNeedsUser(_) => {
+                "invalid_scope"
+            }
             Self::Store(_) | Self::Sign(_) => "server_error",
             Self::Unsettled => "temporarily_unavailable",
         }

@@ -1,22 +1,28 @@
 //! Who may call a resource endpoint.
 
-use oauth_core::access::{AccessRequest, Allowed, Denied, authorize};
+use oauth_core::access::{AccessRequest, Allowed, Denied, admits_anonymous, authorize};
 use oauth_core::caller::{CallerFault, identify};
 use serde_json::{Value, json};
 use smart_scopes::Interaction;
 
 use crate::world::{GENERATED, World, basic, with_service};
 
-fn read(resource_type: &'static str) -> AccessRequest<'static> {
-    AccessRequest {
-        target: Some((resource_type, Interaction::Read)),
-        operation: "FhirRead",
-        request: json!({ "uri": format!("/fhir/{resource_type}/1"), "request-method": "get" }),
-    }
+/// What is asked for in a test.
+#[derive(Clone, Copy)]
+struct Ask {
+    target: Option<(&'static str, Interaction)>,
+    explicit: bool,
 }
 
-async fn call(world: &World, authorization: Option<&str>, access: AccessRequest<'_>) -> Result<Allowed, Denied> {
+const fn read(resource_type: &'static str) -> Ask {
+    Ask { target: Some((resource_type, Interaction::Read)), explicit: false }
+}
+
+async fn call(world: &World, authorization: Option<&str>, ask: Ask) -> Result<Allowed, Denied> {
     let caller = identify(&world.env(), &world.authority, authorization).await.unwrap();
+    let kind = ask.target.map_or("none", |(kind, _)| kind);
+    let request = || json!({ "uri": format!("/fhir/{kind}/1"), "request-method": "get" });
+    let access = AccessRequest { target: ask.target, operation: "FhirRead", explicit: ask.explicit, request: &request };
     authorize(&world.authority, &caller, access).await
 }
 
@@ -129,4 +135,35 @@ async fn basic_needs_the_grant_basic_and_the_current_secret() {
     world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
     assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerFault::Basic(_))));
     assert!(identify(&world.env(), &world.authority, Some(&basic("service", successor))).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_allow_policy_does_not_open_the_registration() {
+    let world = with_service().await;
+    let header = basic("service", GENERATED);
+    let register = Ask { target: Some(("Client", Interaction::Update)), explicit: true };
+    world.memory.put_policy("all", allow("service"));
+    assert!(matches!(call(&world, Some(&header), register).await, Err(Denied::Forbidden)));
+    world.memory.put_policy("open", json!({ "engine": "allow" }));
+    assert!(matches!(call(&world, Some(&header), register).await, Err(Denied::Forbidden)));
+    assert!(matches!(call(&world, None, register).await, Err(Denied::Unauthenticated)));
+    let spelled_out = json!({ "uri": "/fhir/Client/1" });
+    let link = json!([{ "reference": "Client/service" }]);
+    world.memory.put_policy("portal", json!({ "engine": "matcho", "matcho": spelled_out, "link": link }));
+    assert!(call(&world, Some(&header), register).await.is_ok());
+    assert!(call(&world, Some(&basic("root", "bootstrap")), register).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_stranger_is_worth_reading_only_when_a_policy_is_open_to_everyone() {
+    let world = with_service().await;
+    let anonymous = async || {
+        let caller = identify(&world.env(), &world.authority, None).await.unwrap();
+        admits_anonymous(&world.authority, &caller).await.unwrap()
+    };
+    assert!(!anonymous().await);
+    world.memory.put_policy("all", allow("service"));
+    assert!(!anonymous().await);
+    world.memory.put_policy("open", json!({ "engine": "matcho", "matcho": { "uri": "/x" } }));
+    assert!(anonymous().await);
 }

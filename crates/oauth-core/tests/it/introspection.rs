@@ -11,11 +11,8 @@ use crate::world::{BASE, GENERATED, NOW_S, World, basic, with_service};
 async fn ask(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) -> Result<Value, IntrospectionError> {
     let form = Form::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
     let request = TokenRequest { authorization, form: &form };
-    let access = AccessRequest {
-        target: None,
-        operation: "Introspect",
-        request: json!({ "uri": "/auth/introspect", "request-method": "post" }),
-    };
+    let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
+    let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
     introspect(&world.env(), &world.authority, &request, access).await
 }
 

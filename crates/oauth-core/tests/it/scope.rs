@@ -54,3 +54,21 @@ async fn a_client_without_registered_scopes_gets_a_token_without_scope() {
     assert_eq!(response.scope, None);
     assert_eq!(granted(&world, "system/Patient.rs").await, Err("invalid_scope"));
 }
+
+#[tokio::test]
+async fn a_client_with_a_registration_never_gets_a_token_without_scope() {
+    let world = with_service().await;
+    for scope in [" ", "  ", "+"] {
+        assert_eq!(granted(&world, scope).await, Err("invalid_scope"), "{scope:?}");
+    }
+    for registered in
+        [json!([]), json!(["openid", "patient/*.read"]), json!(["not a scope \""]), json!("x"), json!(null)]
+    {
+        let hash = world.sealed_secret(GENERATED);
+        let client = json!({ "grant_types": ["client_credentials"], "secret": hash, "scope": registered });
+        world.memory.put("Client", "service", client);
+        let form = [("grant_type", "client_credentials")];
+        let response = world.token_with(Some(&basic("service", GENERATED)), &form).await;
+        assert_eq!(response.map(|response| response.scope).map_err(|error| error.code()), Err("invalid_scope"));
+    }
+}
