@@ -36,16 +36,18 @@ fn omitted(client: &str, omission: &Omission) {
 pub(crate) fn refused(app: &App, cause: &TokenError) {
     metrics::counter!("oauth_tokens_refused_total", "cause" => error::label(cause)).increment(1);
     match cause {
-        TokenError::Client(ClientFault::Assertion { fault, seen }) => tracing::info!(
-            client = seen.client,
-            kid = seen.kid,
-            alg = seen.alg,
-            aud = seen.aud,
-            expected_aud = app.authority.documents().token_endpoint(),
-            server_time_s = app.env().now_s(),
-            %fault,
-            "client assertion refused"
-        ),
+        TokenError::Client(fault @ (ClientFault::Assertion { seen, .. } | ClientFault::UnknownSubject { seen })) => {
+            tracing::info!(
+                client = seen.client,
+                kid = seen.kid,
+                alg = seen.alg,
+                aud = seen.aud,
+                expected_aud = app.authority.documents().token_endpoint(),
+                server_time_s = app.env().now_s(),
+                %fault,
+                "client assertion refused"
+            );
+        }
         TokenError::Client(ClientFault::Rejected { client_id, rejection }) => {
             tracing::info!(client = client_id, %rejection, "client refused");
         }

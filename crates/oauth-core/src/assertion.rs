@@ -126,6 +126,23 @@ pub enum AssertionFault {
     Replayed,
 }
 
+/// The key an assertion names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WantedKey<'a> {
+    /// The `kid`.
+    pub kid: &'a str,
+    /// The algorithm the key has to fit.
+    pub alg: SigningAlg,
+}
+
+impl WantedKey<'_> {
+    /// Whether `keys` has it.
+    #[must_use]
+    pub fn is_in(&self, keys: &KeySet) -> bool {
+        keys.knows(self.kid, self.alg)
+    }
+}
+
 /// What an operator wants to see of a refused assertion, beside the fault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -194,10 +211,10 @@ impl<'a> Assertion<'a> {
         &self.subject
     }
 
-    /// The `kid`.
+    /// Which key verifies it: the `kid` and the algorithm it has to fit.
     #[must_use]
-    pub fn kid(&self) -> &str {
-        &self.kid
+    pub fn key(&self) -> WantedKey<'_> {
+        WantedKey { kid: &self.kid, alg: self.alg }
     }
 
     /// What the log shows of this assertion.

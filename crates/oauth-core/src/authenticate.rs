@@ -86,8 +86,11 @@ pub enum ClientFault {
         seen: Box<Seen>,
     },
     /// The assertion's subject is no active client.
-    #[error("client_assertion: no active client {0} is registered for assertions")]
-    UnknownSubject(String),
+    #[error("client_assertion: no active client {} is registered for assertions", seen.client)]
+    UnknownSubject {
+        /// What an operator wants to see.
+        seen: Box<Seen>,
+    },
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -256,8 +259,9 @@ pub async fn authenticate(
             Ok(authenticated) => return Ok(authenticated),
             Err(fault) => refusal = fault,
         }
-        let stored = authority.directory.read_client(id).await?;
-        if stored.as_ref().map(|client| client.version) != held_version {
+        // Most refusals are strangers': asking for the version is cheaper than reading the Client.
+        if held_version.is_some() && authority.directory.version_of(id).await? != held_version {
+            let stored = authority.directory.read_client(id).await?;
             match check(env, authority, stored, credentials).await {
                 Ok(authenticated) => return Ok(authenticated),
                 Err(fault) => refusal = fault,
@@ -337,7 +341,8 @@ async fn check_assertion(
     assertion: &Assertion<'_>,
 ) -> Result<Authenticated, ClientFault> {
     let usable = client.filter(|client| client.active && client.asserts);
-    let client = usable.ok_or_else(|| ClientFault::UnknownSubject(printable(assertion.subject())))?;
+    let unknown = || ClientFault::UnknownSubject { seen: Box::new(assertion.seen()) };
+    let client = usable.ok_or_else(unknown)?;
     let nonce = verify_assertion(env, authority, &client, assertion)
         .await
         .map_err(|fault| ClientFault::Assertion { fault, seen: Box::new(assertion.seen()) })?;
@@ -354,8 +359,8 @@ async fn verify_assertion(
     assertion.check_jku(client.jwks_uri.as_deref())?;
     let fetched = match &client.jwks_uri {
         // Inline keys that know the key id spare the call.
-        Some(uri) if assertion.names_jku() || !client.keys.knows(assertion.kid()) => {
-            Some(authority.jwks.keys(env, uri, assertion.kid()).await?)
+        Some(uri) if assertion.names_jku() || !assertion.key().is_in(&client.keys) => {
+            Some(authority.jwks.keys(env, uri, assertion.key()).await?)
         }
         _ => None,
     };

@@ -55,6 +55,17 @@ pub enum TokenFault {
 /// # Source
 /// Specification, OAuth errors (`invalid_token`); RFC 6750; RFC 9068, section 4.
 pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result<VerifiedToken, TokenFault> {
+    let claims = read(env, authority, token).await?;
+    check_standing(authority, claims).await
+}
+
+/// The claims of a token that this server issued and that has not expired. Whether it was revoked and
+/// whether its Client is still active is not asked: a token may be revoked whatever became of its
+/// Client.
+///
+/// # Errors
+/// [`TokenFault`], but not [`TokenFault::Revoked`] and [`TokenFault::ClientGone`].
+pub async fn read(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {
     if token.len() > ACCESS_TOKEN_MAX_BYTES {
         return Err(TokenFault::Unknown);
     }
@@ -66,7 +77,7 @@ pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result
         serde_json::from_value(row.claims).map_err(|_| TokenFault::Unknown)?
     };
     check_claims(env, authority, &claims)?;
-    check_standing(authority, claims).await
+    Ok(claims)
 }
 
 async fn verify_jwt(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {

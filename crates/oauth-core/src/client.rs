@@ -117,7 +117,7 @@ impl Client {
             kind: text(resource, "type"),
             grants: strings(resource, "grant_types").filter_map(GrantType::parse).collect(),
             secret: resource.get("secret").and_then(Value::as_str).and_then(|text| SecretHash::parse(text).ok()),
-            asserts: jwks_uri.is_some() || !jwks.is_empty() || lists_assertion(resource),
+            asserts: asserts(resource),
             scope: resource.get("scope").is_some().then(|| registered_scopes(resource)),
             keys: KeySet::from_values(jwks).unwrap_or_default(),
             jwks_uri,
@@ -178,9 +178,18 @@ fn inline_keys(resource: &Value) -> &[Value] {
     keys.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn lists_assertion(resource: &Value) -> bool {
+/// Whether anything in the document says that the Client signs assertions, in whatever shape: what SQL
+/// wrote wrongly must not open the way to a weaker method.
+fn asserts(resource: &Value) -> bool {
+    let says = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(entries)) => !entries.is_empty(),
+        Some(_) => true,
+    };
     let grants = resource.get("auth").and_then(Value::as_object).into_iter().flat_map(|auth| auth.values());
-    grants.into_iter().any(|grant| strings(grant, "client_assertion_types").any(|kind| kind == JWT_BEARER))
+    says(resource.get("jwks_uri"))
+        || says(resource.get("jwks"))
+        || grants.into_iter().any(|grant| says(grant.get("client_assertion_types")))
 }
 
 fn registered_scopes(resource: &Value) -> ScopeSet {

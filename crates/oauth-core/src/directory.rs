@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::limits::CLIENT_ID_MAX_BYTES;
 use crate::policy::PolicyBook;
-use crate::ports::{PartyStore, StoreError};
+use crate::ports::{PartyStore, StandingQuery, StoreError};
 
 /// Most Clients kept in memory; the least recently used leave first.
 const CLIENTS_MAX: u64 = 10_000;
@@ -83,6 +83,15 @@ impl Directory {
         let client = Arc::new(Client::read(id, &stored, &self.ext_base));
         self.clients.insert(id.to_owned(), Arc::clone(&client));
         Ok(Some(client))
+    }
+
+    /// The version of the Client as stored now, `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn version_of(&self, client_id: &str) -> Result<Option<i64>, StoreError> {
+        let query = StandingQuery { client_id: Some(client_id), ..StandingQuery::default() };
+        Ok(self.store.standing(&query).await?.client_version)
     }
 
     /// The copy of the Client if it has `version`, else the Client as stored now.

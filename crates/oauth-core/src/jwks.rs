@@ -4,14 +4,17 @@
 //! Specification, Client JWKS; SMART App Launch 2.2.0, client-confidential-asymmetric; RFC 9111.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use moka::sync::Cache;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::JoinSet;
 
+use crate::assertion::WantedKey;
 use crate::env::Env;
-use crate::jose::{KeySet, KeySetFault};
+use crate::jose::{KeySet, KeySetFault, SigningAlg};
 use crate::ports::{JwksFetch, JwksFetchError};
 
 /// A set is kept at least this long, in seconds, whatever its `Cache-Control` says: without a floor
@@ -35,13 +38,18 @@ const URIS_MAX: u64 = 10_000;
 pub struct JwksCache {
     fetch: Arc<dyn JwksFetch>,
     slots: Cache<String, Arc<Slot>>,
+    /// Fetches under way. A fetch is a task of its own: a caller that hangs up must not end it, or
+    /// strangers could use up an address's attempts without one ever being made.
+    fetching: std::sync::Mutex<JoinSet<()>>,
 }
 
 #[derive(Default)]
 struct Slot {
     held: ArcSwapOption<Held>,
     /// Held while fetching: one fetch at a time per address; the others wait and then use its result.
-    fetching: Mutex<Attempts>,
+    attempts: Mutex<Attempts>,
+    /// Whether the last attempt failed.
+    down: AtomicBool,
 }
 
 #[derive(Default)]
@@ -66,88 +74,136 @@ pub enum JwksFault {
     /// What came back is not a key set.
     #[error("the document at jwks_uri is not a key set: {0}")]
     Document(#[from] KeySetFault),
+    /// The server is stopping.
+    #[error("the key set at jwks_uri was not fetched: the server is stopping")]
+    Stopping,
 }
 
 impl JwksCache {
     /// An empty cache that fetches through `fetch`.
     #[must_use]
     pub fn new(fetch: Arc<dyn JwksFetch>) -> Self {
-        Self { fetch, slots: Cache::new(URIS_MAX) }
+        Self { fetch, slots: Cache::new(URIS_MAX), fetching: std::sync::Mutex::default() }
     }
 
     /// The key set of `uri`; fetched when none is kept, when the kept one is no longer fresh, or
-    /// once when it does not know `kid`.
+    /// once when it does not have `wanted`.
+    ///
+    /// While the partner's host is down the kept set is used at once, and the host is tried beside it.
     ///
     /// # Errors
     /// [`JwksFault`] when no set was ever obtained (or it is older than [`STALE_MAX_S`] past its
     /// freshness).
-    pub async fn keys(&self, env: &Env<'_>, uri: &str, kid: &str) -> Result<Arc<KeySet>, JwksFault> {
+    pub async fn keys(&self, env: &Env<'_>, uri: &str, wanted: WantedKey<'_>) -> Result<Arc<KeySet>, JwksFault> {
         let slot = self.slots.get_with_by_ref(uri, Arc::default);
-        if let Some(held) = slot.held.load_full().filter(|held| held.serves(env, kid)) {
+        let now_s = env.now_s();
+        let held = slot.held.load_full().filter(|held| held.is_usable(now_s) && wanted.is_in(&held.keys));
+        if let Some(held) = held.as_ref().filter(|held| held.is_fresh(now_s)) {
             return Ok(Arc::clone(&held.keys));
         }
-        let mut attempts = slot.fetching.lock().await;
-        // Another request may have fetched while this one waited.
-        let held = slot.held.load_full();
-        match attempts.next(env, held.as_deref(), kid) {
-            Next::Use => {}
-            Next::Fetch => match self.fetch_into(env, uri, &slot).await {
-                Ok(()) => attempts.failure = None,
-                Err(fault) => {
-                    attempts.retry_from_s = env.now_s() + RETRY_AFTER_FAILURE_S;
-                    attempts.failure = Some(fault);
-                }
-            },
+        let refreshed = self.refresh(env, uri, wanted, &slot);
+        if let Some(held) = held.filter(|_| slot.down.load(Ordering::Relaxed)) {
+            return Ok(Arc::clone(&held.keys));
         }
-        let usable = slot.held.load_full().filter(|held| env.now_s() <= held.fresh_until_s + STALE_MAX_S);
-        match (usable, &attempts.failure) {
-            (Some(held), _) => Ok(Arc::clone(&held.keys)),
-            (None, Some(fault)) => Err(fault.clone()),
-            (None, None) => Err(JwksFault::Fetch(JwksFetchError::Unreachable("no attempt was made".to_owned()))),
-        }
+        let outcome = refreshed.await.map_err(|_| JwksFault::Stopping)?;
+        let usable = slot.held.load_full().filter(|held| held.is_usable(now_s));
+        usable.map(|held| Arc::clone(&held.keys)).ok_or(outcome.err().unwrap_or(JwksFault::Stopping))
     }
 
-    async fn fetch_into(&self, env: &Env<'_>, uri: &str, slot: &Slot) -> Result<(), JwksFault> {
-        let fetched = self.fetch.fetch(uri).await?;
-        let keys = Arc::new(KeySet::parse(&fetched.body)?);
-        let fresh_for_s = fetched.fresh_for_s.unwrap_or(FRESH_DEFAULT_S).clamp(FRESH_FLOOR_S, FRESH_CEILING_S);
-        let fresh_until_s = env.now_s() + fresh_for_s;
-        slot.held.store(Some(Arc::new(Held { keys, fetched_us: env.now_us, fresh_until_s })));
-        Ok(())
+    /// Starts the task that brings the slot up to date, if that is due.
+    fn refresh(
+        &self,
+        env: &Env<'_>,
+        uri: &str,
+        wanted: WantedKey<'_>,
+        slot: &Arc<Slot>,
+    ) -> oneshot::Receiver<Result<(), JwksFault>> {
+        let (done, refreshed) = oneshot::channel();
+        let refresh = Refresh {
+            fetch: Arc::clone(&self.fetch),
+            slot: Arc::clone(slot),
+            uri: uri.to_owned(),
+            kid: wanted.kid.to_owned(),
+            alg: wanted.alg,
+            now_us: env.now_us,
+        };
+        let mut fetching = self.fetching.lock().unwrap_or_else(PoisonError::into_inner);
+        while fetching.try_join_next().is_some() {}
+        fetching.spawn(async move {
+            // Whoever asked may have gone away meanwhile; the result is in the slot.
+            drop(done.send(refresh.run().await));
+        });
+        refreshed
     }
 }
 
-enum Next {
-    Use,
-    Fetch,
+/// One look at whether a slot is up to date, and the fetch if it is not.
+struct Refresh {
+    fetch: Arc<dyn JwksFetch>,
+    slot: Arc<Slot>,
+    uri: String,
+    kid: String,
+    alg: SigningAlg,
+    now_us: i64,
+}
+
+impl Refresh {
+    async fn run(self) -> Result<(), JwksFault> {
+        let mut attempts = self.slot.attempts.lock().await;
+        // Another task may have fetched while this one waited.
+        let held = self.slot.held.load_full();
+        let wanted = WantedKey { kid: &self.kid, alg: self.alg };
+        if attempts.is_due(self.now_us, held.as_deref(), wanted) {
+            let outcome = self.fetch_once().await;
+            self.slot.down.store(outcome.is_err(), Ordering::Relaxed);
+            if outcome.is_err() {
+                attempts.retry_from_s = self.now_s() + RETRY_AFTER_FAILURE_S;
+            }
+            attempts.failure = outcome.err();
+        }
+        attempts.failure.clone().map_or(Ok(()), Err)
+    }
+
+    async fn fetch_once(&self) -> Result<(), JwksFault> {
+        let fetched = self.fetch.fetch(&self.uri).await?;
+        let keys = Arc::new(KeySet::parse(&fetched.body)?);
+        let fresh_for_s = fetched.fresh_for_s.unwrap_or(FRESH_DEFAULT_S).clamp(FRESH_FLOOR_S, FRESH_CEILING_S);
+        let fresh_until_s = self.now_s() + fresh_for_s;
+        self.slot.held.store(Some(Arc::new(Held { keys, fetched_us: self.now_us, fresh_until_s })));
+        Ok(())
+    }
+
+    const fn now_s(&self) -> i64 {
+        self.now_us.div_euclid(1_000_000)
+    }
 }
 
 impl Attempts {
-    fn next(&mut self, env: &Env<'_>, held: Option<&Held>, kid: &str) -> Next {
-        let now_s = env.now_s();
-        let fresh = held.filter(|held| held.is_fresh(env));
+    /// Whether to fetch now. An attempt because of an unknown key is noted.
+    fn is_due(&mut self, asked_us: i64, held: Option<&Held>, wanted: WantedKey<'_>) -> bool {
+        let now_s = asked_us.div_euclid(1_000_000);
         if now_s < self.retry_from_s {
-            return Next::Use;
+            return false;
         }
-        match fresh {
-            None => Next::Fetch,
-            Some(held) if held.keys.knows(kid) || held.fetched_us >= env.now_us => Next::Use,
-            Some(_) if now_s < self.unknown_kid_from_s => Next::Use,
+        match held.filter(|held| held.is_fresh(now_s)) {
+            None => true,
+            Some(held) if wanted.is_in(&held.keys) || held.fetched_us >= asked_us => false,
+            Some(_) if now_s < self.unknown_kid_from_s => false,
             Some(_) => {
                 self.unknown_kid_from_s = now_s + UNKNOWN_KID_THROTTLE_S;
-                Next::Fetch
+                true
             }
         }
     }
 }
 
 impl Held {
-    fn is_fresh(&self, env: &Env<'_>) -> bool {
-        env.now_s() < self.fresh_until_s
+    const fn is_fresh(&self, now_s: i64) -> bool {
+        now_s < self.fresh_until_s
     }
 
-    fn serves(&self, env: &Env<'_>, kid: &str) -> bool {
-        self.is_fresh(env) && self.keys.knows(kid)
+    const fn is_usable(&self, now_s: i64) -> bool {
+        now_s <= self.fresh_until_s + STALE_MAX_S
     }
 }
 

@@ -51,6 +51,14 @@ impl std::fmt::Debug for KeyRecord {
     }
 }
 
+/// From when a key for `alg` signs that is added to `held` and asked to sign from `at_s` on: later than
+/// every other of its algorithm, so that which one signs is never a matter of chance.
+#[must_use]
+pub fn signs_from(held: &[KeyRecord], alg: SigningAlg, at_s: i64) -> i64 {
+    let latest = held.iter().filter(|key| key.alg == alg).map(|key| key.signs_from_s).max();
+    latest.map_or(at_s, |latest| at_s.max(latest + 1))
+}
+
 /// Keys could not be generated, stored or loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
@@ -128,6 +136,7 @@ pub struct KeyRing {
     store: Arc<dyn KeyStore>,
     sealer: Option<Sealer>,
     snapshot: ArcSwap<KeySnapshot>,
+    refreshing: tokio::sync::Mutex<()>,
     /// The second in which an unknown `kid` last made us read the keys.
     unknown_kid_s: AtomicI64,
 }
@@ -154,7 +163,13 @@ impl KeyRing {
             records = store.establish(fresh.collect::<Result<_, _>>()?).await?;
         }
         let snapshot = KeySnapshot::load(&records, sealer.as_ref(), None)?;
-        Ok(Self { store, sealer, snapshot: ArcSwap::from_pointee(snapshot), unknown_kid_s: AtomicI64::new(0) })
+        Ok(Self {
+            store,
+            sealer,
+            snapshot: ArcSwap::from_pointee(snapshot),
+            refreshing: tokio::sync::Mutex::default(),
+            unknown_kid_s: AtomicI64::new(0),
+        })
     }
 
     /// Reads the keys again; called every few seconds. A failure leaves the keys as they were.
@@ -162,6 +177,8 @@ impl KeyRing {
     /// # Errors
     /// Any [`KeyError`].
     pub async fn refresh(&self) -> Result<(), KeyError> {
+        // One at a time: an older reading must not replace a newer one.
+        let _refreshing = self.refreshing.lock().await;
         let records = self.store.keys().await?;
         let current = self.snapshot.load_full();
         if !current.holds_exactly(&records) {

@@ -40,7 +40,7 @@ fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
         ClientFault::NoCredentials
         | ClientFault::Rejected { .. }
         | ClientFault::Assertion { .. }
-        | ClientFault::UnknownSubject(_) => match credentials {
+        | ClientFault::UnknownSubject { .. } => match credentials {
             CredentialsIn::Header => row.challenge(Challenge::Basic),
             CredentialsIn::Form => row,
         },

@@ -222,10 +222,11 @@ impl KeySet {
         self.keys.iter().filter(move |key| key.kid == kid && key.alg == alg)
     }
 
-    /// Whether any key, of whatever type, has this identifier.
+    /// Whether a key has this identifier and verifies `alg`. A `kid` may stand on keys of different
+    /// types (RFC 7517, section 4.5).
     #[must_use]
-    pub fn knows(&self, kid: &str) -> bool {
-        self.keys.iter().any(|key| key.kid == kid)
+    pub fn knows(&self, kid: &str, alg: SigningAlg) -> bool {
+        self.keys.iter().any(|key| key.kid == kid && key.alg == alg)
     }
 
     /// Number of usable keys.

@@ -8,7 +8,7 @@ pub(crate) use client_credentials::b2b_of;
 pub use b2b_claim::Omission;
 use serde::Serialize;
 
-use crate::authenticate::{ClientFault, Credentials, CredentialsFault};
+use crate::authenticate::{ClientFault, Credentials, CredentialsFault, authenticate};
 use crate::authority::Authority;
 use crate::client::GrantType;
 use crate::env::Env;
@@ -134,11 +134,22 @@ pub async fn exchange(
 ) -> Result<TokenResponse, TokenError> {
     let form = request.form;
     let grant = form.get("grant_type").ok_or(TokenError::Missing("grant_type"))?;
-    match GrantType::parse(grant) {
-        Some(GrantType::ClientCredentials) => {
-            let credentials = Credentials::read(request.authorization, form)??;
-            client_credentials::grant(env, authority, &credentials, form.get("scope")).await
+    let unsupported = || TokenError::UnsupportedGrant(printable(grant));
+    let grant_type = match grant {
+        "client_credentials" | "authorization_code" | "refresh_token" | "password" | TOKEN_EXCHANGE => {
+            GrantType::parse(grant).ok_or_else(unsupported)?
         }
-        _ => Err(TokenError::UnsupportedGrant(printable(grant))),
+        _ => return Err(unsupported()),
+    };
+    let credentials = Credentials::read(request.authorization, form)??;
+    if grant_type == GrantType::ClientCredentials {
+        return client_credentials::grant(env, authority, &credentials, form.get("scope")).await;
     }
+    // The other grants are not built yet; whether the client is registered for one is answered all the
+    // same, as it will be.
+    let authenticated = authenticate(env, authority, &credentials).await?;
+    Err(if authenticated.client.may_use(grant_type) { unsupported() } else { TokenError::UnauthorizedClient })
 }
+
+/// RFC 8693, section 2.1.
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";

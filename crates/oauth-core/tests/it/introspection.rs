@@ -117,3 +117,17 @@ async fn an_opaque_token_is_introspected_and_revoked_like_a_jwt() {
     revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form }).await.unwrap();
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
 }
+
+#[tokio::test]
+async fn a_token_revoked_while_its_client_is_inactive_stays_revoked() {
+    let world = with_service().await;
+    let token = token(&world).await;
+    let hash = world.sealed_secret(GENERATED);
+    let client = |active| json!({ "active": active, "grant_types": ["basic"], "secret": hash });
+    world.memory.put("Client", "service", client(false));
+    let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
+    let root = basic("root", "bootstrap");
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&root), form: &form }).await.unwrap();
+    world.memory.put("Client", "service", client(true));
+    assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
+}

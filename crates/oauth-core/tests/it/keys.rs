@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oauth_core::env::Env;
-use oauth_core::keys::{KeyError, KeyRecord, KeyRing, SigningAlg};
+use oauth_core::keys::{KeyError, KeyRecord, KeyRing, SigningAlg, signs_from};
 use oauth_core::ports::KeyStore as _;
 use oauth_core::seal::{SealError, Sealer};
 use serde_json::{Value, json};
@@ -92,4 +92,19 @@ async fn private_keys_are_encrypted_under_the_secret_and_open_with_no_other() {
     assert!(matches!(wrong, KeyError::Seal(SealError::Open)), "{wrong}");
     let missing = KeyRing::open(&env, memory.clone(), None).await.unwrap_err();
     assert!(matches!(missing, KeyError::SecretMissing), "{missing}");
+}
+
+#[tokio::test]
+async fn a_key_added_in_the_same_second_signs_instead_of_the_older_one() {
+    let (mut world, partner) = with_partner().await;
+    for round in 0..6 {
+        let held = world.memory.keys.lock().unwrap().clone();
+        let from_s = signs_from(&held, SigningAlg::ES256, world.now_s);
+        let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, from_s).unwrap();
+        world.memory.insert(successor.clone()).await.unwrap();
+        world.authority.keys.refresh().await.unwrap();
+        world.now_s = from_s;
+        let token = world.assert(&partner.assertion(&format!("round {round}"))).await.unwrap().access_token;
+        assert_eq!(jsonwebtoken::decode_header(&token).unwrap().kid.unwrap(), successor.kid);
+    }
 }

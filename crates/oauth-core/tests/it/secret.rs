@@ -57,7 +57,12 @@ async fn a_client_registered_for_assertions_never_falls_back_to_a_weaker_method(
     let mut only_uri = only_types.clone();
     only_uri["auth"] = json!({});
     only_uri["jwks_uri"] = json!("https://partner.example/jwks");
-    for client in [with_secret, only_types, only_uri] {
+    let mut one_key = only_types.clone();
+    one_key["auth"] = json!({});
+    one_key["jwks"] = partner.ec_jwk.clone();
+    let mut text = only_types.clone();
+    text["auth"]["client_credentials"]["client_assertion_types"] = json!("urn:x");
+    for client in [with_secret, only_types, only_uri, one_key, text] {
         world.memory.put("Client", "partner", client);
         for form in
             [vec![GRANT, ("client_id", "partner"), ("client_secret", GENERATED)], vec![GRANT, ("client_id", "partner")]]
@@ -115,9 +120,24 @@ async fn missing_or_malformed_parameters_are_an_invalid_request() {
 #[tokio::test]
 async fn an_unknown_grant_type_is_unsupported() {
     let world = with_service().await;
-    let error = world.token(&[("grant_type", "not_a_grant_type")]).await.unwrap_err();
-    assert!(matches!(error, TokenError::UnsupportedGrant(_)));
-    assert_eq!(error.code(), "unsupported_grant_type");
+    for grant in ["not_a_grant_type", "code", "basic", "implicit"] {
+        let error = world.token_with(Some(&basic("service", GENERATED)), &[("grant_type", grant)]).await.unwrap_err();
+        assert!(matches!(error, TokenError::UnsupportedGrant(_)));
+        assert_eq!(error.code(), "unsupported_grant_type");
+    }
+}
+
+#[tokio::test]
+async fn a_grant_the_client_is_not_registered_for_is_unauthorized() {
+    let world = with_service().await;
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    for grant in ["authorization_code", "refresh_token", "password", exchange] {
+        let header = basic("service", GENERATED);
+        let error = world.token_with(Some(&header), &[("grant_type", grant)]).await.unwrap_err();
+        assert_eq!(error.code(), "unauthorized_client", "{grant}");
+        let error = world.token_with(Some(&basic("service", "wrong")), &[("grant_type", grant)]).await.unwrap_err();
+        assert_eq!(error.code(), "invalid_client", "{grant}");
+    }
 }
 
 #[tokio::test]
