@@ -1,6 +1,8 @@
 //! The choice of the engine.
 
-use anyhow::Context as _;
+use std::fs::{File, TryLockError};
+
+use anyhow::{Context as _, bail};
 use auth_storage::Db;
 use url::Url;
 
@@ -13,6 +15,36 @@ use crate::config::DatabaseConfig;
 pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
     tracing::info!("database: {}", place(config));
     Db::open(config.url(), &config.data_dir, config.connections()).await.context("cannot open the database")
+}
+
+/// Keeps other servers off an embedded database, for as long as it lives. Several nodes need Postgres:
+/// on SQLite each would keep its own copies and batches over one file. The commands beside a running
+/// server take no such hold.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    /// The operating system ends the lock with the process, however that ends.
+    _lock: Option<File>,
+}
+
+/// Takes the hold.
+///
+/// # Errors
+/// When another server has it.
+pub(crate) fn hold(config: &DatabaseConfig) -> anyhow::Result<Hold> {
+    if config.url().is_some() {
+        return Ok(Hold { _lock: None });
+    }
+    let path = config.data_dir.join("auth.serving");
+    let lock = File::options().create(true).truncate(false).write(true).open(&path);
+    let lock = lock.with_context(|| format!("cannot open {}", path.display()))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Hold { _lock: Some(lock) }),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another auth-server serves from {}: several nodes need Postgres (--database-url)",
+            config.data_dir.display()
+        ),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
 }
 
 /// Engine and place, without user and password.
@@ -37,6 +69,18 @@ mod tests {
     fn said(flags: &[&str]) -> String {
         let arguments = std::iter::once("auth-server").chain(flags.iter().copied()).map(OsString::from);
         place(&crate::config::read(arguments, |_| None).unwrap().database)
+    }
+
+    #[test]
+    fn a_second_server_on_one_embedded_database_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let arguments = ["auth-server".into(), "--data-dir".into(), dir.path().as_os_str().to_owned()];
+        let config = crate::config::read(arguments, |_| None).unwrap().database;
+        let first = hold(&config).unwrap();
+        let refusal = hold(&config).unwrap_err().to_string();
+        assert!(refusal.contains("several nodes need Postgres"), "{refusal}");
+        drop(first);
+        hold(&config).unwrap();
     }
 
     #[test]

@@ -6,7 +6,7 @@ use auth_storage::Db;
 use jiff::Timestamp;
 use oauth_core::env::Env;
 use oauth_core::jose::SigningAlg;
-use oauth_core::keys::KeyRecord;
+use oauth_core::keys::{self, KeyRecord};
 use oauth_core::ports::KeyStore;
 use oauth_core::seal::Sealer;
 
@@ -57,12 +57,14 @@ async fn rotate(
     sealer: Option<&Sealer>,
     how: &RotateArgs,
 ) -> anyhow::Result<Vec<String>> {
-    if store.keys().await?.is_empty() {
+    let held = store.keys().await?;
+    if held.is_empty() {
         bail!("there are no keys yet: the server makes them at its first start");
     }
-    let signs_from_s = env.now_s().saturating_add_unsigned(how.activate_after);
+    let asked_s = env.now_s().saturating_add_unsigned(how.activate_after);
     let mut lines = Vec::new();
     for alg in SigningAlg::ALL.into_iter().filter(|alg| how.alg.is_none_or(|only| only == *alg)) {
+        let signs_from_s = keys::signs_from(&held, alg, asked_s);
         let key = KeyRecord::generate(env, alg, sealer, signs_from_s)?;
         let (kid, name) = (key.kid.clone(), alg.name());
         store.insert(key).await?;

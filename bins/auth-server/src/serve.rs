@@ -19,7 +19,7 @@ use crate::clock::{self, SystemClock, SystemRandom};
 use crate::config::Config;
 use crate::health::DatabaseHealth;
 use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
-use crate::listen::{Limits, Listener, Reserved};
+use crate::listen::{Limits, Listener, Patience, Reserved};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
 use crate::{bootstrap, database, metrics};
@@ -56,6 +56,7 @@ struct Server {
     metrics: Option<(Listener, Router)>,
     admissions: Arc<Admissions>,
     db: Db,
+    _hold: database::Hold,
 }
 
 async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
@@ -64,6 +65,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let metrics = metrics_listener(config, background)?;
     let base_url = base_url(config, &reserved);
     let db = database::open(&config.database).await?;
+    let hold = database::hold(&config.database)?;
     let admissions = Arc::new(Admissions::start(db.clone()));
     let authority = Arc::new(authority(config, &base_url, &db, &admissions).await?);
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
@@ -76,7 +78,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let url = reserved.url();
     let main = reserved.listen(limits(config))?;
     tracing::info!("listening on {url}");
-    Ok(Server { main, router, metrics, admissions, db })
+    Ok(Server { main, router, metrics, admissions, db, _hold: hold })
 }
 
 fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
@@ -152,7 +154,12 @@ impl Clock for SystemClock {
 }
 
 fn limits(config: &Config) -> Limits {
-    Limits { header_timeout: config.limits.header_timeout(), connections_max: config.limits.connections_max() }
+    Limits {
+        header_timeout: config.limits.header_timeout(),
+        connections_max: config.limits.connections_max(),
+        connections_per_address: config.limits.connections_per_address(),
+        patience: Patience::default(),
+    }
 }
 
 fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<(Listener, Router)>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use http::Uri;
 
@@ -11,7 +11,7 @@ use crate::endpoint::{
     b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, token, version,
 };
 use crate::error::Fault;
-use crate::middleware::{cors, observe, panic, rate};
+use crate::middleware::{cors, drain, observe, panic, rate};
 use crate::state::{App, Parts, Site};
 use crate::surface::Surface;
 
@@ -29,6 +29,7 @@ pub fn router(parts: Parts) -> Router {
         .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(resources().layer(counted()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(operations())
+        .layer(from_fn(drain::drain))
         .layer(from_fn_with_state(Arc::clone(&app), observe::observe))
         .with_state(app)
 }

@@ -52,11 +52,11 @@ impl std::fmt::Debug for KeyRecord {
 }
 
 /// From when a key for `alg` signs that is added to `held` and asked to sign from `at_s` on: later than
-/// every other of its algorithm, so that which one signs is never a matter of chance.
+/// those that have begun by then, so that which one signs is never a matter of chance.
 #[must_use]
 pub fn signs_from(held: &[KeyRecord], alg: SigningAlg, at_s: i64) -> i64 {
-    let latest = held.iter().filter(|key| key.alg == alg).map(|key| key.signs_from_s).max();
-    latest.map_or(at_s, |latest| at_s.max(latest + 1))
+    let begun = held.iter().filter(|key| key.alg == alg && key.signs_from_s <= at_s);
+    begun.map(|key| key.signs_from_s).max().map_or(at_s, |latest| at_s.max(latest + 1))
 }
 
 /// Keys could not be generated, stored or loaded.
