@@ -61,7 +61,15 @@ pub(crate) struct Row {
     /// What it costs us; absent where the bench measures a limit alone.
     ours: Option<f64>,
     /// What we hold ourselves to.
-    target: Option<f64>,
+    target: Option<Target>,
+}
+
+/// A bound, set on a quiet machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Target {
+    value: f64,
+    /// The limit as it was measured there; a busy or slower machine is measured by the distance to it.
+    limit: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +130,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
     }
     println!("\n{}", table(&rows));
-    println!("\nµs: CPU per operation, user and system. MiB: resident memory. Benches that exist: {}.", names());
+    println!("\nµs: CPU per operation, user and system. MiB: resident memory.");
+    println!("Targets are of a quiet machine; in parentheses how many times the limit of that machine they are.");
+    println!("Benches that exist: {}.", names());
     Ok(())
 }
 
@@ -155,7 +165,7 @@ fn table(rows: &[Row]) -> String {
             number(row.limit),
             number(row.ours),
             row.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
-            number(row.target),
+            row.target.map_or_else(|| "-".to_owned(), Target::describe),
             row.verdict().to_owned(),
         ]);
     }
@@ -205,11 +215,39 @@ impl Row {
     }
 
     fn verdict(&self) -> &'static str {
-        match (self.ours, self.target) {
-            (None, _) => "limit only",
-            (Some(_), None) => "no target",
-            (Some(ours), Some(target)) if ours <= target => "met",
-            (Some(_), Some(_)) => "MISSED",
+        let Some(ours) = self.ours else { return "limit only" };
+        let Some(target) = self.target else { return "no target" };
+        let is_met_by_ratio = || Some(self.ratio()? <= target.ratio()?);
+        if ours <= target.value {
+            "met"
+        } else if is_met_by_ratio() == Some(true) {
+            "met by ratio"
+        } else {
+            "MISSED"
+        }
+    }
+}
+
+impl Target {
+    /// Nothing to be compared with.
+    const fn alone(value: f64) -> Self {
+        Self { value, limit: None }
+    }
+
+    /// Set where the limit was `limit`.
+    const fn beside(limit: f64, value: f64) -> Self {
+        Self { value, limit: Some(limit) }
+    }
+
+    /// How many times the limit it allows.
+    fn ratio(self) -> Option<f64> {
+        self.limit.map(|limit| self.value / limit)
+    }
+
+    fn describe(self) -> String {
+        match self.ratio() {
+            Some(ratio) => format!("{} ({ratio:.2})", self.value),
+            None => self.value.to_string(),
         }
     }
 }
@@ -218,32 +256,42 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn row(ours: Option<f64>, target: Option<f64>) -> Row {
-        Row { limit: Some(100.0), ours, target, ..Row::cpu("work") }
+    fn row(limit: f64, ours: Option<f64>, target: Option<Target>) -> Row {
+        Row { limit: Some(limit), ours, target, ..Row::cpu("work") }
+    }
+
+    fn cells(row: Row) -> Vec<String> {
+        let text = table(&[row]);
+        text.lines().last().unwrap().split('|').map(|cell| cell.trim().to_owned()).collect()
     }
 
     #[test]
     fn a_target_is_met_up_to_its_value() {
-        assert_eq!(row(Some(200.0), Some(200.0)).verdict(), "met");
-        assert_eq!(row(Some(200.1), Some(200.0)).verdict(), "MISSED");
-        assert_eq!(row(Some(200.0), None).verdict(), "no target");
-        assert_eq!(row(None, Some(200.0)).verdict(), "limit only");
+        let target = Some(Target::alone(200.0));
+        assert_eq!(row(100.0, Some(200.0), target).verdict(), "met");
+        assert_eq!(row(100.0, Some(200.1), target).verdict(), "MISSED");
+        assert_eq!(row(100.0, Some(200.0), None).verdict(), "no target");
+        assert_eq!(row(100.0, None, target).verdict(), "limit only");
+    }
+
+    #[test]
+    fn a_slower_machine_is_judged_by_the_distance_to_the_limit() {
+        let target = Some(Target::beside(100.0, 200.0));
+        assert_eq!(row(150.0, Some(300.0), target).verdict(), "met by ratio");
+        assert_eq!(row(150.0, Some(300.1), target).verdict(), "MISSED");
+        assert_eq!(row(50.0, Some(200.0), target).verdict(), "met");
     }
 
     #[test]
     fn the_table_shows_the_ratio_to_the_limit() {
-        let text = table(&[row(Some(150.0), Some(200.0))]);
-        let last = text.lines().last().unwrap();
-        let cells: Vec<&str> = last.split('|').map(str::trim).collect();
-        assert_eq!(cells, ["work", "-", "µs", "100.0", "150.0", "1.50", "200.0", "met"]);
+        let row = row(100.0, Some(150.0), Some(Target::beside(80.0, 200.0)));
+        assert_eq!(cells(row), ["work", "-", "µs", "100.0", "150.0", "1.50", "200 (2.50)", "met"]);
     }
 
     #[test]
     fn memory_has_no_limit_to_compare_with() {
-        let text = table(&[Row { ours: Some(12.0), target: Some(30.0), ..Row::memory("at rest") }]);
-        let last = text.lines().last().unwrap();
-        let cells: Vec<&str> = last.split('|').map(str::trim).collect();
-        assert_eq!(cells, ["at rest", "-", "MiB", "-", "12.0", "-", "30.0", "met"]);
+        let row = Row { ours: Some(12.0), target: Some(Target::alone(30.0)), ..Row::memory("at rest") };
+        assert_eq!(cells(row), ["at rest", "-", "MiB", "-", "12.0", "-", "30", "met"]);
     }
 
     #[test]
