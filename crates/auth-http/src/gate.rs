@@ -5,7 +5,6 @@ use fhir_store::{Operation, ResourceId, ResourceKey, ResourceType, Write};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use oauth_core::access::{self, AccessRequest, Allowed, Denied};
-use oauth_core::caller::Identity;
 use serde_json::{Map, Value, json};
 use smart_scopes::Interaction;
 
@@ -23,6 +22,8 @@ pub(crate) struct Act<'a> {
     /// Whether a condition finds the target: then the caller has to be one who may search, because
     /// the answer tells what matches.
     searches: bool,
+    /// Whether a policy has to spell it out.
+    explicit: bool,
     body: Option<&'a Value>,
 }
 
@@ -36,8 +37,14 @@ impl<'a> Act<'a> {
             operation: "FhirRead",
             interaction: Interaction::Read,
             searches: false,
+            explicit: false,
             body: None,
         }
+    }
+
+    /// Looking into a registration, which says more than the resource.
+    pub(crate) const fn diagnose(key: &'a ResourceKey) -> Self {
+        Self { explicit: true, ..Self::read(key) }
     }
 
     /// Listing a type.
@@ -49,6 +56,7 @@ impl<'a> Act<'a> {
             operation: "FhirSearch",
             interaction: Interaction::Search,
             searches: false,
+            explicit: false,
             body: None,
         }
     }
@@ -64,7 +72,8 @@ impl<'a> Act<'a> {
             (Operation::Patch(_), _) => ("patch", "FhirPatch", Interaction::Update, None),
             (Operation::Delete, _) => ("delete", "FhirDelete", Interaction::Delete, None),
         };
-        Self { kind: &write.kind, id: write.id.as_ref(), method, operation, interaction, searches, body }
+        let (kind, id) = (&write.kind, write.id.as_ref());
+        Self { kind, id, method, operation, interaction, searches, explicit: access::registers(kind.as_str()), body }
     }
 
     /// A read that an entry of a Bundle asks for.
@@ -96,12 +105,13 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Allo
 }
 
 async fn ask(app: &App, call: &Call, act: &Act<'_>, interaction: Interaction) -> Result<Allowed, Denied> {
-    let request = match call.caller.identity {
-        // No policy is asked about the administrator of the environment.
-        Identity::Root => Value::Null,
-        Identity::Anonymous | Identity::Client(_) | Identity::Token(_) => describe(app, call, act),
+    let kind = act.kind.as_str();
+    let access = AccessRequest {
+        target: Some((kind, interaction)),
+        operation: act.operation,
+        explicit: act.explicit,
+        request: &|| describe(app, call, act),
     };
-    let access = AccessRequest { target: Some((act.kind.as_str(), interaction)), operation: act.operation, request };
     access::authorize(&app.authority, &call.caller, access).await
 }
 

@@ -11,13 +11,14 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 
-/// Diagnoses, for whoever may read the Client.
+/// Diagnoses, for whom a policy that spells it out lets read the Client: the answer names an
+/// organization and its identifiers, which the Client does not.
 pub(crate) async fn get(
     State(app): State<App>,
     ClientTarget(key): ClientTarget,
     call: Call,
 ) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::read(&key)).await?;
+    gate::permit(&app, &call, &Act::diagnose(&key)).await?;
     match diagnosis::diagnose(&app.authority, key.id.as_str()).await? {
         Some(diagnosis) => private_json(&diagnosis),
         None => Err(Fault::NotFound(key)),

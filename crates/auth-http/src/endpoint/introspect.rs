@@ -21,8 +21,8 @@ use crate::told;
 /// # Source
 /// RFC 7662; a foreign token is shown to whom a policy allows this address.
 pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response, Fault> {
-    let request = json!({"request-method": "post", "uri": "/auth/introspect"});
-    let access = AccessRequest { target: None, operation: "Introspect", request };
+    let request = || json!({"request-method": "post", "uri": "/auth/introspect"});
+    let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &request };
     match introspection::introspect(&app.env(), &app.authority, &form.request(), access).await {
         Ok(answer) => private_json(&answer),
         Err(cause) => {

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod attacks;
+#[cfg(test)]
 mod bundles;
 #[cfg(test)]
 mod discovery;
