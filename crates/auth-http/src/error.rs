@@ -56,6 +56,8 @@ pub(crate) enum Fault {
     Json(serde_json::Error),
     #[error("a number is beyond what a double can hold, or has more than 256 characters")]
     Number,
+    #[error("an object has a member whose name no element can have")]
+    ReservedName,
     #[error("the request needs a body")]
     NoBody,
     /// The text is fit for the caller.
@@ -148,6 +150,7 @@ impl Fault {
             | Self::NotAForm
             | Self::Json(_)
             | Self::Number
+            | Self::ReservedName
             | Self::NoBody
             | Self::NotAPatch(_)
             | Self::NotAList

@@ -9,7 +9,6 @@ use oauth_core::env::Env;
 use oauth_core::registration::{self, Issue, IssueCode};
 use serde_json::Value;
 
-use crate::body;
 use crate::error::Fault;
 use crate::state::App;
 
@@ -93,7 +92,9 @@ pub(crate) fn check_filters(kind: &ResourceType, filters: &[Filter]) -> Result<(
         if redact(kind, probe.clone()) != probe {
             return Err(Fault::Hidden(filter.path.join(".")));
         }
-        filter.value.candidates().iter().try_for_each(body::check_numbers)?;
+        if filter.value.is_beyond_numbers() {
+            return Err(Fault::Number);
+        }
     }
     Ok(())
 }

@@ -52,6 +52,7 @@ mod resources;
 mod tokens;
 
 mod dialect;
+mod document;
 mod engine;
 
 pub use admission::Admissions;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::types::Json;
 
 use crate::db::Db;
+use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
 
@@ -13,7 +14,8 @@ const CLIENT: &str = "SELECT txid, resource FROM client WHERE id = $1";
 const USER: &str = "SELECT txid, resource FROM \"user\" WHERE id = $1";
 const ORGANIZATION: &str = "SELECT txid, resource FROM organization WHERE id = $1";
 /// The row without an id stands for a deployment without policies. A statement sees one moment, so
-/// revision and policies belong together.
+/// revision and policies belong together. A policy that cannot be read allows nothing, as one that
+/// does not compile.
 const POLICIES: &str = "SELECT security_revision.revision, accesspolicy.id, accesspolicy.resource
 FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
 const STANDING: &str = "SELECT
@@ -37,10 +39,15 @@ impl PartyStore for Db {
     }
 
     async fn policies(&self) -> Result<PolicySet, StoreError> {
-        let rows: Vec<(i64, Option<String>, Option<Json<Value>>)> =
+        let rows: Vec<(i64, Option<String>, Option<Document>)> =
             run!(self.reader(), fetch_all: sqlx::query_as(POLICIES)).map_err(oauth)?;
         let revision = rows.first().map_or(0, |(revision, ..)| *revision);
-        let policies = rows.into_iter().filter_map(|(_, id, resource)| Some((id?, resource?.0))).collect();
+        let readable = |(_, id, document): (i64, Option<String>, Option<Document>)| {
+            let (id, document) = (id?, document?);
+            let resource = document.read("AccessPolicy", &id)?;
+            Some((id, resource))
+        };
+        let policies = rows.into_iter().filter_map(readable).collect();
         Ok(PolicySet { revision, policies })
     }
 

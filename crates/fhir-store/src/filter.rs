@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Number, Value};
 
 use crate::ports::Stored;
+use crate::shape;
 
 /// One condition: some value at `path` equals `value`.
 ///
@@ -61,12 +62,26 @@ impl FilterValue {
         }
     }
 
-    /// The boolean or number the text spells, exactly and without blanks around it.
+    /// Whether the text spells a number that no resource can hold, and some engine fails on.
+    #[must_use]
+    pub fn is_beyond_numbers(&self) -> bool {
+        matches!(self.spelled(), Some(Value::Number(number)) if !shape::is_number_storable(&number))
+    }
+
+    /// The boolean or number the text spells, exactly and without blanks around it, if it is one that a
+    /// resource can hold.
     fn scalar(&self) -> Option<Value> {
+        self.spelled().filter(|value| match value {
+            Value::Number(number) => shape::is_number_storable(number),
+            other => other.is_boolean(),
+        })
+    }
+
+    fn spelled(&self) -> Option<Value> {
         if self.0.trim().len() != self.0.len() {
             return None;
         }
-        serde_json::from_str(&self.0).ok().filter(|value: &Value| value.is_boolean() || value.is_number())
+        serde_json::from_str(&self.0).ok()
     }
 
     /// Numbers are equal as SQL has it: `1` equals `1.0`.
@@ -197,6 +212,17 @@ mod tests {
         assert_eq!(candidates("3"), [json!("3"), json!(3)]);
         assert_eq!(candidates("null"), [json!("null")]);
         assert_eq!(candidates("[1]"), [json!("[1]")]);
+    }
+
+    #[test]
+    fn a_number_no_resource_can_hold_is_asked_for_as_a_string_alone() {
+        for text in ["1e200000", "-1e-200000", "1e99999999999999999999"] {
+            let value = FilterValue::new(text);
+            assert_eq!(value.candidates(), [json!(text)]);
+            assert!(value.is_beyond_numbers() && value.matches(&json!(text)), "{text}");
+        }
+        assert!(!FilterValue::new("1e3").is_beyond_numbers());
+        assert!(!FilterValue::new("x").is_beyond_numbers());
     }
 
     proptest! {

@@ -1,9 +1,10 @@
-//! Whether a body may be stored: an object of the right type and id, not too deep, without NUL.
+//! Whether a body may be stored: an object of the right type and id, not too deep, without what no
+//! engine can give back.
 //!
 //! Only the shape is looked at here. What the elements of a type have to be is the business of
 //! whoever owns the type.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
@@ -48,6 +49,41 @@ pub enum ShapeProblem {
     /// A string or a key holds the character NUL, which no engine stores.
     #[error("contains the character NUL")]
     Nul,
+    /// A key that the JSON library takes for a command when it reads the body back.
+    #[error("is a name no element can have")]
+    ReservedName,
+    /// A number that [`is_number_storable`] refuses.
+    #[error("is a number beyond what a double can hold, or has more than 256 characters")]
+    Number,
+}
+
+/// What the names begin with that the JSON library keeps for itself. An object whose first member has
+/// such a name is no object when it is read again, and which member comes first is up to the engine.
+const RESERVED: &str = "$serde_json::private::";
+
+/// Longest number in JSON, in characters. Not specified; a FHIR decimal has 18 digits.
+const MAX_NUMBER_CHARACTERS: usize = 256;
+
+/// Whether an element may have this name.
+#[must_use]
+pub fn is_name_storable(name: &str) -> bool {
+    !name.starts_with(RESERVED)
+}
+
+/// Whether a number may be stored or asked for: one that a double can hold at least roughly.
+///
+/// Not specified; what is beyond is no measure of anything, and one engine fails on it. Digits are
+/// kept as they were sent.
+#[must_use]
+pub fn is_number_storable(number: &Number) -> bool {
+    if number.is_i64() || number.is_u64() {
+        return true;
+    }
+    let text = number.to_string();
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let is_zero = !mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    let rough = number.as_f64().filter(|rough| rough.is_finite());
+    text.len() <= MAX_NUMBER_CHARACTERS && rough.is_some_and(|rough| is_zero || rough != 0.0)
 }
 
 impl ShapeFault {
@@ -149,6 +185,9 @@ impl Walk<'_> {
         if name.contains('\0') {
             self.report(ShapeProblem::Nul);
         }
+        if !is_name_storable(name) {
+            self.report(ShapeProblem::ReservedName);
+        }
         self.value(value, depth);
         self.path.truncate(length);
     }
@@ -156,6 +195,7 @@ impl Walk<'_> {
     fn value(&mut self, value: &Value, depth: usize) {
         match value {
             Value::String(text) if text.contains('\0') => self.report(ShapeProblem::Nul),
+            Value::Number(number) if !is_number_storable(number) => self.report(ShapeProblem::Number),
             Value::Array(_) | Value::Object(_) if depth >= limits::MAX_DEPTH => {
                 self.report(ShapeProblem::TooDeep);
             }
@@ -255,6 +295,36 @@ mod tests {
         let found = faults(json!({"a": nested(limits::MAX_DEPTH)}));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].1, ShapeProblem::TooDeep);
+    }
+
+    #[test]
+    fn a_name_that_would_not_be_read_back_is_refused_at_every_depth() {
+        for name in ["$serde_json::private::Number", "$serde_json::private::RawValue", "$serde_json::private::x"] {
+            let object = |value: Value| Value::from_iter([(name.to_owned(), value)]);
+            for body in [
+                json!({"resourceType": "Client", name: "x"}),
+                json!({"a": object(json!("1"))}),
+                json!({"a": [[object(json!({}))]]}),
+                json!({"a": {"b": 1, name: {name: 1}}}),
+            ] {
+                let found = faults(body.clone());
+                assert!(found.iter().all(|(_, problem)| *problem == ShapeProblem::ReservedName), "{body}: {found:?}");
+            }
+        }
+        assert!(stored_body(&client(), json!({"$serde_json": 1, "private": "$serde_json::private::Number"})).is_ok());
+    }
+
+    #[test]
+    fn a_number_beyond_a_double_is_refused() {
+        let number = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        for text in ["0", "-0.0", "0e999999", "18446744073709551616", "1.10", "1e308", "1e-307", "-2.5E3"] {
+            assert!(stored_body(&client(), json!({"a": [number(text)]})).is_ok(), "{text}");
+        }
+        let long = format!("0.{}", "1".repeat(MAX_NUMBER_CHARACTERS));
+        for text in ["1e309", "-1e309", "1e-999", "1e200000", "1e99999999999999999999", &long] {
+            let expected = vec![("Client.a[0]".to_owned(), ShapeProblem::Number)];
+            assert_eq!(faults(json!({"a": [number(text)]})), expected, "{text}");
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ const fn is_about_address(problem: ShapeProblem) -> bool {
         | ShapeProblem::NotAnId
         | ShapeProblem::OtherId
         | ShapeProblem::NotAnObject => true,
-        ShapeProblem::TooDeep | ShapeProblem::Nul => false,
+        ShapeProblem::TooDeep | ShapeProblem::Nul | ShapeProblem::ReservedName | ShapeProblem::Number => false,
     }
 }
 

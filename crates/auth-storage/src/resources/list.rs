@@ -7,10 +7,10 @@
 
 use fhir_store::{Filter, ListQuery, Page, ResourceKey, Stored};
 use serde_json::Value;
-use sqlx::types::Json;
 
 use crate::db::Db;
 use crate::dialect::Dialect;
+use crate::document::Document;
 use crate::engine::{Tx, run};
 use crate::resources::Table;
 
@@ -47,7 +47,7 @@ const HOLDS_SQLITE: &str = "EXISTS (
 )";
 
 /// A row of [`LIST`].
-type ListRow = (i64, Option<String>, Option<i64>, Option<i64>, Option<Json<Value>>);
+type ListRow = (i64, Option<String>, Option<i64>, Option<i64>, Option<Document>);
 
 /// Conditions as SQL, and what is bound to it from `$3` on.
 struct Conditions {
@@ -55,7 +55,7 @@ struct Conditions {
     bound: Vec<String>,
 }
 
-/// One page of a list.
+/// One page of a list. A resource that cannot be read counts in the total and is left out.
 pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<Page, sqlx::Error> {
     let empty = Page { total: 0, entries: Vec::new() };
     let Some(table) = Table::find(db, &query.kind).await? else {
@@ -145,7 +145,9 @@ fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<Page, sqlx::Error> {
     let total = rows.first().map_or(0, |(total, ..)| *total);
     let mut entries = Vec::with_capacity(rows.len());
     for row in rows {
-        if let (_, Some(id), Some(version), Some(updated_us), Some(Json(resource))) = row {
+        if let (_, Some(id), Some(version), Some(updated_us), Some(document)) = row
+            && let Some(resource) = document.read(query.kind.as_str(), &id)
+        {
             let key = ResourceKey { kind: query.kind.clone(), id: parse_id(&id)? };
             entries.push(Stored { key, version, updated_us, resource });
         }

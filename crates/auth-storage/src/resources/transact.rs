@@ -14,8 +14,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fhir_store::plan::{self, Decision, Target};
 use fhir_store::shape::{ShapeFault, ShapeProblem};
-use fhir_store::{Lookup, ResourceId, ResourceType, Stored, Write, WriteFault, WriteRefusal, Written};
-use serde_json::Value;
+use fhir_store::{
+    Lookup, Operation, ResourceId, ResourceKey, ResourceType, Stored, Write, WriteFault, WriteRefusal, Written,
+};
+use serde_json::{Map, Value};
 use sqlx::AssertSqlSafe;
 use sqlx::types::Json;
 
@@ -23,6 +25,7 @@ use super::list;
 use super::table::{self, Found, Table};
 use crate::db::Db;
 use crate::dialect::Sql;
+use crate::document::Document;
 use crate::engine::{On, Tx, run};
 use crate::fault::{self, Contended, SqlRefused};
 
@@ -123,7 +126,7 @@ impl Attempt {
         let urls = plan::full_urls(writes, &targets);
         let mut written = Vec::with_capacity(writes.len());
         for (index, (write, target)) in writes.iter().zip(&targets).enumerate() {
-            let current = self.current(target).await?;
+            let current = self.current(target, &write.operation).await?;
             let decision = plan::decide(write.clone(), target, current, &urls);
             let answer = self.carry_out(decision.map_err(refused_at(index))?).await?;
             if let (Written::Created(_) | Written::Updated(_), Some(script)) = (&answer, scripts.get(&index)) {
@@ -245,8 +248,9 @@ impl Attempt {
         Ok(plan::resolve(write, &matches, &new_id))
     }
 
-    /// The state of a target, as the writes before left it.
-    async fn current(&mut self, target: &Target) -> Result<Lookup, sqlx::Error> {
+    /// The state of a target, as the writes before left it. What cannot be read can still be removed
+    /// and replaced, as if it were empty.
+    async fn current(&mut self, target: &Target, operation: &Operation) -> Result<Lookup, sqlx::Error> {
         let Some(key) = target.key() else {
             return Ok(Lookup::Missing);
         };
@@ -255,8 +259,13 @@ impl Attempt {
         };
         let id = key.id.as_str();
         let sql = table.sql(self.tx.dialect(), CURRENT);
-        let row: Option<(i64, i64, Json<Value>)> = run!(self.tx.on(), fetch_optional: sqlx::query_as(sql).bind(id))?;
-        if let Some((version, updated_us, Json(resource))) = row {
+        let row: Option<(i64, i64, Document)> = run!(self.tx.on(), fetch_optional: sqlx::query_as(sql).bind(id))?;
+        if let Some((version, updated_us, document)) = row {
+            let resource = match (document.read(key.kind.as_str(), id), operation) {
+                (Some(resource), _) => resource,
+                (None, Operation::Delete | Operation::Put(_)) => Value::Object(Map::new()),
+                (None, Operation::Create(_) | Operation::Patch(_)) => return Err(unreadable(key)),
+            };
             let key = key.clone();
             return Ok(Lookup::Found(Stored { key, version, updated_us, resource }));
         }
@@ -301,6 +310,10 @@ impl Attempt {
         self.tables.insert(kind.clone(), Some(table.clone()));
         Ok(table)
     }
+}
+
+fn unreadable(key: &ResourceKey) -> sqlx::Error {
+    sqlx::Error::Decode(format!("{key} cannot be read").into())
 }
 
 fn refused_at(index: usize) -> impl FnOnce(WriteFault) -> Halt {

@@ -5,6 +5,7 @@ use fhir_store::{
     Filter, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceStore as _, Write,
     WriteFault, WriteRefusal, Written,
 };
+use oauth_core::ports::PartyStore as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -45,6 +46,38 @@ async fn total(db: &Db, kind: &str, filters: Vec<Filter>) -> u64 {
 }
 
 told! {
+    async fn a_row_that_cannot_be_read_takes_no_other_with_it(home) {
+        let db = home.open().await;
+        let good = vec![put("Thing/a", json!({"n": 1})), put("Thing/z", json!({"n": 1}))];
+        transact(&db, good).await.unwrap();
+        let allow = json!({"engine": "allow"});
+        transact(&db, vec![put("AccessPolicy/a", allow.clone()), put("AccessPolicy/z", allow.clone())]).await.unwrap();
+        for table in ["thing", "accesspolicy"] {
+            let unreadable = r#"{"$serde_json::private::Number": "x"}"#;
+            let sql = format!("INSERT INTO {table} (id, resource) VALUES ('m', '{unreadable}')");
+            db.run_sql(&sql).await.unwrap().unwrap();
+        }
+
+        for filters in [vec![], vec![Filter::new(["n"], "1")]] {
+            let query = ListQuery { filters, ..ListQuery::all("Thing".parse().unwrap()) };
+            let page = db.list(&query).await.unwrap();
+            let ids: Vec<&str> = page.entries.iter().map(|stored| stored.key.id.as_str()).collect();
+            assert_eq!(ids, ["a", "z"]);
+        }
+        let policies = db.policies().await.unwrap().policies;
+        assert_eq!(policies, [("a".to_owned(), allow.clone()), ("z".to_owned(), allow)]);
+
+        assert!(db.read(&key("Thing/m")).await.is_err(), "it is not shown as something else");
+        let patch = Operation::Patch(PatchDocument::Merge(json!({"a": 1})));
+        assert!(db.transact(vec![Write::to(key("Thing/m"), patch)], NOW_US).await.is_err());
+        let removed = transact(&db, vec![Write::to(key("Thing/m"), Operation::Delete)]).await.unwrap();
+        assert!(matches!(removed.as_slice(), [Written::Deleted(_)]), "{removed:?}");
+        let replaced = transact(&db, vec![put("AccessPolicy/m", json!({"engine": "allow"}))]).await.unwrap();
+        assert!(matches!(replaced.as_slice(), [Written::Updated(_)]), "{replaced:?}");
+        assert_eq!(db.policies().await.unwrap().policies.len(), 3);
+        db.close().await;
+    }
+
     async fn a_refused_third_write_leaves_nothing_of_the_others(home) {
         let db = home.open().await;
         transact(&db, vec![create("Client/taken", json!({}))]).await.unwrap();
