@@ -19,7 +19,7 @@ use crate::clock::{self, SystemClock, SystemRandom};
 use crate::config::Config;
 use crate::health::DatabaseHealth;
 use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
-use crate::listen::{Limits, Listener, Patience, Reserved};
+use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
 use crate::{bootstrap, database, metrics};
@@ -158,7 +158,7 @@ fn limits(config: &Config) -> Limits {
         header_timeout: config.limits.header_timeout(),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
-        patience: Patience::default(),
+        tolerance: Tolerance::default(),
     }
 }
 

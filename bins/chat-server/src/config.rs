@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -80,6 +81,11 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "CHAT_MAX_CONNECTIONS", value_name = "COUNT", default_value = "10000")]
     #[arg(value_parser = |text: &str| whole(text, 1, 1_000_000))]
     max_connections: u64,
+    /// Connections of one address (of an IPv6 network, /64) open at the same time; one more is
+    /// answered 503; 0 is no limit, as behind a proxy, where all come from its address
+    #[arg(long, env = "CHAT_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
+    #[arg(value_parser = |text: &str| whole(text, 0, 1_000_000))]
+    max_connections_per_address: u64,
 }
 
 impl LimitConfig {
@@ -89,6 +95,11 @@ impl LimitConfig {
 
     pub(crate) fn connections_max(&self) -> usize {
         usize::try_from(self.max_connections).unwrap_or(usize::MAX)
+    }
+
+    /// None is no limit.
+    pub(crate) fn connections_per_address(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(usize::try_from(self.max_connections_per_address).unwrap_or(usize::MAX))
     }
 }
 
@@ -229,6 +240,7 @@ mod tests {
             let config = given(flags).unwrap();
             assert_eq!(config.listen.to_string(), "[::1]:0", "{flags:?}");
             assert_eq!(config.limits.connections_max(), 10_000);
+            assert_eq!(config.limits.connections_per_address(), None);
         }
     }
 
@@ -240,6 +252,7 @@ mod tests {
             ("--header-timeout", "0", "from 1 to 300"),
             ("--header-timeout", "ten", "from 1 to 300"),
             ("--max-connections", "1000001", "from 1 to 1000000"),
+            ("--max-connections-per-address", "many", "from 0 to 1000000"),
             ("--log-format", "xml", "text, json"),
             ("--log-filter", "a=b=c", "module=level"),
         ] {

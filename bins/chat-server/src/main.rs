@@ -27,7 +27,7 @@ use axum::Router;
 use tokio::task::JoinSet;
 
 use crate::config::Config;
-use crate::listen::{Limits, Listener};
+use crate::listen::{Limits, Listener, Tolerance};
 use crate::shutdown::Stop;
 
 fn main() -> ExitCode {
@@ -78,7 +78,12 @@ async fn run(config: &Config) -> anyhow::Result<()> {
 }
 
 fn limits(config: &Config) -> Limits {
-    Limits { header_timeout: config.limits.header_timeout(), connections_max: config.limits.connections_max() }
+    Limits {
+        header_timeout: config.limits.header_timeout(),
+        connections_max: config.limits.connections_max(),
+        connections_per_address: config.limits.connections_per_address(),
+        tolerance: Tolerance::default(),
+    }
 }
 
 async fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<(Listener, Router)>> {

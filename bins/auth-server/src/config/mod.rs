@@ -7,6 +7,7 @@ mod value;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -234,6 +235,11 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "BOX_MAX_CONNECTIONS", value_name = "COUNT", default_value = "10000")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1_000_000))]
     max_connections: u64,
+    /// Connections of one address (of an IPv6 network, /64) open at the same time; one more is
+    /// answered 503; 0 is no limit, as behind a proxy, where all come from its address
+    #[arg(long, env = "BOX_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
+    max_connections_per_address: u64,
     /// Requests per minute of one client or address, over it the answer is 429; 0 is no limit
     #[arg(long, env = "BOX_RATE_LIMIT", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
@@ -251,6 +257,11 @@ impl LimitConfig {
 
     pub(crate) fn connections_max(&self) -> usize {
         usize::try_from(self.max_connections).unwrap_or(usize::MAX)
+    }
+
+    /// None is no limit.
+    pub(crate) fn connections_per_address(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(usize::try_from(self.max_connections_per_address).unwrap_or(usize::MAX))
     }
 
     pub(crate) fn rate_per_minute(&self) -> u32 {

@@ -27,6 +27,7 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.limits.body_max_bytes(), 20_971_520);
     assert_eq!(config.limits.header_timeout(), Duration::from_secs(10));
     assert_eq!(config.limits.connections_max(), 10_000);
+    assert_eq!(config.limits.connections_per_address(), None);
     assert_eq!(config.limits.rate_per_minute(), 0);
     assert_eq!(config.observing.log_format, LogFormat::Text);
     assert_eq!(config.observing.metrics_listen, None);
@@ -92,6 +93,7 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--max-body-bytes", "20MB", "from 1024 to 1073741824"),
         ("--header-timeout", "0", "from 1 to 300"),
         ("--max-connections", "-1", "from 1 to 1000000"),
+        ("--max-connections-per-address", "many", "from 0 to 1000000"),
         ("--rate-limit", "1.5", "from 0 to 1000000"),
         ("--log-format", "xml", "text, json"),
         ("--log-filter", "a=b=c", "module=level"),

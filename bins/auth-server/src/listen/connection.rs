@@ -1,0 +1,135 @@
+//! One connection, from its handshake to its last answer.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_io_timeout::TimeoutWriter;
+use tower::ServiceExt as _;
+
+use super::answers;
+use super::body::{Late, Pace, PacedBody};
+use crate::shutdown::Stop;
+use crate::tls::Tls;
+
+/// Longest request head, in bytes; a longer one is answered with 431.
+pub(crate) const HEAD_MAX_BYTES: usize = 64 * 1024;
+/// How long one refusal may take: handshake, answer, and waiting for the other side to read it.
+const REFUSAL_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// One accepted connection and what serves it.
+pub(crate) struct Connection {
+    pub(crate) peer: SocketAddr,
+    pub(crate) router: Router,
+    /// For the handshake, and again for every request head.
+    pub(crate) header_timeout: Duration,
+    pub(crate) body_pace: Pace,
+    /// Longest time in which the other side takes nothing of what is to be written. Waiting with
+    /// nothing to write is free: that is a long poll.
+    pub(crate) write_pause_max: Duration,
+    pub(crate) stop: Stop,
+}
+
+impl Connection {
+    /// Serves requests until either side ends.
+    pub(crate) async fn open(self, stream: TcpStream, tls: Option<Arc<Tls>>) {
+        // Answers are small and complete: waiting to fill a packet only delays them.
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(self.write_pause_max));
+        let stream = Box::pin(stream);
+        match tls {
+            None => self.converse(stream).await,
+            Some(tls) => match timeout(self.header_timeout, tls.acceptor().accept(stream)).await {
+                Ok(Ok(stream)) => self.converse(stream).await,
+                Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+                Err(_) => tracing::debug!("TLS handshake took too long"),
+            },
+        }
+    }
+
+    async fn converse<I>(mut self, stream: I)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (router, peer, pace) = (self.router, self.peer, self.body_pace);
+        let service = service_fn(move |request| answer(router.clone(), peer, pace, request));
+        let mut connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.header_timeout)
+            .max_header_size(HEAD_MAX_BYTES)
+            .serve_connection(TokioIo::new(stream), service);
+        let ended = tokio::select! {
+            outcome = &mut connection => Some(outcome),
+            () = self.stop.stopped() => None,
+        };
+        let outcome = if let Some(outcome) = ended {
+            outcome
+        } else {
+            Pin::new(&mut connection).graceful_shutdown();
+            (&mut connection).await
+        };
+        let Err(error) = outcome else { return };
+        tracing::debug!(%error, "connection ended early");
+        if error.is_timeout() {
+            let parts = connection.into_parts();
+            // Whoever sent nothing asked nothing: an idle connection is closed without an answer.
+            if !parts.read_buf.is_empty() {
+                let end = say(parts.io.into_inner(), answers::late());
+                let _ = timeout(REFUSAL_TIME_MAX, end).await;
+            }
+        }
+    }
+}
+
+async fn answer(
+    router: Router,
+    peer: SocketAddr,
+    pace: Pace,
+    mut request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    request.extensions_mut().insert(ConnectInfo(peer));
+    let late = Late::default();
+    let request = request.map(|body| PacedBody::new(body, pace, late.clone()));
+    let answer = router.oneshot(request).await?;
+    // A route that succeeded all the same did not need the body.
+    let failed = answer.status().is_client_error() || answer.status().is_server_error();
+    Ok(if failed && late.is_set() { answers::late_body(answer) } else { answer })
+}
+
+/// Tells the other side that there are too many connections.
+pub(crate) async fn refuse(stream: TcpStream, tls: Option<Arc<Tls>>) {
+    let told = async {
+        match tls {
+            None => say(stream, answers::busy()).await,
+            Some(tls) => {
+                if let Ok(stream) = tls.acceptor().accept(stream).await {
+                    say(stream, answers::busy()).await;
+                }
+            }
+        }
+    };
+    let _ = timeout(REFUSAL_TIME_MAX, told).await;
+}
+
+/// Writes `answer` and waits for the other side to close. Closing first, with its request unread,
+/// would reset the connection and could take the answer away before it is read.
+async fn say<I: AsyncRead + AsyncWrite + Unpin>(mut stream: I, answer: String) {
+    if stream.write_all(answer.as_bytes()).await.is_ok() && stream.shutdown().await.is_ok() {
+        let mut unread = [0; 1024];
+        while matches!(stream.read(&mut unread).await, Ok(1..)) {}
+    }
+}

@@ -1,0 +1,284 @@
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use axum::extract::ConnectInfo;
+use axum::routing::{get, post};
+use hyper::body::Frame;
+use rustix::process::{Signal, getpid, kill_process};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+use super::connection::HEAD_MAX_BYTES;
+use super::*;
+
+/// A time that passes while a test waits for it.
+const SHORT: Duration = Duration::from_millis(50);
+/// A time that no test waits for.
+const LONG: Duration = Duration::from_hours(1);
+
+/// Limits that no test meets, to be lowered one at a time.
+const ROOMY: Limits = Limits {
+    header_timeout: LONG,
+    connections_max: 10,
+    connections_per_address: None,
+    tolerance: Tolerance { body: Pace { pause_max: LONG, total_max: LONG }, write_pause: LONG, drain: LONG },
+};
+
+/// A server whose `/slow` answers when `release` is notified, after `entered`; whose `/endless`
+/// answers without end, and notifies `cut` when it is given up; whose `/read` answers the size of
+/// the body, or 400 when that breaks off, and `/ignore` 200 in either case.
+struct Running {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    entered: Arc<Notify>,
+    release: Arc<Notify>,
+    cut: Arc<Notify>,
+    end: JoinHandle<()>,
+}
+
+fn run(limits: Limits) -> Running {
+    let (stop, stopped) = Stop::by_hand();
+    run_until(limits, stop, stopped)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test joins it by its handle")]
+fn run_until(limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Running {
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let reserved = Reserved::bind(any_port, None).unwrap();
+    let address = reserved.address();
+    let listener = reserved.listen(limits).unwrap();
+    let (entered, release, cut) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (enter, wait, end) = (Arc::clone(&entered), Arc::clone(&release), Arc::clone(&cut));
+    let slow = move || async move {
+        enter.notify_one();
+        wait.notified().await;
+        "finished"
+    };
+    let peer = |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move { peer.to_string() };
+    let router = Router::new()
+        .route("/slow", get(slow))
+        .route("/peer", get(peer))
+        .route("/read", post(async |body: Bytes| body.len().to_string()))
+        .route("/ignore", post(async |body: Result<Bytes, _>| if body.is_err() { "ignored" } else { "read" }))
+        .route("/endless", get(move || async move { Body::new(Endless(Arc::clone(&end))) }));
+    let end = tokio::spawn(listener.serve(router, stopped));
+    Running { address, stop, entered, release, cut, end }
+}
+
+/// An answer that is never over; tells when it was dropped.
+struct Endless(Arc<Notify>);
+
+impl hyper::body::Body for Endless {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 16 * 1024])))))
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+async fn connect(server: &Running, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn all(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+fn request(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n")
+}
+
+fn upload(path: &str, size_bytes: usize) -> String {
+    format!("POST {path} HTTP/1.1\r\nhost: here\r\ncontent-length: {size_bytes}\r\n\r\n")
+}
+
+#[tokio::test]
+async fn a_reserved_address_refuses_connections() {
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let reserved = Reserved::bind(any_port, None).unwrap();
+    let refused = TcpStream::connect(reserved.address()).await.unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+}
+
+#[tokio::test]
+async fn a_handler_knows_the_address_of_the_other_side() {
+    let server = run(ROOMY);
+    let stream = connect(&server, &request("/peer")).await;
+    let own = stream.local_addr().unwrap().to_string();
+    let answer = all(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.ends_with(&own), "{answer}");
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so_and_the_others_go_on() {
+    let server = run(Limits { connections_max: 1, ..ROOMY });
+    let first = connect(&server, &request("/slow")).await;
+    server.entered.notified().await;
+    let refused = all(connect(&server, &request("/peer")).await).await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(refused.contains("retry-after: 1"), "{refused}");
+    assert!(refused.contains("x-request-id: "), "{refused}");
+    server.release.notify_one();
+    assert!(all(first).await.ends_with("finished"));
+}
+
+#[tokio::test]
+async fn an_address_with_its_share_of_connections_is_refused_and_another_is_not() {
+    let server = run(Limits { connections_per_address: NonZeroUsize::new(1), ..ROOMY });
+    let first = connect(&server, &request("/slow")).await;
+    server.entered.notified().await;
+    let refused = all(connect(&server, &request("/peer")).await).await;
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    let other = TcpSocket::new_v4().unwrap();
+    other.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    let mut other = other.connect(server.address).await.unwrap();
+    other.write_all(request("/peer").as_bytes()).await.unwrap();
+    let answer = all(other).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("127.0.0.2"), "{answer}");
+    server.release.notify_one();
+    assert!(all(first).await.ends_with("finished"));
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_end_is_answered_408() {
+    let server = run(Limits { header_timeout: SHORT, ..ROOMY });
+    let answer = all(connect(&server, "GET /peer HTTP/1.1\r\nhost: ").await).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("x-request-id: "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_closed_without_an_answer() {
+    let server = run(Limits { header_timeout: SHORT, ..ROOMY });
+    assert_eq!(all(connect(&server, "").await).await, "");
+}
+
+#[tokio::test]
+async fn a_head_over_the_limit_is_answered_431() {
+    let server = run(ROOMY);
+    let long = format!("GET / HTTP/1.1\r\nlong: {}\r\n\r\n", "x".repeat(HEAD_MAX_BYTES));
+    let mut stream = connect(&server, &long).await;
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 431");
+}
+
+#[tokio::test]
+async fn a_body_that_pauses_too_long_is_answered_408() {
+    let mut limits = ROOMY;
+    limits.tolerance.body.pause_max = SHORT;
+    let server = run(limits);
+    let answer = all(connect(&server, &(upload("/read", 10) + "half ")).await).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("connection: close"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_trickles_without_a_pause_is_answered_408() {
+    let mut limits = ROOMY;
+    limits.tolerance.body.total_max = SHORT;
+    let server = run(limits);
+    let mut stream = connect(&server, &upload("/read", 1_000_000)).await;
+    let mut tick = tokio::time::interval(Duration::from_millis(1));
+    let mut start = [0; 12];
+    let sent = AtomicUsize::new(0);
+    let (mut read, mut write) = stream.split();
+    let trickle = async {
+        while write.write_all(b"x").await.is_ok() {
+            sent.fetch_add(1, Ordering::Relaxed);
+            tick.tick().await;
+        }
+    };
+    let (answered, ()) = tokio::join!(read.read_exact(&mut start), trickle);
+    answered.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 408");
+    assert!(sent.into_inner() > 1);
+}
+
+#[tokio::test]
+async fn a_body_that_came_is_read_and_the_connection_goes_on() {
+    let server = run(ROOMY);
+    let stream = connect(&server, &(upload("/read", 5) + "whole" + &request("/peer"))).await;
+    let answer = all(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\r\n\r\n5HTTP/1.1 200"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_route_that_does_without_the_late_body_keeps_its_answer() {
+    let mut limits = ROOMY;
+    limits.tolerance.body.pause_max = SHORT;
+    let server = run(limits);
+    let answer = all(connect(&server, &upload("/ignore", 10)).await).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ignored"), "{answer}");
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_an_answer_is_cut_off_and_who_waits_for_one_is_not() {
+    let mut limits = ROOMY;
+    limits.tolerance.write_pause = SHORT;
+    let server = run(limits);
+    let waiting = connect(&server, &request("/slow")).await;
+    server.entered.notified().await;
+    // By the time this one is cut off, the other has waited as long.
+    let _unread = connect(&server, &request("/endless")).await;
+    server.cut.notified().await;
+    server.release.notify_one();
+    assert!(all(waiting).await.ends_with("finished"));
+}
+
+#[tokio::test]
+async fn a_stop_refuses_new_connections_and_finishes_what_runs() {
+    let server = run(ROOMY);
+    let running = connect(&server, &request("/slow")).await;
+    let idle = connect(&server, "").await;
+    server.entered.notified().await;
+    server.stop.send(true).unwrap();
+    assert_eq!(all(idle).await, "");
+    while TcpStream::connect(server.address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    assert!(!server.end.is_finished());
+    server.release.notify_one();
+    assert!(all(running).await.ends_with("finished"));
+    server.end.await.unwrap();
+}
+
+#[tokio::test]
+async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() {
+    let mut limits = ROOMY;
+    // Enough for an answer on a busy machine.
+    limits.tolerance.drain = Duration::from_secs(1);
+    let mut background = JoinSet::new();
+    let stop = Stop::on_signal(&mut background).unwrap();
+    let server = run_until(limits, watch::channel(false).0, stop);
+    let unread = connect(&server, &request("/endless")).await;
+    let running = connect(&server, &request("/slow")).await;
+    server.entered.notified().await;
+    kill_process(getpid(), Signal::TERM).unwrap();
+    server.release.notify_one();
+    assert!(all(running).await.ends_with("finished"));
+    server.end.await.unwrap();
+    server.cut.notified().await;
+    drop(unread);
+}
+
+#[test]
+fn a_stop_waits_for_ten_seconds_at_most() {
+    assert_eq!(Tolerance::default().drain, Duration::from_secs(10));
+}
