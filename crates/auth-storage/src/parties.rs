@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::types::Json;
 
 use crate::db::Db;
+use crate::dialect::Sql;
 use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
@@ -18,11 +19,14 @@ const ORGANIZATION: &str = "SELECT txid, resource FROM organization WHERE id = $
 /// does not compile.
 const POLICIES: &str = "SELECT security_revision.revision, accesspolicy.id, accesspolicy.resource
 FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
-const STANDING: &str = "SELECT
+static STANDING: Sql = Sql::new(
+    "SELECT
     (SELECT txid FROM client WHERE id = $1),
+    (SELECT max({us:ts}) FROM client_history WHERE id = $1 AND op = 'delete'),
     (SELECT txid FROM \"user\" WHERE id = $2),
     EXISTS (SELECT 1 FROM token_revocation WHERE token_id = $3),
-    (SELECT revision FROM security_revision)";
+    (SELECT revision FROM security_revision)",
+);
 
 #[async_trait]
 impl PartyStore for Db {
@@ -52,13 +56,15 @@ impl PartyStore for Db {
     }
 
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
-        let row: (Option<i64>, Option<i64>, bool, i64) = run!(self.reader(), fetch_one: sqlx::query_as(STANDING)
+        type Row = (Option<i64>, Option<i64>, Option<i64>, bool, i64);
+        let sql = STANDING.on(self.dialect());
+        let row: Row = run!(self.reader(), fetch_one: sqlx::query_as(sql)
                 .bind(of.client_id)
                 .bind(of.user_id)
                 .bind(of.token_id))
         .map_err(oauth)?;
-        let (client_version, user_version, token_revoked, policy_revision) = row;
-        Ok(Standing { client_version, user_version, token_revoked, policy_revision })
+        let (client_version, client_deleted_us, user_version, token_revoked, policy_revision) = row;
+        Ok(Standing { client_version, client_deleted_us, user_version, token_revoked, policy_revision })
     }
 }
 

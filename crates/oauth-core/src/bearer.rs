@@ -115,6 +115,9 @@ async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<V
     if standing.token_revoked {
         return Err(TokenFault::Revoked);
     }
+    if standing.client_deleted_us.is_some_and(|at_us| claims.iat <= at_us.div_euclid(1_000_000)) {
+        return Err(TokenFault::ClientGone);
+    }
     let version = standing.client_version.ok_or(TokenFault::ClientGone)?;
     let client = authority.directory.client_at(&claims.client_id, version).await?;
     match client.filter(|client| client.active) {

@@ -65,6 +65,9 @@ pub struct StandingQuery<'a> {
 pub struct Standing {
     /// Current version of the Client, `None` when it does not exist.
     pub client_version: Option<i64>,
+    /// When a Client of this id was last deleted, in microseconds since the UNIX epoch: tokens from
+    /// before belong to a registration that is gone, even if the id is in use again.
+    pub client_deleted_us: Option<i64>,
     /// Current version of the User, `None` when it does not exist.
     pub user_version: Option<i64>,
     /// Whether the token was revoked.

@@ -54,7 +54,9 @@ told! {
         assert_eq!((now.client_version, now.user_version), (Some(client), Some(user)));
         assert_eq!(now.policy_revision, nobody.policy_revision, "no policy was written");
         delete(&db, "Client/c").await;
-        assert_eq!(standing(&db).await.client_version, None);
+        let deleted = standing(&db).await;
+        assert_eq!((now.client_deleted_us, deleted.client_deleted_us), (None, Some(NOW_US)));
+        assert_eq!(deleted.client_version, None);
         assert!(put(&db, "Client/c", json!({"n": 1})).await > client, "a version is never used again");
     }
 

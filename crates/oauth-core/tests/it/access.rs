@@ -119,6 +119,10 @@ async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() 
     world.memory.put("Client", "service", json!({ "active": false, "grant_types": ["basic"], "secret": hash }));
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
     world.memory.delete("Client", "service");
+    let hash = world.sealed_secret(GENERATED);
+    world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
+    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()), "id used again");
+    world.memory.delete("Client", "service");
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
 }
 

@@ -49,6 +49,7 @@ impl Random for Seeded {
 pub(crate) struct Memory {
     pub(crate) resources: Mutex<HashMap<(&'static str, String), Versioned>>,
     pub(crate) policies: Mutex<(i64, Vec<(String, Value)>)>,
+    deleted_us: Mutex<HashMap<String, i64>>,
     nonces: Mutex<HashSet<(String, String)>>,
     opaque: Mutex<HashMap<[u8; 32], OpaqueToken>>,
     pub(crate) revoked: Mutex<HashSet<String>>,
@@ -65,6 +66,9 @@ impl Memory {
     }
 
     pub(crate) fn delete(&self, kind: &'static str, id: &str) {
+        if kind == "Client" {
+            self.deleted_us.lock().unwrap().insert(id.to_owned(), NOW_S * 1_000_000);
+        }
         self.resources.lock().unwrap().remove(&(kind, id.to_owned()));
     }
 
@@ -99,6 +103,7 @@ impl PartyStore for Memory {
         let version = |kind, id: Option<&str>| id.and_then(|id| self.get(kind, id)).map(|held| held.version);
         Ok(Standing {
             client_version: version("Client", of.client_id),
+            client_deleted_us: of.client_id.and_then(|id| self.deleted_us.lock().unwrap().get(id).copied()),
             user_version: version("User", of.user_id),
             token_revoked: of.token_id.is_some_and(|id| self.revoked.lock().unwrap().contains(id)),
             policy_revision: self.policies.lock().unwrap().0,
