@@ -1,1 +1,46 @@
-//! The chat server's wire: routes under /api/v1, envelope, parameter decoding.
+//! The chat server's wire: routes under `/api/v1`, envelope, parameter decoding.
+//!
+//! Owned here: which address takes which method, how parameters are read from query and body in both encodings,
+//! who is asked whether a caller is who they say, how many requests they may send, and the one table from the
+//! cause of a refusal to its status, code and text. Around every endpoint: request id, metrics, the log line, the
+//! settling of the method, the end of a panic.
+//!
+//! Refused here: SQL, the environment, a clock of its own, and every rule about who may do what. Those are
+//! [`chat_core`]'s; an endpoint reads, asks once, and answers.
+//!
+//! The decision that shapes the crate: **an endpoint is a function from typed parameters to an answer**, and the
+//! code around it is the same for all. The parameters are a struct that reads itself ([`params`]), so what is asked
+//! for is known, and what was sent beside it is reported without a list kept by hand. The road not taken is an
+//! extractor per source, as frameworks have it: this API takes every parameter from the query or the body on every
+//! method, some as JSON text and some raw, and its refusals name the parameter.
+//!
+//! ```
+//! use chat_http::{Domain, Parts, router};
+//!
+//! /// The server as a service, from what the binary put together.
+//! fn service(parts: Parts, domain: Domain) -> axum::Router {
+//!     router(parts, Some(domain))
+//! }
+//! ```
+
+mod router;
+mod state;
+
+pub mod call;
+mod endpoint;
+
+pub mod params;
+
+pub mod agent;
+pub mod auth;
+mod rate;
+
+pub mod answer;
+mod body;
+pub mod error;
+pub mod limits;
+mod middleware;
+
+pub use rate::{Exceeded, Standing};
+pub use router::router;
+pub use state::{AboutRealm, Domain, HealthProbe, HttpSettings, Outside, Parts, RealmInfo};

@@ -1,0 +1,99 @@
+//! The envelope of a success.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+
+use crate::error::{Failure, Fault};
+
+/// The media type of every answer.
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What an endpoint answers beside `result` and `msg`: the bytes of one JSON object.
+///
+/// Bytes, because the large answers (events, messages) are put together from fragments that were serialized when
+/// they were written; flattening a value into the envelope would parse and copy them again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer(Vec<u8>);
+
+impl Answer {
+    /// Nothing beside the envelope.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self(b"{}".to_vec())
+    }
+
+    /// The fields of `payload`.
+    ///
+    /// # Errors
+    /// When it does not serialize to an object: a mistake of ours.
+    pub fn of(payload: &impl Serialize) -> Result<Self, Fault> {
+        let object =
+            serde_json::to_vec(payload).map_err(|error| Failure::new("an answer was not serialized", error))?;
+        if object.first() != Some(&b'{') {
+            return Err(Failure::said("an answer is no object").into());
+        }
+        Ok(Self(object))
+    }
+
+    /// The fields of an object that was serialized before, `{` to `}` without white space at either end.
+    #[must_use]
+    pub const fn from_object(object: Vec<u8>) -> Self {
+        Self(object)
+    }
+
+    /// The whole body: the envelope around the fields, and the names of what was ignored.
+    pub(crate) fn into_response(self, ignored: &[&str]) -> Response {
+        let mut body = br#"{"result":"success","msg":"""#.to_vec();
+        let fields = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
+        if !fields.is_empty() {
+            body.push(b',');
+            body.extend_from_slice(fields);
+        }
+        if !ignored.is_empty() {
+            body.extend_from_slice(br#","ignored_parameters_unsupported":"#);
+            body.extend_from_slice(serde_json::Value::from(ignored.to_vec()).to_string().as_bytes());
+        }
+        body.push(b'}');
+        let mut response = Response::new(Body::from(body));
+        response.headers_mut().insert(CONTENT_TYPE, JSON);
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+    use serde_json::json;
+
+    use super::*;
+
+    async fn text(answer: Answer, ignored: &[&str]) -> String {
+        let body = answer.into_response(ignored).into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_fields_follow_the_envelope_and_ignored_names_follow_them() {
+        assert_eq!(text(Answer::empty(), &[]).await, r#"{"result":"success","msg":""}"#);
+        let answer = Answer::of(&json!({"id": 5, "name": "}"})).unwrap();
+        assert_eq!(text(answer.clone(), &[]).await, r#"{"result":"success","msg":"","id":5,"name":"}"}"#);
+        assert_eq!(
+            text(answer, &["a", "q\""]).await,
+            r#"{"result":"success","msg":"","id":5,"name":"}","ignored_parameters_unsupported":["a","q\""]}"#
+        );
+        assert_eq!(
+            text(Answer::empty(), &["a"]).await,
+            r#"{"result":"success","msg":"","ignored_parameters_unsupported":["a"]}"#
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_a_fault_of_ours() {
+        for payload in [json!([1]), json!("x"), json!(null)] {
+            assert!(matches!(Answer::of(&payload), Err(Fault::Failed(_))), "{payload}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Who calls: e-mail address and API key of a Basic header, and the port that knows whose they are.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chat_core::id::UserId;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use crate::error::Failure;
+use crate::limits::CREDENTIAL_MAX_BYTES;
+
+/// Characters of an API key.
+const API_KEY_CHARS: usize = 32;
+
+/// An account's secret: 32 ASCII letters and digits.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// The key in `text`, white space around it aside; `None` when it cannot be one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let key = text.trim();
+        let fits = key.len() == API_KEY_CHARS && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        fits.then(|| Self(key.to_owned()))
+    }
+
+    /// The secret itself, to look the account up by.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ApiKey(***)")
+    }
+}
+
+/// What a caller shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The account's real address, as typed.
+    pub email: String,
+    /// Its key.
+    pub api_key: ApiKey,
+}
+
+/// An authenticated account, person or bot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// Its number; what it may do is the rules' business.
+    pub user_id: UserId,
+}
+
+/// Knows whose credentials are whose.
+#[async_trait]
+pub trait Authenticator: Send + Sync {
+    /// The account of `credentials`, checked in this order: the key is known, the address is the key's owner's
+    /// (compared without case), the organization is active, the account is active, it is no incoming webhook.
+    ///
+    /// # Errors
+    /// [`Unauthenticated`] names the first check that fails.
+    async fn authenticate(&self, credentials: &Credentials) -> Result<Caller, Unauthenticated>;
+}
+
+/// Why credentials open nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Unauthenticated {
+    /// Nobody's key, or not of this address. The two are not told apart.
+    #[error("Invalid API key")]
+    UnknownKey,
+    /// The organization is closed.
+    #[error("This organization has been deactivated")]
+    RealmDeactivated,
+    /// The account is closed.
+    #[error("Account is deactivated")]
+    AccountDeactivated,
+    /// The key is an incoming webhook's, which may send through its own address only.
+    #[error("This API is not available to incoming webhook bots.")]
+    IncomingWebhook,
+    /// It could not be found out.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Why a request shows no credentials that could be checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialsFault {
+    /// No `Authorization` header.
+    #[error("Not logged in: API authentication or user session required")]
+    Absent,
+    /// Another scheme than Basic.
+    #[error("This endpoint requires HTTP basic authentication.")]
+    NotBasic,
+    /// Not base64, not exactly one colon, or two headers.
+    #[error("Invalid authorization header for basic auth")]
+    Malformed,
+    /// What should be the key is none.
+    #[error("Malformed API key")]
+    MalformedKey,
+}
+
+/// The credentials a request shows.
+///
+/// # Errors
+/// When there are none, or they have another form.
+///
+/// # Source
+/// RFC 7617, section 2; texts as existing clients know them.
+pub fn credentials(headers: &HeaderMap) -> Result<Credentials, CredentialsFault> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let header = sent.next().ok_or(CredentialsFault::Absent)?;
+    if sent.next().is_some() {
+        return Err(CredentialsFault::Malformed);
+    }
+    let header = header.to_str().map_err(|_| CredentialsFault::Malformed)?;
+    let mut words = header.split_ascii_whitespace();
+    let scheme = words.next().ok_or(CredentialsFault::Malformed)?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return Err(CredentialsFault::NotBasic);
+    }
+    let (Some(encoded), None) = (words.next(), words.next()) else {
+        return Err(CredentialsFault::Malformed);
+    };
+    let (email, key) = decoded(encoded).ok_or(CredentialsFault::Malformed)?;
+    let api_key = ApiKey::parse(&key).ok_or(CredentialsFault::MalformedKey)?;
+    Ok(Credentials { email, api_key })
+}
+
+/// Exactly one colon: neither an address that could be ours nor a key has one. No NUL: no account has one.
+fn decoded(encoded: &str) -> Option<(String, String)> {
+    if encoded.len() > CREDENTIAL_MAX_BYTES {
+        return None;
+    }
+    let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+    let (email, key) = text.split_once(':')?;
+    (!key.contains(':') && !email.contains('\0')).then(|| (email.to_owned(), key.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const KEY: &str = "abcdefghijklmnopqrstuvwxyz012345";
+
+    fn shown(header: &str) -> Result<Credentials, CredentialsFault> {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_str(header).unwrap());
+        credentials(&headers)
+    }
+
+    fn basic(pair: &str) -> String {
+        format!("Basic {}", STANDARD.encode(pair))
+    }
+
+    #[test]
+    fn address_and_key_are_read_whatever_the_case_of_the_scheme() {
+        let header = basic(&format!("Iago@Example.com:{KEY}"));
+        for header in [header.clone(), header.replace("Basic", "bASIC")] {
+            let found = shown(&header).unwrap();
+            assert_eq!((found.email.as_str(), found.api_key.expose()), ("Iago@Example.com", KEY));
+        }
+    }
+
+    #[test]
+    fn each_way_of_not_showing_credentials_is_told_apart() {
+        assert_eq!(credentials(&HeaderMap::new()), Err(CredentialsFault::Absent));
+        assert_eq!(shown("Bearer abc"), Err(CredentialsFault::NotBasic));
+        let colons = basic(&format!("a:b:{KEY}"));
+        let long = basic(&format!("{}:{KEY}", "a".repeat(CREDENTIAL_MAX_BYTES)));
+        for header in ["", "Basic", "Basic %%%", "Basic a b", &basic("no colon"), &colons, &long, &basic("a\0:b")] {
+            assert_eq!(shown(header), Err(CredentialsFault::Malformed), "{header}");
+        }
+        for key in ["", "short", &KEY[1..], &format!("{KEY}x"), &KEY.replace('a', "-")] {
+            assert_eq!(shown(&basic(&format!("a@b:{key}"))), Err(CredentialsFault::MalformedKey), "{key}");
+        }
+    }
+
+    #[test]
+    fn two_headers_are_one_too_many() {
+        let mut headers = HeaderMap::new();
+        for _ in 0..2 {
+            headers.append(AUTHORIZATION, HeaderValue::from_str(&basic(&format!("a@b:{KEY}"))).unwrap());
+        }
+        assert_eq!(credentials(&headers), Err(CredentialsFault::Malformed));
+    }
+
+    #[test]
+    fn a_key_does_not_print() {
+        let found = shown(&basic(&format!("a@b:{KEY}"))).unwrap();
+        assert!(!format!("{found:?}").contains(KEY));
+    }
+}

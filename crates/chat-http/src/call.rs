@@ -1,0 +1,157 @@
+//! One call of an endpoint: who, with what, and the answer around what it returns.
+//!
+//! An endpoint is a function of a [`Call`] and its parameters that returns an [`Answer`] or a [`Fault`]. Everything
+//! that is the same for all of them, in its order, is [`endpoint`]: identify, count, read, decode, run, wrap. So
+//! no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
+
+use std::pin::Pin;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::request::Parts;
+
+use crate::agent::{Agent, client_name};
+use crate::answer::Answer;
+use crate::auth::{Caller, credentials};
+use crate::body;
+use crate::error::Fault;
+use crate::limits::FORM_MAX_BYTES;
+use crate::middleware::method::Overridden;
+use crate::params::{Encoding, File, Params, RawRequest, Reader, client};
+use crate::rate::{Standing, address};
+use crate::state::App;
+
+/// Who an endpoint is for.
+pub(crate) trait Who: Sized + Send {
+    /// Finds out who calls, and counts the call.
+    fn identify(app: &App, head: &Parts) -> impl Future<Output = Result<(Self, Option<Standing>), Fault>> + Send;
+}
+
+/// Endpoints for everybody: an `Authorization` header is not looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Anyone;
+
+impl Who for Anyone {
+    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
+        app.frame.by_address.check(&address(&head.extensions))?;
+        Ok((Self, None))
+    }
+}
+
+/// Endpoints for accounts. Who fails to show one counts by address, so that guessing has a price.
+impl Who for Caller {
+    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
+        match authenticated(app, head).await {
+            Ok(caller) => {
+                let standing = app.frame.by_user.check(&caller.user_id)?;
+                Ok((caller, standing))
+            }
+            Err(fault) => {
+                app.frame.by_address.check(&address(&head.extensions))?;
+                Err(fault)
+            }
+        }
+    }
+}
+
+async fn authenticated(app: &App, head: &Parts) -> Result<Caller, Fault> {
+    let shown = credentials(&head.headers)?;
+    Ok(app.authenticator.authenticate(&shown).await?)
+}
+
+/// One call.
+pub struct Call<W> {
+    /// The state.
+    pub(crate) app: App,
+    /// Who calls.
+    pub who: W,
+    /// The client's program, by its `User-Agent`.
+    pub agent: Agent,
+    /// The name of the client: its own word, else the program's.
+    pub client: String,
+    /// Files of a multipart body.
+    pub files: Vec<File>,
+    path: Vec<(String, String)>,
+}
+
+impl<W> Call<W> {
+    /// A number in the path. One with another character than digits is no address of ours.
+    ///
+    /// # Errors
+    /// When it is none, or no number this server gives.
+    pub fn path_id(&self, name: &str) -> Result<i64, Fault> {
+        let text = self.path_text(name)?;
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().ok()).flatten().ok_or(Fault::UnknownRoute)
+    }
+
+    /// A text in the path, decoded. One with a NUL is no address of ours.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn path_text(&self, name: &str) -> Result<&str, Fault> {
+        let found = self.path.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
+        found.filter(|text| !text.contains('\0')).ok_or(Fault::UnknownRoute)
+    }
+}
+
+/// The whole of an endpoint, as the router takes it.
+pub(crate) fn endpoint<W, P, F, R>(
+    run: F,
+) -> impl Fn(State<App>, Request) -> Pin<Box<dyn Future<Output = Response> + Send>> + Clone + Send + Sync + 'static
+where
+    W: Who + 'static,
+    P: Params + Send + 'static,
+    F: Fn(Call<W>, P) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Result<Answer, Fault>> + Send,
+{
+    move |State(app), request| {
+        let run = run.clone();
+        Box::pin(async move {
+            let (mut head, body) = request.into_parts();
+            let (who, standing) = match W::identify(&app, &head).await {
+                Ok(identified) => identified,
+                Err(fault) => return fault.into_response(),
+            };
+            let answered = async {
+                let raw = read(&app, &head, body).await?;
+                let mut reader = Reader::new(&raw);
+                let params = P::read(&mut reader)?;
+                let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
+                let call = call(app, who, &mut head, raw).await?;
+                let answer = run(call, params).await?;
+                let ignored: Vec<_> = ignored.iter().map(String::as_str).collect();
+                Ok::<_, Fault>(answer.into_response(&ignored))
+            };
+            let mut response = answered.await.unwrap_or_else(|fault| fault.into_response());
+            if let Some(standing) = standing {
+                standing.add_headers(response.headers_mut());
+            }
+            response
+        })
+    }
+}
+
+async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> {
+    let encoding = Encoding::of(&head.headers)?;
+    let most = app.frame.settings.max_body_bytes;
+    let bytes = match encoding {
+        Encoding::Multipart(_) => body::read(&head.headers, body, most).await?,
+        Encoding::Urlencoded => body::read(&head.headers, body, most.min(FORM_MAX_BYTES)).await?,
+        Encoding::None => Bytes::new(),
+    };
+    let mut raw = RawRequest::read(head.uri.query().unwrap_or_default(), &encoding, bytes).await?;
+    if head.extensions.get::<Overridden>().is_some() {
+        raw.forget(Overridden::PARAMETER);
+    }
+    Ok(raw)
+}
+
+async fn call<W>(app: App, who: W, head: &mut Parts, raw: RawRequest) -> Result<Call<W>, Fault> {
+    let agent = Agent::of(&head.headers);
+    let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| Fault::UnknownRoute)?;
+    let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Ok(Call { client: client_name(client(&raw), &agent), files: raw.into_files(), app, who, agent, path })
+}

@@ -1,0 +1,20 @@
+//! `/health`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::state::Frame;
+
+/// Whether the server can do its work: 200 or 503. For load balancers, so without the API's envelope.
+pub(crate) async fn get(State(frame): State<Arc<Frame>>) -> (StatusCode, Json<Value>) {
+    let (status, word) = if frame.health.is_healthy().await {
+        (StatusCode::OK, "ok")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+    };
+    (status, Json(json!({"status": word, "version": frame.settings.version})))
+}

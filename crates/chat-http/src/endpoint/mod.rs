@@ -1,0 +1,4 @@
+//! The endpoints: a module is a path, a function its method.
+
+pub(crate) mod health;
+pub(crate) mod server_settings;

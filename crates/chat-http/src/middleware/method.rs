@@ -1,0 +1,91 @@
+//! Which method a request means, and what is said when its address takes another.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::header::ALLOW;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+use crate::body;
+use crate::error::Fault;
+use crate::limits::OVERRIDE_MAX_BYTES;
+use crate::params::{Encoding, peek};
+use crate::rate::address;
+use crate::state::Frame;
+
+/// Marks a request whose method came from its form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Overridden;
+
+impl Overridden {
+    /// The form field that names the method.
+    pub(crate) const PARAMETER: &'static str = "method";
+}
+
+/// Settles the method on the way in, and the answer to a wrong one on the way out.
+pub(crate) async fn settle(State(frame): State<Arc<Frame>>, request: Request, next: Next) -> Response {
+    let from = address(request.extensions());
+    let asks_for_methods = request.method() == Method::OPTIONS;
+    let request = match overridden(request).await {
+        Ok(request) => request,
+        Err(fault) => return fault.into_response(),
+    };
+    let response = next.run(request).await;
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        return response;
+    }
+    let allowed = allowed(response.headers());
+    if asks_for_methods {
+        return methods(&allowed);
+    }
+    match frame.by_address.check(&from) {
+        Ok(_) => Fault::MethodNotAllowed { allowed }.into_response(),
+        Err(exceeded) => Fault::from(exceeded).into_response(),
+    }
+}
+
+/// A `POST` whose form says `method=PATCH`, `PUT` or `DELETE` is that, for callers that can only post.
+///
+/// Not specified; we look into urlencoded bodies of announced size up to [`OVERRIDE_MAX_BYTES`] only, because this
+/// happens before the caller is known.
+async fn overridden(request: Request) -> Result<Request, Fault> {
+    let announced = body::announced_bytes(request.headers()).unwrap_or(usize::MAX);
+    let form = matches!(Encoding::of(request.headers()), Ok(Encoding::Urlencoded));
+    if request.method() != Method::POST || !form || announced > OVERRIDE_MAX_BYTES {
+        return Ok(request);
+    }
+    let (mut head, body) = request.into_parts();
+    let bytes = body::read(&head.headers, body, OVERRIDE_MAX_BYTES).await?;
+    let named = peek(&bytes, Overridden::PARAMETER);
+    let method = match named.as_deref() {
+        Some("PATCH") => Some(Method::PATCH),
+        Some("PUT") => Some(Method::PUT),
+        Some("DELETE") => Some(Method::DELETE),
+        _ => None,
+    };
+    if let Some(method) = method {
+        head.method = method;
+        head.extensions.insert(Overridden);
+    }
+    Ok(Request::from_parts(head, Body::from(bytes)))
+}
+
+/// What the router found to be allowed, sorted.
+fn allowed(headers: &HeaderMap) -> Vec<String> {
+    let listed = headers.get(ALLOW).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut methods: Vec<_> = listed.split(',').map(|method| method.trim().to_owned()).collect();
+    methods.retain(|method| !method.is_empty());
+    methods.sort_unstable();
+    methods
+}
+
+fn methods(allowed: &[String]) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if let Ok(methods) = HeaderValue::try_from(allowed.join(", ")) {
+        response.headers_mut().insert(ALLOW, methods);
+    }
+    response
+}

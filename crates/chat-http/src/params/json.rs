@@ -1,0 +1,263 @@
+//! JSON-encoded values: strict types, and paths that say where one fails.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use chat_core::id::{ChannelId, UserId};
+use serde_json::Value;
+
+use super::reader::unreadable;
+use super::{Expected, Given, Kind, ParamFault};
+use crate::limits::JSON_MAX_DEPTH;
+
+/// A value sent as JSON text: `[1, 2]`, `true`, `null`, `"quoted"`.
+#[derive(Debug)]
+pub struct Json<T>(PhantomData<T>);
+
+impl<T: FromJson> Kind for Json<T> {
+    type Value = T;
+
+    fn decode(given: Given<'_>) -> Result<T, ParamFault> {
+        let value = parse(given)?;
+        T::from_json(value, &Path::name(given.name))
+    }
+}
+
+fn parse(given: Given<'_>) -> Result<Value, ParamFault> {
+    let not_json = || ParamFault::NotJson { name: given.name };
+    let value: Value = serde_json::from_str(given.text).map_err(|_| not_json())?;
+    match inspect(&value, JSON_MAX_DEPTH) {
+        Ok(()) => Ok(value),
+        Err(Unfit::TooDeep) => Err(not_json()),
+        Err(Unfit::Nul) => Err(unreadable(given.name, given.text)),
+    }
+}
+
+enum Unfit {
+    TooDeep,
+    Nul,
+}
+
+fn inspect(value: &Value, levels: usize) -> Result<(), Unfit> {
+    let inside = || levels.checked_sub(1).ok_or(Unfit::TooDeep);
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        Value::String(text) => without_nul(text),
+        Value::Array(elements) => {
+            let levels = inside()?;
+            elements.iter().try_for_each(|element| inspect(element, levels))
+        }
+        Value::Object(members) => {
+            let levels = inside()?;
+            members.iter().try_for_each(|(key, member)| without_nul(key).and_then(|()| inspect(member, levels)))
+        }
+    }
+}
+
+fn without_nul(text: &str) -> Result<(), Unfit> {
+    if text.contains('\0') { Err(Unfit::Nul) } else { Ok(()) }
+}
+
+/// Where in a parameter a value is. Prints as `name[0]["key"]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> Path<'a> {
+    /// The whole value of a parameter.
+    #[must_use]
+    pub const fn name(name: &'a str) -> Self {
+        Self { parent: None, step: Step::Name(name) }
+    }
+
+    /// An element of the array here.
+    #[must_use]
+    pub const fn index(&'a self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Index(index) }
+    }
+
+    /// A member of the object here; also how the alternatives of a value of several types are named.
+    #[must_use]
+    pub const fn key(&'a self, key: &'a str) -> Self {
+        Self { parent: Some(self), step: Step::Key(key) }
+    }
+
+    /// The fault of holding another type than `expected` here.
+    #[must_use]
+    pub fn is_not(&self, expected: Expected) -> ParamFault {
+        ParamFault::WrongType { path: self.to_string(), expected }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match self.step {
+            Step::Name(name) => formatter.write_str(name),
+            Step::Index(index) => write!(formatter, "[{index}]"),
+            Step::Key(key) => write!(formatter, "[\"{key}\"]"),
+        }
+    }
+}
+
+/// A type that a JSON value is read into, strictly: `"5"` and `5.0` are no integers, `1` is no boolean.
+pub trait FromJson: Sized {
+    /// Reads the value found at `path`.
+    ///
+    /// # Errors
+    /// When it is another type, or outside the type's limits; the fault names the path.
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault>;
+}
+
+impl FromJson for bool {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        value.as_bool().ok_or_else(|| path.is_not(Expected::Boolean))
+    }
+}
+
+impl FromJson for i64 {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let Value::Number(number) = value else {
+            return Err(path.is_not(Expected::Integer));
+        };
+        if let Some(integer) = number.as_i64() {
+            return Ok(integer);
+        }
+        let digits = number.to_string();
+        match digits.strip_prefix('-') {
+            Some(rest) if is_digits(rest) => Err(ParamFault::TooSmall { path: path.to_string() }),
+            None if is_digits(&digits) => Err(ParamFault::TooLarge { path: path.to_string() }),
+            _ => Err(path.is_not(Expected::Integer)),
+        }
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl FromJson for String {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        match value {
+            Value::String(text) => Ok(text),
+            _ => Err(path.is_not(Expected::String)),
+        }
+    }
+}
+
+/// `null` is `None`.
+impl<T: FromJson> FromJson for Option<T> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        if value.is_null() { Ok(None) } else { T::from_json(value, path).map(Some) }
+    }
+}
+
+impl<T: FromJson> FromJson for Vec<T> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let Value::Array(elements) = value else {
+            return Err(path.is_not(Expected::List));
+        };
+        let read = |(index, element)| T::from_json(element, &path.index(index));
+        elements.into_iter().enumerate().map(read).collect()
+    }
+}
+
+impl<T: FromJson> FromJson for BTreeMap<String, T> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let Value::Object(members) = value else {
+            return Err(path.is_not(Expected::Dict));
+        };
+        let read =
+            |(key, member): (String, Value)| T::from_json(member, &path.key(&key)).map(|value| (key.clone(), value));
+        members.into_iter().map(read).collect()
+    }
+}
+
+/// Any JSON, for values whose shape only the rules know.
+impl FromJson for Value {
+    fn from_json(value: Value, _: &Path<'_>) -> Result<Self, ParamFault> {
+        Ok(value)
+    }
+}
+
+impl FromJson for UserId {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        i64::from_json(value, path).map(Self)
+    }
+}
+
+impl FromJson for ChannelId {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        i64::from_json(value, path).map(Self)
+    }
+}
+
+/// An integer from `LEAST` to `MOST`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole<const LEAST: i64, const MOST: i64>(i64);
+
+/// An integer that is not negative.
+pub type Natural = Whole<0, { i64::MAX }>;
+
+impl<const LEAST: i64, const MOST: i64> Whole<LEAST, MOST> {
+    /// The integer.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl<const LEAST: i64, const MOST: i64> FromJson for Whole<LEAST, MOST> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let integer = i64::from_json(value, path)?;
+        if integer < LEAST {
+            return Err(ParamFault::TooSmall { path: path.to_string() });
+        }
+        if integer > MOST {
+            return Err(ParamFault::TooLarge { path: path.to_string() });
+        }
+        Ok(Self(integer))
+    }
+}
+
+/// A string of at most `LIMIT` characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Short<const LIMIT: usize>(pub String);
+
+impl<const LIMIT: usize> FromJson for Short<LIMIT> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let text = String::from_json(value, path)?;
+        super::max_chars(&text, LIMIT, path)?;
+        Ok(Self(text))
+    }
+}
+
+/// A type whose values are numbers on the wire.
+pub trait Numbers: Copy + 'static {
+    /// Every number and its value.
+    const NUMBERS: &'static [(i64, Self)];
+}
+
+/// An integer out of `E`'s numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed<E>(pub E);
+
+impl<E: Numbers> FromJson for Listed<E> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let integer = i64::from_json(value, path)?;
+        let found = E::NUMBERS.iter().find(|(number, _)| *number == integer);
+        found.map(|(_, value)| Self(*value)).ok_or_else(|| ParamFault::NotListed { path: path.to_string() })
+    }
+}

@@ -1,0 +1,132 @@
+//! Asking a request for its parameters.
+
+use std::collections::BTreeSet;
+
+use super::raw::{Field, RawRequest};
+use super::{Given, Kind, ParamFault};
+use crate::limits::BAD_VALUE_MAX_CHARS;
+
+/// Taken by every endpoint, whether it declares it or not: the caller's own name for its client.
+const CLIENT: &str = "client";
+
+/// The parameters of one endpoint.
+pub trait Params: Sized {
+    /// Asks `given` for every parameter, the conditional ones too: what is not asked for is reported to the caller
+    /// as unsupported. Conditions between parameters are the endpoint's own, after this.
+    ///
+    /// # Errors
+    /// The first parameter that is missing or cannot be read.
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault>;
+}
+
+/// An endpoint without parameters.
+impl Params for () {
+    fn read(_: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(())
+    }
+}
+
+/// Hands out parameters and remembers which were asked for.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    raw: &'a RawRequest,
+    asked: BTreeSet<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader that has handed out nothing.
+    #[must_use]
+    pub const fn new(raw: &'a RawRequest) -> Self {
+        Self { raw, asked: BTreeSet::new() }
+    }
+
+    /// The parameter, or `None` when it is absent.
+    ///
+    /// # Errors
+    /// When it is present and not of this kind.
+    pub fn optional<K: Kind>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamFault> {
+        self.asked.insert(name);
+        self.raw.field(name).map(|field| decode::<K>(name, field)).transpose()
+    }
+
+    /// The parameter.
+    ///
+    /// # Errors
+    /// When it is absent, or not of this kind.
+    pub fn required<K: Kind>(&mut self, name: &'static str) -> Result<K::Value, ParamFault> {
+        self.optional::<K>(name)?.ok_or(ParamFault::Missing { name })
+    }
+
+    /// The parameter, or `default` when it is absent.
+    ///
+    /// # Errors
+    /// When it is present and not of this kind.
+    pub fn or<K: Kind>(&mut self, name: &'static str, default: K::Value) -> Result<K::Value, ParamFault> {
+        Ok(self.optional::<K>(name)?.unwrap_or(default))
+    }
+
+    /// The parameter under its name or its older one; texts about its value use the name that was sent.
+    ///
+    /// # Errors
+    /// When both are given, or the one given is not of this kind.
+    pub fn optional_either<K: Kind>(&mut self, names: [&'static str; 2]) -> Result<Option<K::Value>, ParamFault> {
+        let [first, second] = names;
+        if self.has(first) && self.has(second) {
+            return Err(ParamFault::Confusing { first, second });
+        }
+        Ok(match self.optional::<K>(first)? {
+            Some(value) => Some(value),
+            None => self.optional::<K>(second)?,
+        })
+    }
+
+    /// As [`Self::optional_either`], for a parameter that must be there; the text names the newer name.
+    ///
+    /// # Errors
+    /// When neither or both are given, or the one given is not of this kind.
+    pub fn required_either<K: Kind>(&mut self, names: [&'static str; 2]) -> Result<K::Value, ParamFault> {
+        self.optional_either::<K>(names)?.ok_or(ParamFault::Missing { name: names[0] })
+    }
+
+    /// Refuses more than one of `names`.
+    ///
+    /// # Errors
+    /// When two or more are given.
+    pub fn at_most_one(&mut self, names: &[&'static str]) -> Result<(), ParamFault> {
+        let given: Vec<_> = names.iter().copied().filter(|name| self.has(name)).collect();
+        if given.len() > 1 { Err(ParamFault::Incompatible { names: given }) } else { Ok(()) }
+    }
+
+    /// The names that were sent and not asked for, sorted.
+    ///
+    /// None where nothing was asked for: existing clients know no such report from endpoints without parameters.
+    #[must_use]
+    pub fn ignored(&self) -> Vec<&'a str> {
+        if self.asked.is_empty() {
+            return Vec::new();
+        }
+        self.raw.names().filter(|name| *name != CLIENT && !self.asked.contains(name)).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.raw.field(name).is_some()
+    }
+}
+
+/// The caller's own name for its client, when the request carries one that can be read.
+pub(crate) fn client(raw: &RawRequest) -> Option<&str> {
+    let field = raw.field(CLIENT)?;
+    field.is_utf8.then_some(field.text.trim()).filter(|name| !name.is_empty())
+}
+
+fn decode<K: Kind>(name: &'static str, field: &Field) -> Result<K::Value, ParamFault> {
+    if !field.is_utf8 || (!K::TAKES_NUL && field.text.contains('\0')) {
+        return Err(unreadable(name, &field.text));
+    }
+    K::decode(Given { name, text: &field.text })
+}
+
+/// The refusal of a value that is no text; it repeats the start of it.
+pub(super) fn unreadable(name: &'static str, text: &str) -> ParamFault {
+    ParamFault::Unreadable { name, shown: text.chars().take(BAD_VALUE_MAX_CHARS).collect() }
+}

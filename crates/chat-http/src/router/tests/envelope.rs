@@ -1,0 +1,78 @@
+//! What every answer under `/api/v1` has in common.
+
+use serde_json::json;
+
+use super::world::{Asking, Health, World, domain, parts};
+use crate::router;
+
+#[tokio::test]
+async fn an_address_nobody_answers_at_is_404_in_the_envelope() {
+    let world = World::new();
+    for path in ["/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v1/open/", "/nowhere", "/api/v1/%ff"] {
+        for method in ["GET", "POST", "DELETE", "BREW"] {
+            let told = world.call(method, path).send().await;
+            assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_path_id_that_is_no_number_is_an_address_nobody_answers_at() {
+    let world = World::new();
+    for id in ["abc", "-1", "1.0", "+1", "99999999999999999999", "%31x"] {
+        let told = world.call("DELETE", &format!("/api/v1/example/{id}/n")).iago().send().await;
+        assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"), "{id}");
+    }
+    for name in ["%ff", "a%00b"] {
+        let told = world.call("DELETE", &format!("/api/v1/example/5/{name}")).iago().send().await;
+        assert_eq!(told.error().0, 404, "{name}");
+    }
+    let told = world.call("DELETE", "/api/v1/example/05/sm%C3%AFle").iago().send().await;
+    assert_eq!((&told.success()["deleted"], &told.body["name"]), (&json!(5), &json!("smïle")));
+}
+
+#[tokio::test]
+async fn a_panic_and_a_failure_are_500_and_keep_their_text_inside() {
+    let world = World::new();
+    for (method, path) in [("GET", "/api/v1/panics"), ("POST", "/api/v1/fails")] {
+        let told = world.call(method, path).send().await;
+        assert_eq!(told.error(), (500, "INTERNAL_SERVER_ERROR", "Internal server error"));
+        for inner in ["secret", "row", "disk"] {
+            assert!(!told.body.to_string().contains(inner), "{}", told.body);
+        }
+        assert_eq!(told.header("x-request-id").len(), 32);
+    }
+    world.call("GET", "/api/v1/open").send().await.success();
+}
+
+#[tokio::test]
+async fn every_answer_has_a_request_id_the_callers_when_well_formed() {
+    let world = World::new();
+    for path in ["/health", "/api/v1/open", "/api/v1/example", "/nowhere", "/api/v1/panics"] {
+        let own = world.call("GET", path).header("x-request-id", "abc-1.2_3").send().await;
+        assert_eq!(own.header("x-request-id"), "abc-1.2_3", "{path}");
+        let first = world.call("GET", path).header("x-request-id", "a b").send().await;
+        let second = world.call("GET", path).send().await;
+        assert_eq!((first.header("x-request-id").len(), second.header("x-request-id").len()), (32, 32));
+        assert_ne!(first.header("x-request-id"), second.header("x-request-id"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn health_says_whether_the_server_can_work() {
+    let mut given = parts();
+    let told = Asking::of(&router(given.clone(), None), "GET", "/health").send().await;
+    assert_eq!((told.status.as_u16(), told.body), (200, json!({"status": "ok", "version": "1.2.3"})));
+    given.health = std::sync::Arc::new(Health(false));
+    let told = Asking::of(&router(given, None), "GET", "/health").send().await;
+    assert_eq!((told.status.as_u16(), &told.body["status"]), (503, &json!("unavailable")));
+}
+
+#[tokio::test]
+async fn without_a_domain_the_api_has_no_routes() {
+    let app = router(parts(), None);
+    let told = Asking::of(&app, "GET", "/api/v1/server_settings").send().await;
+    assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"));
+    let app = router(parts(), Some(domain()));
+    Asking::of(&app, "GET", "/api/v1/server_settings").send().await.success();
+}

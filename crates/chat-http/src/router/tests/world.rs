@@ -1,0 +1,273 @@
+//! A server in process: a clock that stands still, two accounts, and endpoints that show what reached them.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::routing::{get, post};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chat_core::id::UserId;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::answer::Answer;
+use crate::auth::{Authenticator, Caller, Credentials, Unauthenticated};
+use crate::call::{Anyone, Call, endpoint};
+use crate::error::{Failure, Fault};
+use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
+use crate::router::{framed, operations};
+use crate::state::{AboutRealm, App, Domain, Frame, HealthProbe, HttpSettings, Outside, Parts, RealmInfo, Site};
+
+pub(super) const NOW_S: i64 = 1_700_000_000;
+pub(super) const IAGO: &str = "iago@example.com";
+pub(super) const IAGO_KEY: &str = "iagoiagoiagoiagoiagoiagoiagoiago";
+pub(super) const BOT: &str = "bot@example.com";
+pub(super) const BOT_KEY: &str = "b0tb0tb0tb0tb0tb0tb0tb0tb0tb0tb0";
+
+pub(super) struct World {
+    router: Router,
+    clock: Arc<Stopped>,
+}
+
+struct Stopped {
+    now_us: AtomicI64,
+    ids: AtomicU64,
+}
+
+impl Outside for Stopped {
+    fn now_us(&self) -> i64 {
+        self.now_us.load(Ordering::SeqCst)
+    }
+
+    fn fresh_id(&self) -> u128 {
+        self.ids.fetch_add(1, Ordering::SeqCst).into()
+    }
+}
+
+struct Accounts;
+
+#[async_trait]
+impl Authenticator for Accounts {
+    async fn authenticate(&self, shown: &Credentials) -> Result<Caller, Unauthenticated> {
+        match (shown.email.as_str(), shown.api_key.expose()) {
+            (IAGO, IAGO_KEY) => Ok(Caller { user_id: UserId(7) }),
+            (BOT, BOT_KEY) => Ok(Caller { user_id: UserId(8) }),
+            ("gone@example.com", _) => Err(Unauthenticated::AccountDeactivated),
+            ("closed@example.com", _) => Err(Unauthenticated::RealmDeactivated),
+            ("hook@example.com", _) => Err(Unauthenticated::IncomingWebhook),
+            ("broken@example.com", _) => {
+                Err(Failure::new("accounts were not read", "connection refused by 10.0.0.1").into())
+            }
+            _ => Err(Unauthenticated::UnknownKey),
+        }
+    }
+}
+
+pub(super) struct Realm;
+
+impl RealmInfo for Realm {
+    fn about(&self) -> AboutRealm {
+        AboutRealm {
+            url: "https://chat.example.com".to_owned(),
+            name: "Example".to_owned(),
+            icon_url: "/icon.png".to_owned(),
+            description_html: "<p>Ours</p>".to_owned(),
+            web_public_access: false,
+            password_login: true,
+            push_notifications: false,
+        }
+    }
+}
+
+pub(super) struct Health(pub(super) bool);
+
+#[async_trait]
+impl HealthProbe for Health {
+    async fn is_healthy(&self) -> bool {
+        self.0
+    }
+}
+
+struct Example {
+    topic: Option<String>,
+    to: Option<Vec<i64>>,
+    word: String,
+}
+
+impl Params for Example {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
+            to: given.optional::<Json<Vec<i64>>>("to")?,
+            word: given.required::<Text>("word")?,
+        })
+    }
+}
+
+async fn show(call: Call<Caller>, params: Example) -> Result<Answer, Fault> {
+    let files: Vec<_> = call.files.iter().map(|file| format!("{}={}", file.field_name, file.content.len())).collect();
+    Answer::of(&json!({
+        "user": call.who.user_id.0, "client": call.client, "files": files,
+        "topic": params.topic, "to": params.to, "word": params.word,
+    }))
+}
+
+async fn deleted(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    Answer::of(&json!({"deleted": call.path_id("id")?, "name": call.path_text("name")?}))
+}
+
+async fn open(_: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
+    Ok(Answer::empty())
+}
+
+async fn panics(_: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
+    panic!("the secret plan")
+}
+
+async fn fails(_: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
+    Err(Failure::new("a row was not written", "disk full").into())
+}
+
+fn examples() -> Router<App> {
+    Router::new()
+        .route("/api/v1/example", get(endpoint(show)).post(endpoint(show)).patch(endpoint(show)))
+        .route("/api/v1/example/{id}/{name}", axum::routing::delete(endpoint(deleted)))
+        .route("/api/v1/open", get(endpoint(open)))
+        .route("/api/v1/panics", get(endpoint(panics)))
+        .route("/api/v1/fails", post(endpoint(fails)))
+}
+
+pub(super) fn parts() -> Parts {
+    Parts {
+        outside: Arc::new(Stopped { now_us: AtomicI64::new(NOW_S * 1_000_000), ids: AtomicU64::new(1) }),
+        health: Arc::new(Health(true)),
+        settings: HttpSettings {
+            max_body_bytes: 3 * 1024 * 1024,
+            rate_limit_per_user: 0,
+            rate_limit_per_ip: 0,
+            brand: "zulip".to_owned(),
+            version: "1.2.3".to_owned(),
+        },
+    }
+}
+
+pub(super) fn domain() -> Domain {
+    Domain { authenticator: Arc::new(Accounts), realm: Arc::new(Realm) }
+}
+
+impl World {
+    /// The examples, with a change of settings.
+    pub(super) fn with(change: impl FnOnce(&mut HttpSettings)) -> Self {
+        let mut parts = parts();
+        change(&mut parts.settings);
+        let clock = Arc::new(Stopped { now_us: AtomicI64::new(NOW_S * 1_000_000), ids: AtomicU64::new(1) });
+        parts.outside = Arc::<Stopped>::clone(&clock);
+        let frame = Arc::new(Frame::new(parts));
+        let Domain { authenticator, realm } = domain();
+        let app = Arc::new(Site { frame: Arc::clone(&frame), authenticator, realm });
+        let routes = operations(&frame).merge(examples().with_state(app));
+        Self { router: framed(routes, &frame), clock }
+    }
+
+    pub(super) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(super) fn wait_ms(&self, ms: i64) {
+        self.clock.now_us.fetch_add(ms * 1000, Ordering::SeqCst);
+    }
+
+    pub(super) fn call(&self, method: &str, path: &str) -> Asking<'_> {
+        Asking::of(&self.router, method, path)
+    }
+}
+
+/// A request being put together.
+pub(super) struct Asking<'a> {
+    router: &'a Router,
+    request: Request<Body>,
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn of(router: &'a Router, method: &str, path: &str) -> Self {
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        Self { router, request }
+    }
+
+    pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.request.headers_mut().append(name, value.parse().unwrap());
+        self
+    }
+
+    pub(super) fn basic(self, email: &str, key: &str) -> Self {
+        self.header("authorization", &format!("Basic {}", STANDARD.encode(format!("{email}:{key}"))))
+    }
+
+    pub(super) fn iago(self) -> Self {
+        self.basic(IAGO, IAGO_KEY)
+    }
+
+    pub(super) fn from(mut self, address: &str) -> Self {
+        let peer: SocketAddr = address.parse().unwrap();
+        self.request.extensions_mut().insert(ConnectInfo(peer));
+        self
+    }
+
+    pub(super) fn body(mut self, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        let body: Vec<u8> = body.into();
+        let length = body.len().to_string();
+        *self.request.body_mut() = Body::from(body);
+        self.header("content-type", media_type).header("content-length", &length)
+    }
+
+    pub(super) fn form(self, form: &str) -> Self {
+        self.body("application/x-www-form-urlencoded", form)
+    }
+
+    /// The same request with a body that does not say its size.
+    pub(super) fn unannounce(&mut self, body: Body) {
+        self.request.headers_mut().remove("content-length");
+        *self.request.body_mut() = body;
+    }
+
+    pub(super) async fn send(self) -> Told {
+        let (head, body) = self.router.clone().oneshot(self.request).await.unwrap().into_parts();
+        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Told { status: head.status, headers: head.headers, body }
+    }
+}
+
+/// An answer.
+pub(super) struct Told {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Value,
+}
+
+impl Told {
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Status, code and text of an error, which must be in the envelope.
+    pub(super) fn error(&self) -> (u16, &str, &str) {
+        assert_eq!(self.body["result"], "error", "{}", self.body);
+        assert_eq!(self.header("content-type"), "application/json");
+        (self.status.as_u16(), self.body["code"].as_str().unwrap(), self.body["msg"].as_str().unwrap())
+    }
+
+    /// The body of a success.
+    pub(super) fn success(&self) -> &Value {
+        assert_eq!((self.status.as_u16(), &self.body["result"]), (200, &json!("success")), "{}", self.body);
+        assert_eq!((self.header("content-type"), &self.body["msg"]), ("application/json", &json!("")));
+        &self.body
+    }
+}
