@@ -31,6 +31,10 @@ Example, behind a proxy that serves https://auth.example.org:
   DATABASE_URL=postgres://box@db/box BOX_KEY_ENCRYPTION_SECRET=... \\
   auth-server --listen 0.0.0.0:8080 --base-url https://auth.example.org --log-format json";
 
+/// What the `keys` commands read of the configuration.
+const KEYS_FLAGS: [&str; 6] =
+    ["database-url", "data-dir", "database-connections", "key-encryption-secret", "log-format", "log-filter"];
+
 /// What the operator decided.
 #[derive(Debug, Parser)]
 #[command(name = "auth-server", version, about = ABOUT, max_term_width = 100, after_help = AFTER)]
@@ -335,14 +339,26 @@ where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let matches = Config::command()
-        .mut_args(|arg| arg.global(true).hide_env_values(true))
-        .try_get_matches_from(arguments)
-        .map_err(|error| end(&error))?;
+    let mut command = Config::command().mut_args(|arg| arg.global(true).hide_env_values(true));
+    // Only now does a subcommand have the flags of the whole.
+    command.build();
+    let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
+    let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
     let mut config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
     config.read_branded(&matches, branded).map_err(End::Fault)?;
     config.check().map_err(End::Fault)?;
     Ok(config)
+}
+
+/// Leaves in the help of `command`, and of what is below it, the flags with a variable that are
+/// named in `flags`. The others are taken all the same: one environment file serves every command.
+fn show_only(command: clap::Command, flags: &[&str]) -> clap::Command {
+    command
+        .mut_args(|arg| {
+            let hidden = arg.get_env().is_some() && !arg.get_long().is_some_and(|name| flags.contains(&name));
+            arg.hide(hidden)
+        })
+        .mut_subcommands(|below| show_only(below, flags))
 }
 
 impl Config {

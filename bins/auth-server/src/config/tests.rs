@@ -201,3 +201,20 @@ fn help_names_every_variable_and_no_value_of_one() {
         assert!(help.contains(&format!("[env: {variable}]")), "{variable}");
     }
 }
+
+#[test]
+fn the_help_of_a_key_command_shows_the_flags_it_uses_alone() {
+    for command in [&["keys", "--help"][..], &["keys", "list", "--help"], &["keys", "rotate", "--help"]] {
+        let Err(End::Help(help)) = given(command) else {
+            panic!("no help");
+        };
+        for arg in Config::command().get_arguments().filter(|arg| arg.get_env().is_some()) {
+            let name = arg.get_long().unwrap();
+            let shown = help.contains(&format!("--{name} "));
+            assert_eq!(shown, KEYS_FLAGS.contains(&name), "{command:?} {name}");
+        }
+        assert!(!help.contains("Limits:"), "{help}");
+    }
+    let config = given(&["keys", "list", "--listen", "[::1]:0"]).unwrap();
+    assert_eq!(config.address.listen.to_string(), "[::1]:0");
+}

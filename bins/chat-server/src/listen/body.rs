@@ -33,7 +33,8 @@ impl Late {
     }
 }
 
-/// A body under a [`Pace`]. Its reader sees it break off with [`io::ErrorKind::TimedOut`].
+/// A body under a [`Pace`]. Its reader sees it break off with [`io::ErrorKind::TimedOut`], however
+/// often it asks again.
 pub(crate) struct PacedBody {
     body: Incoming,
     pace: Pace,
@@ -64,6 +65,9 @@ impl Body for PacedBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let this = &mut *self;
+        if this.late.is_set() {
+            return Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())));
+        }
         let started = *this.started.get_or_insert_with(Instant::now);
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
             this.waiting = None;
