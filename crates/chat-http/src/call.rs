@@ -125,7 +125,7 @@ where
                 let ignored: Vec<_> = ignored.iter().map(String::as_str).collect();
                 Ok::<_, Fault>(answer.into_response(&ignored))
             };
-            let mut response = answered.await.unwrap_or_else(|fault| fault.into_response());
+            let mut response = answered.await.unwrap_or_else(Fault::into_response);
             if let Some(standing) = standing {
                 standing.add_headers(response.headers_mut());
             }

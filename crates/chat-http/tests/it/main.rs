@@ -1,0 +1,14 @@
+//! Parameter decoding from the bytes up, without a router.
+//!
+//! `cfg(test)` on the modules tells the lints that their helpers are test code too.
+
+#[cfg(test)]
+mod given;
+#[cfg(test)]
+mod json;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod recipients;
+#[cfg(test)]
+mod texts;

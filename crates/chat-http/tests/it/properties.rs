@@ -1,0 +1,159 @@
+//! What holds for every request a stranger can send, and for every value a client can.
+
+use bytes::Bytes;
+use chat_core::id::UserId;
+use chat_http::agent::Agent;
+use chat_http::auth::credentials;
+use chat_http::limits::PARAMETERS_MAX;
+use chat_http::params::{
+    DirectTo, Encoding, Json, Kind, NotBlank, RawRequest, Reader, Recipients, Short, Stripped, Text, Verbatim, Whole,
+};
+use http::{HeaderMap, HeaderValue};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::given::{NAME, asked, multipart, urlencoded, wait};
+
+/// The value comes back from both encodings.
+fn returns<K: Kind>(text: &str, expected: &K::Value) -> Result<(), TestCaseError>
+where
+    K::Value: PartialEq + std::fmt::Debug,
+{
+    for raw in [urlencoded(text), multipart(text)] {
+        prop_assert_eq!(&asked::<K>(&raw).unwrap(), expected);
+    }
+    Ok(())
+}
+
+/// Asks for every kind; refusals are fine, panics are not.
+fn ask_everything(raw: &RawRequest) {
+    let mut given = Reader::new(raw);
+    for name in ["a", "to", NAME] {
+        let _ = given.optional::<Text>(name);
+        let _ = given.optional::<Verbatim>(name);
+        let _ = given.optional::<NotBlank<Stripped>>(name);
+        let _ = given.optional::<Json<bool>>(name);
+        let _ = given.optional::<Json<Whole<0, 5000>>>(name);
+        let _ = given.optional::<Json<Option<Vec<Short<3>>>>>(name);
+        let _ = given.optional::<Json<Value>>(name);
+        if let Ok(Some(to)) = given.optional::<Recipients>(name) {
+            let _ = (to.channel(), to.direct(), to.channel_id(), to.user_ids());
+        }
+    }
+    let _ = given.ignored();
+}
+
+/// Bytes that look enough like a multipart body to get far into its parser.
+fn almost_multipart() -> impl Strategy<Value = Vec<u8>> {
+    let fragment = prop_oneof![
+        Just(b"--XX".to_vec()),
+        Just(b"\r\n".to_vec()),
+        Just(b"\r\n\r\n".to_vec()),
+        Just(b"--".to_vec()),
+        Just(b"Content-Disposition: form-data; name=\"a\"".to_vec()),
+        Just(b"Content-Disposition: form-data; name=\"a\"; filename=\"\"".to_vec()),
+        Just(b"Content-Type: x".to_vec()),
+        vec(any::<u8>(), 0..8),
+    ];
+    vec(fragment, 0..24).prop_map(|fragments| fragments.concat())
+}
+
+/// JSON of every shape, none deeper than is allowed, no NUL in it.
+fn document() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[^\0]{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec(("[^\0$]{0,8}", inner), 0..4).prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_decoding_panic(query in ".{0,40}", body in vec(any::<u8>(), 0..80)) {
+        let boundary = Encoding::Multipart("XX".to_owned());
+        for encoding in [Encoding::Urlencoded, boundary, Encoding::None] {
+            if let Ok(raw) = wait(RawRequest::read(&query, &encoding, Bytes::from(body.clone()))) {
+                ask_everything(&raw);
+            }
+        }
+    }
+
+    #[test]
+    fn no_multipart_body_makes_decoding_panic(body in almost_multipart()) {
+        let encoding = Encoding::Multipart("XX".to_owned());
+        if let Ok(raw) = wait(RawRequest::read("a=1", &encoding, Bytes::from(body))) {
+            ask_everything(&raw);
+        }
+    }
+
+    #[test]
+    fn no_value_makes_a_kind_panic(value in r#"([\[\]{}",:0-9a\\u.\-]|true|null|\PC){0,24}"#) {
+        ask_everything(&urlencoded(&value));
+    }
+
+    #[test]
+    fn no_header_makes_reading_it_panic(bytes in vec(any::<u8>(), 0..60)) {
+        let mut headers = HeaderMap::new();
+        if let Ok(value) = HeaderValue::from_bytes(&bytes) {
+            for name in ["authorization", "user-agent", "content-type"] {
+                headers.insert(name, value.clone());
+            }
+        }
+        let _ = (credentials(&headers), Encoding::of(&headers));
+        prop_assert!(!Agent::of(&headers).name.is_empty());
+    }
+
+    #[test]
+    fn a_text_comes_back_as_it_was_sent(text in any::<String>()) {
+        returns::<Verbatim>(&text, &text)?;
+        let text = text.replace('\0', "");
+        returns::<Text>(&text, &text)?;
+        returns::<Stripped>(&text, &text.trim().to_owned())?;
+    }
+
+    #[test]
+    fn json_comes_back_as_it_was_sent(value in document()) {
+        returns::<Json<Value>>(&value.to_string(), &value)?;
+    }
+
+    #[test]
+    fn numbers_booleans_strings_and_lists_come_back_as_they_were_sent(
+        integer in any::<i64>(), flag in any::<bool>(), text in "[^\0]{0,20}", list in vec(any::<i64>(), 0..9),
+    ) {
+        returns::<Json<i64>>(&json!(integer).to_string(), &integer)?;
+        returns::<Json<bool>>(&json!(flag).to_string(), &flag)?;
+        returns::<Json<String>>(&json!(text).to_string(), &text)?;
+        returns::<Json<Option<i64>>>(&json!(integer).to_string(), &Some(integer))?;
+        returns::<Json<Vec<i64>>>(&json!(list).to_string(), &list)?;
+    }
+
+    #[test]
+    fn people_come_back_as_a_set(ids in vec(any::<i64>(), 0..9)) {
+        let to = asked::<Recipients>(&multipart(&json!(ids).to_string())).unwrap();
+        let mut expected: Vec<_> = ids.into_iter().map(UserId).collect();
+        expected.sort_unstable();
+        expected.dedup();
+        prop_assert_eq!(to.direct().unwrap(), DirectTo::Ids(expected));
+    }
+
+    #[test]
+    fn what_is_ignored_is_what_was_sent_less_what_was_asked_for(names in vec("[a-e]{1,2}", 0..20)) {
+        prop_assert!(names.len() <= PARAMETERS_MAX);
+        let query = names.join("=1&");
+        let raw = wait(RawRequest::read(&query, &Encoding::None, Bytes::new())).unwrap();
+        let mut given = Reader::new(&raw);
+        let _ = (given.optional::<Text>("a"), given.optional::<Text>("bb"));
+        let mut expected: Vec<&str> = names.iter().map(String::as_str).filter(|name| !["a", "bb"].contains(name)).collect();
+        expected.sort_unstable();
+        expected.dedup();
+        prop_assert_eq!(given.ignored(), expected);
+    }
+}

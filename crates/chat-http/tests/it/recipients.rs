@@ -1,0 +1,90 @@
+//! `to` in all its shapes.
+
+use chat_core::id::{ChannelId, UserId};
+use chat_http::params::{ChannelName, DirectTo, Recipients, RecipientsFault, To};
+
+use crate::given::sent;
+
+fn to(text: &str) -> To {
+    sent::<Recipients>(text).unwrap()
+}
+
+#[test]
+fn a_channel_is_a_name_a_number_or_a_list_of_one() {
+    let name = |name: &str| Ok(ChannelName::Name(name.to_owned()));
+    let id = Ok(ChannelName::Id(ChannelId(5)));
+    for (text, channel) in [
+        ("general", name("general")),
+        ("\"general\"", name("general")),
+        ("[\"general\"]", name("general")),
+        ("two words, one comma", name("two words, one comma")),
+        ("", name("")),
+        ("\"\"", name("")),
+        ("[x", name("[x")),
+        ("5", id.clone()),
+        ("[5]", id),
+        ("\"5\"", name("5")),
+    ] {
+        assert_eq!(to(text).channel(), channel, "{text}");
+    }
+    for text in ["[]", "[1, 2]", "[\"a\", \"b\"]"] {
+        assert_eq!(to(text).channel(), Err(RecipientsFault::NotOneChannel), "{text}");
+    }
+    for text in ["null", "true", "{}", "5.5", "[[5]]", "[null]", "99999999999999999999", r#""\u0000""#] {
+        assert_eq!(to(text).channel(), Err(RecipientsFault::NotAChannel), "{text}");
+    }
+}
+
+#[test]
+fn people_are_a_list_of_numbers_or_of_addresses() {
+    let ids = |ids: &[i64]| Ok(DirectTo::Ids(ids.iter().copied().map(UserId).collect()));
+    let emails = |emails: &[&str]| Ok(DirectTo::Emails(emails.iter().map(ToString::to_string).collect()));
+    for (text, people) in [
+        ("[9, 10, 9]", ids(&[9, 10])),
+        ("[]", ids(&[])),
+        ("[\"a@x\", \" b@x \", \"a@x\", \"\"]", emails(&["a@x", "b@x"])),
+        ("a@x, b@x,,a@x", emails(&["a@x", "b@x"])),
+        ("\"a@x,b@x\"", emails(&["a@x", "b@x"])),
+        ("a@x", emails(&["a@x"])),
+        ("", emails(&[])),
+    ] {
+        assert_eq!(to(text).direct(), people, "{text}");
+    }
+    for text in ["[1, \"a@x\"]", "[\"a@x\", 1]", "[1, null]", "[1, 1.5]"] {
+        assert_eq!(to(text).direct(), Err(RecipientsFault::Mixed), "{text}");
+    }
+    for text in ["5", "null", "true", "{}", "[null]", "[[1]]", "[1.5]", "[true]", r#"["\u0000"]"#, r#""\u0000""#] {
+        assert_eq!(to(text).direct(), Err(RecipientsFault::NotPeople), "{text}");
+    }
+}
+
+#[test]
+fn where_only_numbers_will_do_nothing_else_does() {
+    assert_eq!(to("5").channel_id(), Ok(ChannelId(5)));
+    for text in ["general", "[5]", "\"5\"", "5.0", "null", "true"] {
+        assert_eq!(to(text).channel_id(), Err(RecipientsFault::NotAChannelId), "{text}");
+    }
+    assert_eq!(to("[3, 1, 3]").user_ids(), Ok(vec![UserId(1), UserId(3)]));
+    assert_eq!(to("[]").user_ids(), Ok(vec![]));
+    for text in ["5", "a@x", "\"5\"", "null"] {
+        assert_eq!(to(text).user_ids(), Err(RecipientsFault::NotPeople), "{text}");
+    }
+    for text in ["[\"a@x\"]", "[1, null]", "[1.5]"] {
+        assert_eq!(to(text).user_ids(), Err(RecipientsFault::NotIds), "{text}");
+    }
+}
+
+#[test]
+fn each_refusal_is_in_the_words_clients_know() {
+    let texts = [
+        (RecipientsFault::NotOneChannel, "Expected exactly one channel"),
+        (RecipientsFault::NotAChannel, "Invalid data type for channel"),
+        (RecipientsFault::NotAChannelId, "Invalid data type for channel ID"),
+        (RecipientsFault::NotPeople, "Invalid data type for recipients"),
+        (RecipientsFault::Mixed, "Recipient lists may contain emails or user IDs, but not both."),
+        (RecipientsFault::NotIds, "Recipient list may only contain user IDs"),
+    ];
+    for (fault, text) in texts {
+        assert_eq!(fault.to_string(), text);
+    }
+}

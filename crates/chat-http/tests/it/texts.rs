@@ -1,0 +1,98 @@
+//! Raw strings and words.
+
+use chat_http::params::{ListedWord, MaxChars, NotBlank, ParamFault, Reader, Stripped, Text, Verbatim, Word, Words};
+
+use crate::given::{refusal, sent, urlencoded};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Add,
+    Remove,
+}
+
+impl Words for Op {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("add", Self::Add), ("remove", Self::Remove), ("delete", Self::Remove)];
+}
+
+#[test]
+fn a_raw_string_is_taken_as_it_is_quotes_and_blanks_too() {
+    for text in ["", " a ", "\"add\"", "null", "[1]", "+%41&=", "\u{feff}é\n"] {
+        assert_eq!(sent::<Text>(text).unwrap(), text);
+        assert_eq!(sent::<Verbatim>(text).unwrap(), text);
+    }
+}
+
+#[test]
+fn only_a_kind_with_its_own_answer_is_given_a_nul() {
+    assert_eq!(sent::<Verbatim>("a\0b").unwrap(), "a\0b");
+    for fault in
+        [sent::<Text>("a\0b"), sent::<Stripped>("\0"), sent::<NotBlank<Text>>("\0"), sent::<MaxChars<Text, 9>>("\0")]
+    {
+        assert!(matches!(fault, Err(ParamFault::Unreadable { name: "value", .. })), "{fault:?}");
+    }
+    assert_eq!(sent::<MaxChars<Verbatim, 3>>("a\0b").unwrap(), "a\0b");
+}
+
+#[test]
+fn a_refused_value_is_repeated_up_to_its_limit() {
+    let Err(ParamFault::Unreadable { shown, .. }) = sent::<Text>(&format!("\0{}", "é".repeat(500))) else {
+        panic!("accepted");
+    };
+    assert_eq!(shown.chars().count(), 200);
+}
+
+#[test]
+fn white_space_at_the_ends_is_stripped_where_the_kind_says_so() {
+    assert_eq!(sent::<Stripped>(" \t a  b\u{a0}\n").unwrap(), "a  b");
+    assert_eq!(sent::<Stripped>("  ").unwrap(), "");
+}
+
+#[test]
+fn a_blank_string_is_refused_where_one_is_required() {
+    for blank in ["", " ", "\n\t", "\u{2003}"] {
+        assert_eq!(refusal::<NotBlank<Text>>(blank), "value cannot be blank");
+    }
+    assert_eq!(sent::<NotBlank<Text>>(" a ").unwrap(), " a ");
+}
+
+#[test]
+fn length_is_counted_in_characters_after_stripping() {
+    assert_eq!(sent::<MaxChars<Stripped, 3>>("  éàü  ").unwrap(), "éàü");
+    assert_eq!(refusal::<MaxChars<Text, 3>>("éàü "), "value is too long (limit: 3 characters)");
+    assert_eq!(refusal::<NotBlank<MaxChars<Stripped, 3>>>("   "), "value cannot be blank");
+}
+
+#[test]
+fn a_word_is_one_of_the_set_to_the_letter() {
+    assert_eq!(sent::<Word<Op>>("add").unwrap(), Op::Add);
+    assert_eq!(sent::<Word<Op>>("delete").unwrap(), Op::Remove);
+    for other in ["", "Add", " add", "\"add\"", "move"] {
+        assert_eq!(refusal::<Word<Op>>(other), "Invalid value", "{other}");
+        assert_eq!(refusal::<ListedWord<Op>>(other), "Invalid value: Value error, Not in the list of possible values");
+    }
+    assert_eq!(sent::<ListedWord<Op>>("remove").unwrap(), Op::Remove);
+}
+
+#[test]
+fn an_absent_parameter_is_none_or_its_default_or_missing() {
+    let raw = urlencoded("x");
+    let mut given = Reader::new(&raw);
+    assert_eq!(given.optional::<Text>("other").unwrap(), None);
+    assert_eq!(given.or::<Text>("other", "default".to_owned()).unwrap(), "default");
+    assert_eq!(given.or::<Text>("value", "default".to_owned()).unwrap(), "x");
+    assert_eq!(given.required::<Text>("other").unwrap_err(), ParamFault::Missing { name: "other" });
+    assert_eq!(given.required_either::<Text>(["topic", "subject"]).unwrap_err(), ParamFault::Missing { name: "topic" });
+    assert_eq!(given.required_either::<Text>(["topic", "value"]).unwrap(), "x");
+}
+
+#[test]
+fn an_older_name_is_supported_and_not_reported() {
+    let raw = urlencoded("x");
+    let mut given = Reader::new(&raw);
+    assert_eq!(given.optional_either::<Text>(["new", "value"]).unwrap().as_deref(), Some("x"));
+    assert!(given.ignored().is_empty());
+    let mut other = Reader::new(&raw);
+    assert_eq!(other.optional::<Text>("new").unwrap(), None);
+    assert_eq!(other.ignored(), ["value"]);
+}
