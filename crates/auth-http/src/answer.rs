@@ -10,9 +10,9 @@ use jiff::fmt::rfc2822;
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::guarded;
 use crate::state::App;
 use crate::surface::Dialect;
+use crate::{gate, guarded};
 
 /// What a caller sees of a stored resource.
 pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
@@ -33,33 +33,48 @@ pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Respon
 
 /// Answers the current version of a resource.
 pub(crate) fn found(app: &App, call: &Call, stored: &Stored) -> Response {
-    let mut response = json(StatusCode::OK, call.dialect, &shown(app, call.dialect, stored));
-    describe_version(response.headers_mut(), stored);
-    response
+    version(call, stored, Some(shown(app, call.dialect, stored)))
 }
 
-/// Answers what a write did.
+/// Answers what a write did; shows the resource only to who may read it, because whoever may change
+/// or remove a resource may not therefore see all of it.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, create, update and delete; the platform answers a deletion with what was
 /// deleted.
-pub(crate) fn written(app: &App, call: &Call, written: &Written) -> Response {
-    match written {
-        Written::Created(stored) => created(app, call, stored),
-        Written::Updated(stored) | Written::Unchanged(stored) | Written::Existing(stored) => found(app, call, stored),
-        Written::Deleted(_) if call.wants_no_content() => no_content(),
-        Written::Deleted(stored) => json(StatusCode::OK, call.dialect, &shown(app, call.dialect, stored)),
-        Written::Absent => no_content(),
+pub(crate) async fn written(app: &App, call: &Call, written: &Written) -> Response {
+    match (written, readable(app, call, written).await) {
+        (Written::Created(stored), shown) => created(app, call, stored, shown),
+        (Written::Updated(stored) | Written::Unchanged(stored) | Written::Existing(stored), shown) => {
+            version(call, stored, shown)
+        }
+        (Written::Deleted(_), Some(shown)) if !call.wants_no_content() => json(StatusCode::OK, call.dialect, &shown),
+        (Written::Deleted(_) | Written::Absent, _) => no_content(),
     }
 }
 
-fn created(app: &App, call: &Call, stored: &Stored) -> Response {
-    let mut response = found(app, call, stored);
+/// The resource a write is about as the caller sees it, if it may read it.
+pub(crate) async fn readable(app: &App, call: &Call, written: &Written) -> Option<Value> {
+    let stored = written.stored()?;
+    gate::may_read(app, call, &stored.key).await.then(|| shown(app, call.dialect, stored))
+}
+
+fn created(app: &App, call: &Call, stored: &Stored, shown: Option<Value>) -> Response {
+    let mut response = version(call, stored, shown);
     *response.status_mut() = StatusCode::CREATED;
     let location = format!("{}/{}", base(app, call.dialect), stored.location());
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, location);
     }
+    response
+}
+
+fn version(call: &Call, stored: &Stored, shown: Option<Value>) -> Response {
+    let mut response = match shown {
+        Some(shown) => json(StatusCode::OK, call.dialect, &shown),
+        None => Response::new(Body::empty()),
+    };
+    describe_version(response.headers_mut(), stored);
     response
 }
 

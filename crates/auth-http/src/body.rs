@@ -1,12 +1,15 @@
 //! Reading a body, up to a limit, and the JSON in it.
 
-use axum::body::Body;
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody as _};
 use bytes::Bytes;
 use fhir_store::shape;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Fault;
 
@@ -14,17 +17,45 @@ use crate::error::Fault;
 ///
 /// A body that announces its size is refused before any of it is read.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, Fault> {
-    let announced = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok())
-        .and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit_bytes) {
+    if announced(headers, &body).is_some_and(|length_bytes| length_bytes > limit_bytes) {
         return Err(Fault::TooLarge { limit_bytes });
     }
     match Limited::new(body, limit_bytes).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(cause) if cause.is::<LengthLimitError>() => Err(Fault::TooLarge { limit_bytes }),
         Err(_) => Err(Fault::BodyBroken),
+    }
+}
+
+/// The size a body announces, in bytes; `None` for one that is sent in pieces.
+pub(crate) fn announced(headers: &HeaderMap, body: &Body) -> Option<usize> {
+    let header = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    header.or_else(|| usize::try_from(body.size_hint().exact()?).ok())
+}
+
+/// Bytes of bodies that all requests hold at once, in KiB: read, parsed and worked on. What is parsed
+/// takes many times its size, so this and not the number of connections bounds the memory.
+const IN_FLIGHT_KIB: u32 = 48 * 1024;
+/// Bodies up to this size, in bytes, do not count, so that few large ones hold up no small one.
+const SMALL_BYTES: usize = 64 * 1024;
+
+/// The bodies being worked on.
+pub(crate) struct InFlight(Arc<Semaphore>);
+
+impl InFlight {
+    /// None.
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(IN_FLIGHT_KIB as usize)))
+    }
+
+    /// Waits until a body of this size may be read; the place is free again when the permit goes.
+    pub(crate) async fn hold(&self, size_bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Fault> {
+        if size_bytes <= SMALL_BYTES {
+            return Ok(None);
+        }
+        let size_kib = u32::try_from(size_bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(IN_FLIGHT_KIB);
+        let permit = Arc::clone(&self.0).acquire_many_owned(size_kib).await;
+        permit.map(Some).map_err(|_| Fault::BodyBroken)
     }
 }
 
@@ -52,6 +83,9 @@ fn check(value: &Value) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
 
     fn is_taken(number: &str) -> bool {
@@ -67,6 +101,24 @@ mod tests {
         for number in ["1e309", "-1e309", "1e-999", "1e99999999999999999999", &long] {
             assert!(!is_taken(number), "{number}");
         }
+    }
+
+    #[tokio::test]
+    async fn large_bodies_wait_for_each_other_and_small_ones_for_nobody() {
+        let bodies = InFlight::new();
+        let half = IN_FLIGHT_KIB as usize * 1024 / 2;
+        let first = bodies.hold(half).await.unwrap();
+        let second = bodies.hold(half).await.unwrap();
+        assert_eq!(bodies.0.available_permits(), 0);
+        assert!(bodies.hold(SMALL_BYTES).await.unwrap().is_none());
+        let mut third = Box::pin(bodies.hold(usize::MAX));
+        assert!(futures_poll(&mut third).is_pending());
+        drop((first, second));
+        assert!(futures_poll(&mut third).is_ready(), "one larger than all there is still has its turn");
+    }
+
+    fn futures_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+        Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
     }
 
     #[test]

@@ -5,10 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::{ConnectInfo, FromRequest, Request};
 use fhir_store::{IfMatch, PatchDocument, Precondition, patch, query};
 use http::header::IF_MATCH;
-use http::{HeaderMap, HeaderName, Uri};
-use oauth_core::caller::{self, Caller};
+use http::{HeaderMap, HeaderName};
+use oauth_core::access::{self, Denied};
+use oauth_core::caller::{self, Caller, Identity};
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
+use crate::asked::Asked;
 use crate::error::Fault;
 use crate::media::{self, JsonKind};
 use crate::state::App;
@@ -20,7 +23,8 @@ const IF_NONE_EXIST: HeaderName = HeaderName::from_static("if-none-exist");
 
 /// A request, read whole.
 ///
-/// The caller is identified before a byte of the body is read.
+/// The caller is identified before a byte of the body is read, and nobody's body is read when no
+/// policy could allow what it says.
 pub(crate) struct Call {
     /// Who sent it.
     pub(crate) caller: Caller,
@@ -28,15 +32,17 @@ pub(crate) struct Call {
     pub(crate) address: Option<IpAddr>,
     /// The spelling its resources are in.
     pub(crate) dialect: Dialect,
-    /// Where to.
-    pub(crate) uri: Uri,
+    /// What its address asks with.
+    pub(crate) asked: Asked,
     /// Its headers.
     pub(crate) headers: HeaderMap,
     /// Its query, decoded, in the order sent.
     pub(crate) query: Vec<(String, String)>,
-    /// Its body, as sent; `None` when there is none.
-    pub(crate) body: Option<Value>,
+    /// Its body, as sent; `None` when there is none, or when it was taken.
+    body: Option<Value>,
     kind: JsonKind,
+    /// Its share of the bytes that all requests may hold at once, given back when it is answered.
+    _held: Option<OwnedSemaphorePermit>,
 }
 
 impl FromRequest<App> for Call {
@@ -46,7 +52,13 @@ impl FromRequest<App> for Call {
         let (parts, body) = request.into_parts();
         let authorization = form::authorization(&parts.headers)?;
         let caller = caller::identify(&app.env(), &app.authority, authorization).await?;
-        let bytes = body::read(&parts.headers, body, app.settings.max_body_bytes).await?;
+        let anonymous = matches!(caller.identity, Identity::Anonymous);
+        if anonymous && !access::admits_anonymous(&app.authority, &caller).await? {
+            return Err(Denied::Unauthenticated.into());
+        }
+        let limit_bytes = app.settings.max_body_bytes;
+        let held = app.bodies.hold(body::announced(&parts.headers, &body).unwrap_or(limit_bytes)).await?;
+        let bytes = body::read(&parts.headers, body, limit_bytes).await?;
         let (kind, mut body) = if bytes.is_empty() {
             (JsonKind::Plain, None)
         } else {
@@ -55,16 +67,18 @@ impl FromRequest<App> for Call {
         if let Some(body) = &mut body {
             brand::rename(&app.settings.platform_name, body);
         }
-        let query = parts.uri.query().unwrap_or_default().as_bytes();
+        let query = parts.uri.query();
+        let condition = parts.headers.get(IF_NONE_EXIST).and_then(|value| value.to_str().ok());
         Ok(Self {
             caller,
             address: parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip()),
             dialect: Dialect::of(parts.uri.path()),
-            query: form_urlencoded::parse(query).into_owned().collect(),
-            uri: parts.uri,
+            query: form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect(),
+            asked: Asked { query: query.map(str::to_owned), condition: condition.map(str::to_owned) },
             headers: parts.headers,
             body,
             kind,
+            _held: held,
         })
     }
 }
@@ -75,13 +89,13 @@ impl Call {
         self.query.iter().any(|(name, value)| name == "_no-content" && value == "true")
     }
 
-    /// The body of a write.
-    pub(crate) fn resource(&self) -> Result<Value, Fault> {
-        self.body.clone().ok_or(Fault::NoBody)
+    /// Takes the body of a write; it is there once.
+    pub(crate) fn take_resource(&mut self) -> Result<Value, Fault> {
+        self.body.take().ok_or(Fault::NoBody)
     }
 
     /// `body` as a patch: by its media type, else an array is a JSON Patch and an object a merge.
-    pub(crate) fn patch(&self, body: Value) -> Result<PatchDocument, Fault> {
+    pub(crate) fn read_patch(&self, body: Value) -> Result<PatchDocument, Fault> {
         match (self.kind, &body) {
             (JsonKind::JsonPatch, _) | (JsonKind::Plain, Value::Array(_)) => {
                 patch::read_json_patch(body).map_err(Fault::NotAPatch)
@@ -96,7 +110,16 @@ impl Call {
         sent.map(|text| text.parse().map_err(|_| Fault::Header("If-Match"))).transpose()
     }
 
-    /// The conditions of a write to one address: `If-Match` and `If-None-Exist`.
+    /// The condition of a write to one resource, which is `If-Match` alone. Not specified; the other one
+    /// is refused, because what it finds is another resource than the address names.
+    pub(crate) fn guard(&self) -> Result<Precondition, Fault> {
+        if self.headers.contains_key(IF_NONE_EXIST) {
+            return Err(Fault::ConditionOnPut);
+        }
+        Ok(Precondition { if_match: self.if_match()?, if_none_exist: None })
+    }
+
+    /// The conditions of a create: `If-Match` and `If-None-Exist`.
     pub(crate) fn precondition(&self) -> Result<Precondition, Fault> {
         let condition = self.header(&IF_NONE_EXIST, "If-None-Exist")?;
         let if_none_exist = condition.map(query::condition).transpose()?;
@@ -105,7 +128,7 @@ impl Call {
 
     /// The conditions of a write whose target the query finds.
     pub(crate) fn search(&self) -> Result<Precondition, Fault> {
-        let condition = query::condition(self.uri.query().unwrap_or_default())?;
+        let condition = query::condition(self.asked.query.as_deref().unwrap_or_default())?;
         Ok(Precondition { if_match: self.if_match()?, if_none_exist: Some(condition) })
     }
 

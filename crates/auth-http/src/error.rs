@@ -69,6 +69,8 @@ pub(crate) enum Fault {
     Id(#[from] fhir_store::key::NotAResourceId),
     #[error("{0}")]
     Query(#[from] QueryFault),
+    #[error("If-None-Exist belongs to a POST; a PUT to an id takes If-Match")]
+    ConditionOnPut,
     #[error("{0} is kept secret and cannot be searched by")]
     Hidden(String),
     #[error("a {0} is patched by a request of its own, not in a Bundle")]
@@ -93,6 +95,8 @@ pub(crate) enum Fault {
     Unnamed { index: usize },
     #[error("the resource changed again and again while it was being patched")]
     Unsettled,
+    #[error("the answer to this Bundle is full; ask for this entry in a request of its own")]
+    TooCostly,
     #[error("the store of resources left a write unanswered")]
     Unanswered,
     #[error("the store of resources failed")]
@@ -144,6 +148,7 @@ impl Fault {
         match self {
             Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
             Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
+            Self::TooCostly => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_COSTLY),
             Self::TooLarge { .. } => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE),
             Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
             Self::BodyBroken
@@ -155,9 +160,12 @@ impl Fault {
             | Self::NotAPatch(_)
             | Self::NotAList
             | Self::Unnamed { .. } => row(StatusCode::BAD_REQUEST, outcome::STRUCTURE),
-            Self::Header(_) | Self::Id(_) | Self::Query(_) | Self::Hidden(_) | Self::PatchInBundle(_) => {
-                row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST)
-            }
+            Self::Header(_)
+            | Self::Id(_)
+            | Self::Query(_)
+            | Self::ConditionOnPut
+            | Self::Hidden(_)
+            | Self::PatchInBundle(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
             Self::NotFound(key) => resources::not_found(key),
             Self::Gone(key) => resources::gone(key),
             Self::Refused { cause, entry } => resources::refused(cause, *entry),

@@ -1,86 +1,106 @@
 //! Asking the rules whether a caller may do what it asks for.
 
 use fhir_store::bundle::ReadRequest;
-use fhir_store::{Operation, ResourceId, ResourceKey, ResourceType, Write};
+use fhir_store::{Operation, PatchDocument, ResourceId, ResourceKey, ResourceType, Write};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
-use oauth_core::access::{self, AccessRequest, Allowed, Denied};
+use oauth_core::access::{self, AccessRequest, Denied};
 use serde_json::{Map, Value, json};
 use smart_scopes::Interaction;
 
+use crate::asked::Asked;
 use crate::call::Call;
 use crate::state::App;
 use crate::surface::Dialect;
 
 /// What is asked for: by a request of its own, or by an entry of a Bundle.
+#[derive(Clone, Copy)]
 pub(crate) struct Act<'a> {
     kind: &'a ResourceType,
     id: Option<&'a ResourceId>,
     method: &'static str,
     operation: &'static str,
     interaction: Interaction,
-    /// Whether a condition finds the target: then the caller has to be one who may search, because
-    /// the answer tells what matches.
+    asked: &'a Asked,
+    /// Whether a condition finds the target: then the caller has to be one who may list what meets it,
+    /// because the answer tells what does.
     searches: bool,
     /// Whether a policy has to spell it out.
     explicit: bool,
-    body: Option<&'a Value>,
+    body: Option<Body<'a>>,
+    resource: Option<&'a Value>,
+}
+
+/// What was sent to be written.
+#[derive(Clone, Copy)]
+enum Body<'a> {
+    Resource(&'a Value),
+    Patch(&'a PatchDocument),
 }
 
 impl<'a> Act<'a> {
     /// Reading one resource.
-    pub(crate) const fn read(key: &'a ResourceKey) -> Self {
+    pub(crate) const fn read(key: &'a ResourceKey, asked: &'a Asked) -> Self {
         Self {
-            kind: &key.kind,
             id: Some(&key.id),
-            method: "get",
             operation: "FhirRead",
             interaction: Interaction::Read,
-            searches: false,
-            explicit: false,
-            body: None,
+            ..Self::list(&key.kind, asked)
         }
     }
 
     /// Looking into a registration, which says more than the resource.
-    pub(crate) const fn diagnose(key: &'a ResourceKey) -> Self {
-        Self { explicit: true, ..Self::read(key) }
+    pub(crate) const fn diagnose(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+        Self { explicit: true, ..Self::read(key, asked) }
     }
 
     /// Listing a type.
-    pub(crate) const fn list(kind: &'a ResourceType) -> Self {
+    pub(crate) const fn list(kind: &'a ResourceType, asked: &'a Asked) -> Self {
         Self {
             kind,
             id: None,
             method: "get",
             operation: "FhirSearch",
             interaction: Interaction::Search,
+            asked,
             searches: false,
             explicit: false,
             body: None,
+            resource: None,
         }
     }
 
-    /// A write.
-    pub(crate) fn write(write: &'a Write) -> Self {
+    /// A write. Of a patch this shows the patch alone; what it makes is added by [`Act::making`].
+    pub(crate) fn write(write: &'a Write, asked: &'a Asked) -> Self {
         let searches = write.precondition.if_none_exist.is_some();
-        let (method, operation, interaction, body) = match (&write.operation, searches) {
-            (Operation::Create(body), false) => ("post", "FhirCreate", Interaction::Create, Some(body)),
-            (Operation::Create(body), true) => ("post", "FhirConditionalCreate", Interaction::Create, Some(body)),
-            (Operation::Put(body), false) => ("put", "FhirUpdate", Interaction::Update, Some(body)),
-            (Operation::Put(body), true) => ("put", "FhirConditionalUpdate", Interaction::Update, Some(body)),
-            (Operation::Patch(_), _) => ("patch", "FhirPatch", Interaction::Update, None),
-            (Operation::Delete, _) => ("delete", "FhirDelete", Interaction::Delete, None),
+        let (method, operation, interaction) = match (&write.operation, searches) {
+            (Operation::Create(_), false) => ("post", "FhirCreate", Interaction::Create),
+            (Operation::Create(_), true) => ("post", "FhirConditionalCreate", Interaction::Create),
+            (Operation::Put(_), false) => ("put", "FhirUpdate", Interaction::Update),
+            (Operation::Put(_), true) => ("put", "FhirConditionalUpdate", Interaction::Update),
+            (Operation::Patch(_), _) => ("patch", "FhirPatch", Interaction::Update),
+            (Operation::Delete, _) => ("delete", "FhirDelete", Interaction::Delete),
         };
-        let (kind, id) = (&write.kind, write.id.as_ref());
-        Self { kind, id, method, operation, interaction, searches, explicit: access::registers(kind.as_str()), body }
+        let (body, resource) = match &write.operation {
+            Operation::Create(body) | Operation::Put(body) => (Some(Body::Resource(body)), Some(body)),
+            Operation::Patch(change) => (Some(Body::Patch(change)), None),
+            Operation::Delete => (None, None),
+        };
+        let explicit = access::registers(write.kind.as_str());
+        let (id, kind) = (write.id.as_ref(), &write.kind);
+        Self { kind, id, method, operation, interaction, asked, searches, explicit, body, resource }
+    }
+
+    /// A patch that makes this document, or none where it cannot be applied.
+    pub(crate) const fn making(self, resource: Option<&'a Value>) -> Self {
+        Self { resource, ..self }
     }
 
     /// A read that an entry of a Bundle asks for.
-    pub(crate) const fn entry(read: &'a ReadRequest) -> Self {
+    pub(crate) const fn entry(read: &'a ReadRequest, asked: &'a Asked) -> Self {
         match read {
-            ReadRequest::One(key) => Self::read(key),
-            ReadRequest::List(query) => Self::list(&query.kind),
+            ReadRequest::One(key) => Self::read(key, asked),
+            ReadRequest::List(query) => Self::list(&query.kind, asked),
         }
     }
 
@@ -93,34 +113,60 @@ impl<'a> Act<'a> {
     }
 }
 
+impl Body<'_> {
+    fn to_json(self) -> Value {
+        match self {
+            Self::Resource(value) | Self::Patch(PatchDocument::Merge(value)) => value.clone(),
+            // It was read from JSON, so it is written as JSON.
+            Self::Patch(PatchDocument::Json(operations)) => serde_json::to_value(operations).unwrap_or_default(),
+        }
+    }
+}
+
 /// Whether the caller of `call` may do `act`.
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Allowed, Denied> {
+pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Denied> {
     if act.searches {
-        ask(app, call, act, Interaction::Search).await?;
+        permit_search(app, call, act.kind, act.asked).await?;
     }
-    ask(app, call, act, act.interaction).await
+    ask(app, call, act).await
 }
 
-async fn ask(app: &App, call: &Call, act: &Act<'_>, interaction: Interaction) -> Result<Allowed, Denied> {
-    let kind = act.kind.as_str();
+/// Whether the caller may list what meets the condition that a write was asked with: the condition
+/// is a list, whatever becomes of it, and policies see it as one.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn permit_search(app: &App, call: &Call, kind: &ResourceType, asked: &Asked) -> Result<(), Denied> {
+    ask(app, call, &Act::list(kind, &asked.as_list())).await
+}
+
+/// Whether the caller may read a resource that it wrote, and so see it in the answer.
+///
+/// The write is done by now, so a store that fails here is answered as one that says no.
+pub(crate) async fn may_read(app: &App, call: &Call, key: &ResourceKey) -> bool {
+    ask(app, call, &Act::read(key, &Asked::NOTHING)).await.is_ok()
+}
+
+async fn ask(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Denied> {
     let access = AccessRequest {
-        target: Some((kind, interaction)),
+        target: Some((act.kind.as_str(), act.interaction)),
         operation: act.operation,
         explicit: act.explicit,
         request: &|| describe(app, call, act),
     };
-    access::authorize(&app.authority, &call.caller, access).await
+    access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
 }
 
 /// The request object policies are matched against. Credentials are left out: no policy needs
 /// them, and traces of policies show what they see.
 fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
+    let query = act.asked.query.as_deref();
     let mut params = Map::new();
-    for (name, value) in &call.query {
-        insert(&mut params, name, value);
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        insert(&mut params, &name, &value);
     }
     params.insert("resource/type".to_owned(), act.kind.as_str().into());
     if let Some(id) = act.id {
@@ -134,10 +180,10 @@ fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
         "params": params,
     });
     if let Some(members) = request.as_object_mut() {
-        members.extend(call.uri.query().map(|query| ("query-string".to_owned(), query.into())));
+        members.extend(query.map(|query| ("query-string".to_owned(), query.into())));
         members.extend(call.address.map(|address| ("remote-addr".to_owned(), address.to_string().into())));
-        members.extend(act.body.map(|body| ("body".to_owned(), body.clone())));
-        members.extend(act.body.map(|body| ("resource".to_owned(), body.clone())));
+        members.extend(act.body.map(|body| ("body".to_owned(), body.to_json())));
+        members.extend(act.resource.map(|resource| ("resource".to_owned(), resource.clone())));
     }
     request
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fhir_store::{Filter, Operation, ResourceType, Write};
+use fhir_store::{Filter, Operation, PatchDocument, ResourceType, Write, patch};
 use migrations::{Migration, Status};
 use oauth_core::env::Env;
 use oauth_core::registration::{self, Issue, IssueCode};
@@ -37,10 +37,14 @@ async fn admit_document(app: &App, kind: &ResourceType, body: Value) -> Result<V
 ///
 /// # Errors
 /// What is wrong with a secret, or that the patch would probe one.
-pub(crate) async fn admit_patch(app: &App, kind: &ResourceType, patch: Value) -> Result<Value, Fault> {
-    match patch {
-        Value::Array(_) => seal(app, kind, patch, registration::seal_patch).await,
-        _ => seal(app, kind, patch, registration::seal).await,
+pub(crate) async fn admit_patch(app: &App, kind: &ResourceType, change: PatchDocument) -> Result<PatchDocument, Fault> {
+    match change {
+        PatchDocument::Merge(change) => seal(app, kind, change, registration::seal).await.map(PatchDocument::Merge),
+        PatchDocument::Json(operations) => {
+            let operations = serde_json::to_value(operations).map_err(Fault::Unwritable)?;
+            let sealed = seal(app, kind, operations, registration::seal_patch).await?;
+            patch::read_json_patch(sealed).map_err(Fault::NotAPatch)
+        }
     }
 }
 
@@ -99,8 +103,27 @@ pub(crate) fn check_filters(kind: &ResourceType, filters: &[Filter]) -> Result<(
     Ok(())
 }
 
+/// The document a patch makes as policies see it: without the secrets that were there before and
+/// stay, which the patch does not write.
+pub(crate) fn judged(kind: &ResourceType, before: &Value, mut patched: Value) -> Value {
+    veil(before, &redact(kind, before.clone()), &mut patched);
+    patched
+}
+
+/// Takes out of `patched` what `shown` lacks of `before`, where it is as before.
+fn veil(before: &Value, shown: &Value, patched: &mut Value) {
+    let (Value::Object(before), Value::Object(patched)) = (before, patched) else { return };
+    for (name, was) in before {
+        match (shown.get(name), patched.get_mut(name)) {
+            (None, Some(is)) if is == was => drop(patched.shift_remove(name)),
+            (Some(seen), Some(is)) if seen != was => veil(was, seen, is),
+            _ => {}
+        }
+    }
+}
+
 /// The types whose documents are checked after a patch, which a transaction of the store does not.
-fn is_ruled(kind: &ResourceType) -> bool {
+pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
     matches!(kind.as_str(), "Client" | "User" | "AccessPolicy" | "Organization")
 }
 
@@ -112,9 +135,11 @@ async fn seal(app: &App, kind: &ResourceType, mut body: Value, seal: Seal) -> Re
     if !matches!(kind.as_str(), "Client" | "User") {
         return Ok(body);
     }
-    let _permit = app.hashing.acquire().await.map_err(|_| Fault::HashingEnded)?;
+    let permit = Arc::clone(&app.hashing).acquire_owned().await.map_err(|_| Fault::HashingEnded)?;
     let (app, kind) = (Arc::clone(app), kind.clone());
     let sealed = tokio::task::spawn_blocking(move || {
+        // Held by the work and not by who waits for it: a caller that goes away does not end it.
+        let _permit = permit;
         let pepper = app.authority.pepper();
         seal(&app.env(), pepper, kind.as_str(), &mut body).map(|()| body)
     });

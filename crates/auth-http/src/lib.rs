@@ -30,6 +30,7 @@ mod state;
 mod endpoint;
 
 mod address;
+mod asked;
 mod call;
 mod credentials;
 mod form;
@@ -39,6 +40,7 @@ mod guarded;
 mod save;
 
 mod answer;
+mod budget;
 mod document;
 mod error;
 mod surface;

@@ -1,13 +1,15 @@
 //! Resources on their way in: checked and sealed, then stored all or none.
 
 use fhir_store::{
-    IfMatch, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceType, Stored, Write,
-    WriteFault, Written, format, patch,
+    Filter, IfMatch, ListQuery, Lookup, Operation, PatchDocument, ResourceKey, ResourceType, Stored, Write, WriteFault,
+    Written, format, patch,
 };
 use serde_json::Value;
 
+use crate::asked::Asked;
 use crate::call::Call;
 use crate::error::Fault;
+use crate::gate::{self, Act};
 use crate::guarded;
 use crate::state::App;
 use crate::surface::Dialect;
@@ -67,25 +69,60 @@ pub(crate) async fn current(app: &App, key: &ResourceKey) -> Result<Stored, Faul
     }
 }
 
-/// Patches a resource in the caller's spelling. What was patched is checked like any document, and
-/// stored only if nobody wrote the resource in between; else it is patched once more.
-pub(crate) async fn patched(app: &App, call: &Call, key: &ResourceKey) -> Result<Written, Fault> {
-    let change = call.patch(guarded::admit_patch(app, &key.kind, call.resource()?).await?)?;
-    let asked = call.if_match()?;
+/// Patches a resource in the caller's spelling, if the caller may make of it what the patch makes.
+///
+/// What was patched is checked like any document, and stored only if nobody wrote the resource in
+/// between; else it is judged and patched once more.
+pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &ResourceKey) -> Result<Written, Fault> {
+    let Operation::Patch(change) = &write.operation else { return Err(Fault::Unanswered) };
+    let mut sealed = None;
     for _ in 0..PATCH_ATTEMPTS {
-        let stored = current(app, key).await?;
-        let expected = match asked {
+        let stored = permit_patch(app, call, &Act::write(write, &call.asked), Patch { key, change }).await?;
+        let change = match sealed.take() {
+            Some(change) => change,
+            // Hashing is dear, so it is done for whom it is of use.
+            None => guarded::admit_patch(app, &key.kind, change.clone()).await?,
+        };
+        let expected = match write.precondition.if_match {
             Some(IfMatch::Version(version)) => version,
             Some(IfMatch::Any) | None => stored.version,
         };
-        let mut write = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
-        write.precondition.if_match = Some(IfMatch::Version(expected));
-        match store(app, vec![Planned { write, entry: None }]).await {
+        let mut put = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
+        put.precondition.if_match = Some(IfMatch::Version(expected));
+        match store(app, vec![Planned { write: put, entry: None }]).await {
             Err(Fault::Refused { cause: WriteFault::VersionMismatch { .. }, .. }) if expected == stored.version => {}
             done => return only(done?),
         }
+        sealed = Some(change);
     }
     Err(Fault::Unsettled)
+}
+
+/// A patch and the resource it is for.
+pub(crate) struct Patch<'a> {
+    pub(crate) key: &'a ResourceKey,
+    pub(crate) change: &'a PatchDocument,
+}
+
+/// The version of a resource that the caller may patch, judged by the document the patch makes of it.
+///
+/// Who may not is not told whether the resource is there, nor whether the patch fits; a patch that
+/// does not fit is judged without a document, and refused where it is applied.
+pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: Patch<'_>) -> Result<Stored, Fault> {
+    let Patch { key, change } = patch;
+    let found = current(app, key).await;
+    let made = found.as_ref().ok().and_then(|stored| {
+        let before = spelled(app, call.dialect, stored);
+        let patched = patch::apply(&before, change).ok()?;
+        Some(guarded::judged(&key.kind, &before, patched))
+    });
+    gate::permit(app, call, &act.making(made.as_ref())).await?;
+    found
+}
+
+/// The document a patch is written against.
+fn spelled(app: &App, dialect: Dialect, stored: &Stored) -> Value {
+    if converts(app, dialect) { format::to_fhir(stored.document()) } else { stored.document() }
 }
 
 /// The patched document as it would be stored; its secrets are hashes already.
@@ -97,10 +134,15 @@ fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -
     Ok(body)
 }
 
+/// The one resource that the condition of a write finds, for whom may list what meets it.
+pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<ResourceKey, Fault> {
+    gate::permit_search(app, call, &write.kind, asked).await?;
+    target(app, &write.kind, write.precondition.if_none_exist.clone().unwrap_or_default()).await
+}
+
 /// The one resource a condition finds.
-pub(crate) async fn target(app: &App, kind: &ResourceType, condition: Precondition) -> Result<ResourceKey, Fault> {
+async fn target(app: &App, kind: &ResourceType, filters: Vec<Filter>) -> Result<ResourceKey, Fault> {
     let refused = |cause| Fault::Refused { cause, entry: None };
-    let filters = condition.if_none_exist.unwrap_or_default();
     guarded::check_filters(kind, &filters)?;
     let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
     let mut found = app.resources.list(&query).await?.entries.into_iter();

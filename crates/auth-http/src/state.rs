@@ -9,6 +9,7 @@ use oauth_core::document::StaticDocument;
 use oauth_core::env::{Env, Random};
 use tokio::sync::Semaphore;
 
+use crate::body::InFlight;
 use crate::endpoint::metadata;
 use crate::middleware::rate::Limiter;
 
@@ -82,7 +83,8 @@ pub(crate) struct Site {
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
     pub(crate) metadata: StaticDocument,
-    pub(crate) hashing: Semaphore,
+    pub(crate) hashing: Arc<Semaphore>,
+    pub(crate) bodies: InFlight,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
@@ -95,7 +97,8 @@ impl Site {
         let per_minute = parts.settings.rate_limit_per_minute;
         Self {
             limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
-            hashing: Semaphore::new(HASHES_AT_ONCE),
+            hashing: Arc::new(Semaphore::new(HASHES_AT_ONCE)),
+            bodies: InFlight::new(),
             metadata: metadata::document(&parts.settings),
             authority: parts.authority,
             resources: parts.resources,

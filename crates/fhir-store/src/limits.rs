@@ -6,11 +6,11 @@
 /// here is recursive.
 pub const MAX_DEPTH: usize = 100;
 
-/// Most entries in one request Bundle.
+/// Most entries in one request Bundle, and most resources in one list to be written.
 ///
-/// Not specified; 10,000, because an init bundle of a whole deployment stays below it and one
-/// transaction of that size still fits in memory.
-pub const MAX_BUNDLE_ENTRIES: usize = 10_000;
+/// Not specified; 5,000, because an init bundle of a whole deployment stays below it and one
+/// transaction of that size still fits in memory and holds nobody up for long.
+pub const MAX_BUNDLE_ENTRIES: usize = 5_000;
 
 /// Entries of a list page when the request names no `_count`.
 pub const DEFAULT_COUNT: u32 = 100;

@@ -78,6 +78,8 @@ pub const MULTIPLE_MATCHES: Kind =
     kind("precondition-failed", "multiple-matches", "The condition matches several resources");
 /// A body too large (413).
 pub const TOO_LARGE: Kind = kind("too-long", "too-long", "The body is too large");
+/// A question whose answer is too large (413).
+pub const TOO_COSTLY: Kind = kind("too-costly", "too-costly", "The answer is too large");
 /// A resource that breaks a rule (422).
 pub const INVALID: Kind = kind("invalid", "invalid", "Invalid resource");
 /// Too many calls (429).

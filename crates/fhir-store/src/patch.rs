@@ -76,21 +76,9 @@ fn check_growth(document: &Value, operation: &PatchOperation, budget: &mut usize
     if levels + source.map_or(0, shape::depth) > limits::MAX_DEPTH {
         return Err("the path leads too deep");
     }
-    *budget = budget.checked_sub(source.map_or(0, weight)).ok_or("copies and moves more than one patch may")?;
+    *budget =
+        budget.checked_sub(source.map_or(0, shape::weight_bytes)).ok_or("copies and moves more than one patch may")?;
     Ok(())
-}
-
-/// About how many bytes a value is as JSON.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
-        Value::Array(elements) => 2 + elements.iter().map(weight).sum::<usize>(),
-        Value::Object(members) => {
-            let pairs = members.iter().map(|(name, inner)| name.len() + 4 + weight(inner));
-            2 + pairs.sum::<usize>()
-        }
-    }
 }
 
 fn reason_of(kind: &PatchErrorKind) -> &'static str {

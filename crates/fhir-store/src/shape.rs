@@ -171,6 +171,20 @@ pub(crate) fn depth(value: &Value) -> usize {
     }
 }
 
+/// About how many bytes a value is as JSON; a number counts as eight.
+#[must_use]
+pub fn weight_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(elements) => 2 + elements.iter().map(weight_bytes).sum::<usize>(),
+        Value::Object(members) => {
+            let pairs = members.iter().map(|(name, inner)| name.len() + 4 + weight_bytes(inner));
+            2 + pairs.sum::<usize>()
+        }
+    }
+}
+
 /// A walk over a body that keeps the expression of where it is.
 struct Walk<'a> {
     path: String,

@@ -18,7 +18,7 @@ pub(crate) async fn get(
     ClientTarget(key): ClientTarget,
     call: Call,
 ) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::diagnose(&key)).await?;
+    gate::permit(&app, &call, &Act::diagnose(&key, &call.asked)).await?;
     match diagnosis::diagnose(&app.authority, key.id.as_str()).await? {
         Some(diagnosis) => private_json(&diagnosis),
         None => Err(Fault::NotFound(key)),

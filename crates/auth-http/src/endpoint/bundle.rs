@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_store::bundle::{self, BundleKind, BundleRequest, Entries, EntryRequest, ReadRequest};
-use fhir_store::{Operation, ResourceKey, Write, Written};
+use fhir_store::bundle::{self, BundleFault, BundleKind, BundleRequest, Entries, EntryRequest, ReadRequest};
+use fhir_store::limits::MAX_BUNDLE_ENTRIES;
+use fhir_store::{IfMatch, Operation, ResourceKey, Write, Written};
 use http::StatusCode;
 use oauth_core::caller::Identity;
 use serde_json::Value;
 
 use super::list;
+use crate::asked::Asked;
+use crate::budget::Budget;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
-use crate::save::Planned;
+use crate::save::{Patch, Planned};
 use crate::state::App;
 use crate::{answer, guarded, save};
 
@@ -22,28 +25,36 @@ use crate::{answer, guarded, save};
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, batch/transaction.
-pub(crate) async fn post(State(app): State<App>, call: Call) -> Result<Response, Fault> {
-    let request = bundle::read(call.resource()?)?;
+pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+    let body = call.take_resource()?;
+    let asked = Asked::by_entries(&body);
+    let request = bundle::read(body)?;
     let answered = match request.kind {
-        BundleKind::Batch => batch(&app, &call, request).await?,
-        BundleKind::Transaction => transaction(&app, &call, request).await?,
+        BundleKind::Batch => batch(&app, &call, request, &asked).await?,
+        BundleKind::Transaction => transaction(&app, &call, request, &asked).await?,
     };
     Ok(answer::json(StatusCode::OK, call.dialect, &answered))
 }
 
 /// Creates or replaces every resource of a list, in one transaction.
-pub(crate) async fn put(State(app): State<App>, call: Call) -> Result<Response, Fault> {
-    let Value::Array(resources) = call.resource()? else { return Err(Fault::NotAList) };
+pub(crate) async fn put(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+    let Value::Array(resources) = call.take_resource()? else { return Err(Fault::NotAList) };
+    if resources.len() > MAX_BUNDLE_ENTRIES {
+        return Err(Fault::Bundle(BundleFault::TooManyEntries));
+    }
     let mut planned = Vec::with_capacity(resources.len());
     for (index, resource) in resources.into_iter().enumerate() {
         let key = key_in(&resource).ok_or(Fault::Unnamed { index })?;
         let write = Write::to(key, Operation::Put(resource));
-        permit(&app, &call, &Act::write(&write), Some(index)).await?;
+        permit(&app, &call, &Act::write(&write, &Asked::NOTHING)).await.map_err(|fault| fault.at_entry(Some(index)))?;
         planned.push(Planned { write, entry: Some(index) });
     }
     let written = save::all(&app, call.dialect, planned).await?;
-    let shown = written.iter().filter_map(Written::stored).map(|stored| answer::shown(&app, call.dialect, stored));
-    Ok(answer::json(StatusCode::OK, call.dialect, &shown.collect()))
+    let mut shown = Vec::with_capacity(written.len());
+    for written in &written {
+        shown.extend(answer::readable(&app, &call, written).await);
+    }
+    Ok(answer::json(StatusCode::OK, call.dialect, &Value::Array(shown)))
 }
 
 /// `resourceType` and `id` of a document.
@@ -53,82 +64,133 @@ fn key_in(resource: &Value) -> Option<ResourceKey> {
 }
 
 /// Each entry on its own: one that fails, or that the caller may not do, is answered in its place.
-async fn batch(app: &App, call: &Call, request: BundleRequest) -> Result<Value, Fault> {
+async fn batch(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) -> Result<Value, Fault> {
     if matches!(call.caller.identity, Identity::Anonymous) {
-        refuse_strangers(app, call, &request).await?;
+        refuse_strangers(app, call, &request, asked).await?;
     }
+    let mut budget = Budget::new();
     let mut answers = Vec::with_capacity(request.entries.len());
-    for entry in request.entries {
+    for (entry, asked) in request.entries.into_iter().zip(asked) {
         let answered = match entry {
-            Ok(EntryRequest::Write(write)) => write_alone(app, call, write).await,
-            Ok(EntryRequest::Read(read)) => read_alone(app, call, &read).await,
+            Ok(EntryRequest::Write(write)) => write_alone(app, call, write, asked).await,
+            Ok(EntryRequest::Read(read)) => read_alone(app, call, &read, asked, &budget).await,
             Err(fault) => Err(Fault::Entry(fault)),
         };
-        answers.push(answered.unwrap_or_else(Fault::into_entry));
+        let answered = answered.unwrap_or_else(Fault::into_entry);
+        budget.spend(&answered);
+        answers.push(answered);
     }
     Ok(bundle::batch_response(answers))
 }
 
 /// Not specified; a batch without credentials, of which any entry needs them, is refused as a whole
 /// with 401, because a client looks for that status to know that it has to authenticate.
-async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest) -> Result<(), Fault> {
-    for entry in request.entries.iter().flatten() {
-        let act = match entry {
-            EntryRequest::Write(write) => Act::write(write),
-            EntryRequest::Read(read) => Act::entry(read),
-        };
-        permit(app, call, &act, None).await?;
+async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest, asked: &[Asked]) -> Result<(), Fault> {
+    for (entry, asked) in request.entries.iter().zip(asked) {
+        match entry {
+            Ok(EntryRequest::Write(write)) => {
+                if let Err(refused @ Fault::Denied { .. }) = permit_write(app, call, write, asked).await {
+                    return Err(refused);
+                }
+            }
+            Ok(EntryRequest::Read(read)) => permit(app, call, &Act::entry(read, asked)).await?,
+            Err(_) => {}
+        }
     }
     Ok(())
 }
 
-async fn write_alone(app: &App, call: &Call, write: Write) -> Result<Value, Fault> {
-    permit(app, call, &Act::write(&write), None).await?;
+async fn write_alone(app: &App, call: &Call, mut write: Write, asked: &Asked) -> Result<Value, Fault> {
+    write.precondition.if_match = permit_write(app, call, &write, asked).await?;
     let written = save::one(app, call.dialect, write).await?;
-    Ok(written_entry(app, call, &written))
+    Ok(written_entry(app, call, &written).await)
 }
 
-async fn read_alone(app: &App, call: &Call, read: &ReadRequest) -> Result<Value, Fault> {
-    permit(app, call, &Act::entry(read), None).await?;
+async fn read_alone(
+    app: &App,
+    call: &Call,
+    read: &ReadRequest,
+    asked: &Asked,
+    budget: &Budget,
+) -> Result<Value, Fault> {
+    permit(app, call, &Act::entry(read, asked)).await?;
+    budget.check()?;
     read_entry(app, call, read).await
 }
 
 /// All or none; reads see what the writes did, whatever their place.
-async fn transaction(app: &App, call: &Call, request: BundleRequest) -> Result<Value, Fault> {
+async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) -> Result<Value, Fault> {
     let Entries { writes, reads, faults } = request.into_entries();
     if let Some(fault) = faults.into_iter().next() {
         return Err(Fault::Entry(fault));
     }
-    for (index, write) in &writes {
-        permit(app, call, &Act::write(write), Some(*index)).await?;
+    let asked_at = |index: usize| asked.get(index).unwrap_or(&Asked::NOTHING);
+    let mut planned = Vec::with_capacity(writes.len());
+    for (index, mut write) in writes {
+        let entry = Some(index);
+        let permitted = permit_write(app, call, &write, asked_at(index)).await;
+        write.precondition.if_match = permitted.map_err(|fault| fault.at_entry(entry))?;
+        planned.push(Planned { write, entry });
     }
     for (index, read) in &reads {
-        permit(app, call, &Act::entry(read), Some(*index)).await?;
+        let act = Act::entry(read, asked_at(*index));
+        permit(app, call, &act).await.map_err(|fault| fault.at_entry(Some(*index)))?;
     }
-    let places: Vec<usize> = writes.iter().map(|(index, _)| *index).collect();
-    let planned = writes.into_iter().map(|(index, write)| Planned { write, entry: Some(index) });
-    let written = save::all(app, call.dialect, planned.collect()).await?;
+    let places: Vec<Option<usize>> = planned.iter().map(|planned| planned.entry).collect();
+    let written = save::all(app, call.dialect, planned).await?;
 
+    let mut budget = Budget::new();
     let mut answers: BTreeMap<usize, Value> = BTreeMap::new();
-    answers.extend(places.into_iter().zip(written.iter().map(|written| written_entry(app, call, written))));
+    for (place, written) in places.into_iter().flatten().zip(&written) {
+        let answered = written_entry(app, call, written).await;
+        budget.spend(&answered);
+        answers.insert(place, answered);
+    }
     for (index, read) in &reads {
         // What a read finds missing does not undo what is committed by now.
-        let answered = read_entry(app, call, read).await.unwrap_or_else(Fault::into_entry);
+        let answered = match budget.check() {
+            Ok(()) => read_entry(app, call, read).await,
+            Err(spent) => Err(spent),
+        };
+        let answered = answered.unwrap_or_else(Fault::into_entry);
+        budget.spend(&answered);
         answers.insert(*index, answered);
     }
     Ok(bundle::transaction_response(answers.into_values().collect()))
 }
 
-async fn permit(app: &App, call: &Call, act: &Act<'_>, entry: Option<usize>) -> Result<(), Fault> {
-    match gate::permit(app, call, act).await {
-        Ok(_) => Ok(()),
-        Err(cause) => Err(Fault::Denied { cause, entry }),
+async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Fault> {
+    Ok(gate::permit(app, call, act).await?)
+}
+
+/// Whether the caller may do a write, and under which version then: a patch is judged by what it makes,
+/// so it may be applied to nothing else than what it was judged on.
+async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<Option<IfMatch>, Fault> {
+    let act = Act::write(write, asked);
+    let if_match = write.precondition.if_match;
+    let Operation::Patch(change) = &write.operation else {
+        permit(app, call, &act).await?;
+        return Ok(if_match);
+    };
+    // Patches of ruled types are refused in any Bundle, and nobody judges the administrator.
+    if guarded::is_ruled(&write.kind) || matches!(call.caller.identity, Identity::Root) {
+        permit(app, call, &act).await?;
+        return Ok(if_match);
+    }
+    let key = match &write.id {
+        Some(id) => ResourceKey { kind: write.kind.clone(), id: id.clone() },
+        None => save::found_target(app, call, write, asked).await?,
+    };
+    let change = Patch { key: &key, change };
+    let judged = save::permit_patch(app, call, &act, change).await?.version;
+    match if_match {
+        Some(IfMatch::Version(_)) => Ok(if_match),
+        Some(IfMatch::Any) | None => Ok(Some(IfMatch::Version(judged))),
     }
 }
 
-fn written_entry(app: &App, call: &Call, written: &Written) -> Value {
-    let shown = written.stored().map(|stored| answer::shown(app, call.dialect, stored));
-    bundle::written_entry(written, shown)
+async fn written_entry(app: &App, call: &Call, written: &Written) -> Value {
+    bundle::written_entry(written, answer::readable(app, call, written).await)
 }
 
 async fn read_entry(app: &App, call: &Call, read: &ReadRequest) -> Result<Value, Fault> {

@@ -17,7 +17,7 @@ use crate::{answer, guarded};
 
 /// Lists the resources of a type that meet the query, a page at a time.
 pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::list(&kind)).await?;
+    gate::permit(&app, &call, &Act::list(&kind, &call.asked)).await?;
     let asked = read(kind, &call.query)?;
     let page = app.resources.list(&asked).await?;
     let set = searchset(&app, call.dialect, &asked, &page, &call.query);

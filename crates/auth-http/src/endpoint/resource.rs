@@ -13,24 +13,25 @@ use crate::{answer, save};
 
 /// Reads a resource.
 pub(crate) async fn get(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::read(&key)).await?;
+    gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
     let stored = save::current(&app, &key).await?;
     Ok(answer::found(&app, &call, &stored))
 }
 
 /// Creates or replaces a resource.
-pub(crate) async fn put(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    let precondition = call.precondition()?;
-    let write = Write { precondition, ..Write::to(key, Operation::Put(call.resource()?)) };
+pub(crate) async fn put(State(app): State<App>, Target(key): Target, mut call: Call) -> Result<Response, Fault> {
+    let precondition = call.guard()?;
+    let write = Write { precondition, ..Write::to(key, Operation::Put(call.take_resource()?)) };
     write_one(&app, &call, write).await
 }
 
 /// Changes a resource.
-pub(crate) async fn patch(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    let act = Write::to(key.clone(), Operation::Patch(call.patch(call.resource()?)?));
-    gate::permit(&app, &call, &Act::write(&act)).await?;
-    let written = save::patched(&app, &call, &key).await?;
-    Ok(answer::written(&app, &call, &written))
+pub(crate) async fn patch(State(app): State<App>, Target(key): Target, mut call: Call) -> Result<Response, Fault> {
+    let patch = call.take_resource()?;
+    let mut write = Write::to(key.clone(), Operation::Patch(call.read_patch(patch)?));
+    write.precondition.if_match = call.if_match()?;
+    let written = save::patched(&app, &call, &write, &key).await?;
+    Ok(answer::written(&app, &call, &written).await)
 }
 
 /// Removes a resource.
@@ -41,28 +42,28 @@ pub(crate) async fn delete(State(app): State<App>, Target(key): Target, call: Ca
 }
 
 /// Creates a resource; an id in the body is honoured.
-pub(crate) async fn post(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
     let precondition = call.precondition()?;
-    let operation = Operation::Create(call.resource()?);
+    let operation = Operation::Create(call.take_resource()?);
     write_one(&app, &call, Write { kind, id: None, operation, precondition, full_url: None }).await
 }
 
 /// Creates or replaces the resource the query finds.
-pub(crate) async fn put_found(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn put_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
     let precondition = call.search()?;
-    let operation = Operation::Put(call.resource()?);
+    let operation = Operation::Put(call.take_resource()?);
     write_one(&app, &call, Write { kind, id: None, operation, precondition, full_url: None }).await
 }
 
 /// Changes the resource the query finds.
-pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
     let precondition = call.search()?;
-    let operation = Operation::Patch(call.patch(call.resource()?)?);
-    let act = Write { kind, id: None, operation, precondition, full_url: None };
-    gate::permit(&app, &call, &Act::write(&act)).await?;
-    let key = save::target(&app, &act.kind, act.precondition).await?;
-    let written = save::patched(&app, &call, &key).await?;
-    Ok(answer::written(&app, &call, &written))
+    let patch = call.take_resource()?;
+    let operation = Operation::Patch(call.read_patch(patch)?);
+    let write = Write { kind, id: None, operation, precondition, full_url: None };
+    let key = save::found_target(&app, &call, &write, &call.asked).await?;
+    let written = save::patched(&app, &call, &write, &key).await?;
+    Ok(answer::written(&app, &call, &written).await)
 }
 
 /// Removes the resource the query finds.
@@ -72,7 +73,7 @@ pub(crate) async fn delete_found(State(app): State<App>, Kind(kind): Kind, call:
 }
 
 async fn write_one(app: &App, call: &Call, write: Write) -> Result<Response, Fault> {
-    gate::permit(app, call, &Act::write(&write)).await?;
+    gate::permit(app, call, &Act::write(&write, &call.asked)).await?;
     let written = save::one(app, call.dialect, write).await?;
-    Ok(answer::written(app, call, &written))
+    Ok(answer::written(app, call, &written).await)
 }

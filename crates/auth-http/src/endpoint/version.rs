@@ -25,7 +25,7 @@ pub(crate) async fn get(
     Path(Version { version }): Path<Version>,
     call: Call,
 ) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::read(&key)).await?;
+    gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
     let stored = save::current(&app, &key).await?;
     if stored.version.to_string() != version {
         return Err(Fault::NoVersion { key, version });

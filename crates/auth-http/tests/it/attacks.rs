@@ -60,6 +60,227 @@ async fn a_partner_with_an_allow_policy_cannot_see_a_diagnosis() {
     world.end().await;
 }
 
+/// What policies allow a partner: one of engine matcho for each pattern.
+async fn partner(world: &World, id: &str, patterns: &[Value]) {
+    world.client_with_policy(id, &json!({"engine": "matcho", "matcho": {"$one-of": patterns}})).await;
+}
+
+async fn a_patient(world: &World, id: &str, ssn: &str) -> Value {
+    let body = json!({"resourceType": "Patient", "ssn": ssn, "name": [{"family": "Secret"}]});
+    world.put(&format!("/Patient/{id}"), &body).await.body
+}
+
+#[tokio::test]
+async fn a_conditional_create_does_not_show_what_the_caller_may_not_read() {
+    on_every_engine(async |world| {
+        a_patient(world, "p2", "2").await;
+        let create = json!({"request-method": "post", "uri": "#^(/fhir)?/Patient$"});
+        let search = json!({"request-method": "get", "uri": "#^(/fhir)?/Patient$", "params": {"_id": "p2"}});
+        partner(world, "creates", std::slice::from_ref(&create)).await;
+        partner(world, "searches", &[create, search]).await;
+        let post = |by: &str, path: &str, condition: &str| {
+            let call = world.post(path).basic(by, SECRET).header("if-none-exist", condition);
+            call.json(&json!({"resourceType": "Patient", "id": "new"}))
+        };
+        for path in ["/Patient", "/fhir/Patient"] {
+            let refused = post("creates", path, "_id=p2").send().await;
+            assert_eq!(refused.outcome(), (403, "forbidden"), "{refused:?}");
+            let other = post("searches", path, "ssn=2").send().await;
+            assert_eq!(other.outcome(), (403, "forbidden"), "the condition is a list, judged as one: {other:?}");
+            let silent = post("searches", path, "Patient?_id=p2").send().await;
+            assert_eq!((silent.status.as_u16(), silent.length), (200, 0), "{silent:?}");
+            assert_ne!(silent.header("etag"), "");
+        }
+        let entry = |condition: &str| {
+            let request = json!({"method": "POST", "url": "Patient", "ifNoneExist": condition});
+            json!({"resourceType": "Bundle", "type": "batch", "entry": [{"request": request, "resource": {}}]})
+        };
+        let sent = |by: &str, condition: &str| world.post("/").basic(by, SECRET).json(&entry(condition));
+        let refused = sent("creates", "_id=p2").send().await.body;
+        assert_eq!(refused["entry"][0]["response"]["status"], "403", "{refused}");
+        let silent = sent("searches", "_id=p2").send().await.body;
+        assert_eq!(silent["entry"][0]["response"]["status"], "200", "{silent}");
+        assert!(!silent.to_string().contains("Secret"), "{silent}");
+        assert_eq!(world.get("/Patient").by_root().send().await.body["total"], 1, "nothing was written");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_put_to_an_id_takes_no_condition_that_finds_another() {
+    on_every_engine(async |world| {
+        let before = a_patient(world, "p2", "2").await;
+        partner(world, "p", &[json!({"uri": "#^/Patient(/p1)?$"})]).await;
+        for by_root in [true, false] {
+            let call = world.call("PUT", "/Patient/p1").header("if-none-exist", "ssn=2");
+            let call = if by_root { call.by_root() } else { call.basic("p", SECRET) };
+            let answer = call.json(&json!({"a": 1})).send().await;
+            assert_eq!(answer.outcome(), (400, "invalid"), "{answer:?}");
+            assert!(!answer.body.to_string().contains("Secret"));
+        }
+        assert_eq!(world.get("/Patient/p1").by_root().send().await.status, 404);
+        assert_eq!(world.get("/Patient/p2").by_root().send().await.body, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_entry_of_a_bundle_is_judged_by_its_own_address() {
+    on_every_engine(async |world| {
+        a_patient(world, "p1", "1").await;
+        a_patient(world, "p2", "2").await;
+        let own = |query: &str| json!({"uri": "/Patient", "params": {"ssn": "1"}, "query-string": query});
+        partner(world, "p", &[own("ssn=1")]).await;
+        let get = |url: &str| json!({"request": {"method": "GET", "url": url}});
+        for kind in ["batch", "transaction"] {
+            let bundle = |entry: Value| json!({"resourceType": "Bundle", "type": kind, "entry": [entry]});
+            for address in ["/?ssn=1", "/"] {
+                for url in ["Patient?ssn=2", "Patient"] {
+                    let answer = world.post(address).basic("p", SECRET).json(&bundle(get(url))).send().await;
+                    let status = &answer.body["entry"][0]["response"]["status"];
+                    assert!(answer.status == 403 || *status == "403", "{kind} {address} {url}: {answer:?}");
+                    assert!(!answer.body.to_string().contains("Secret"), "{kind} {address} {url}");
+                }
+                let delete = json!({"request": {"method": "DELETE", "url": "Patient?ssn=2"}});
+                let answer = world.post(address).basic("p", SECRET).json(&bundle(delete)).send().await;
+                let status = &answer.body["entry"][0]["response"]["status"];
+                assert!(answer.status == 403 || *status == "403", "{kind} {address}: {answer:?}");
+                let may = world.post(address).basic("p", SECRET).json(&bundle(get("Patient?ssn=1"))).send().await.body;
+                assert_eq!(may["entry"][0]["resource"]["total"], 1, "{kind} {address}: {may}");
+            }
+        }
+        assert_eq!(world.get("/Patient").by_root().send().await.body["total"], 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_patch_does_not_hide_from_policies_what_it_writes() {
+    on_every_engine(async |world| {
+        let own = json!({"request-method": "#^(put|patch)$", "uri": "#^(/fhir)?/Client/self$",
+            "body": {"scope": "nil?"}});
+        partner(world, "self", &[own]).await;
+        let before = world.get("/Client/self").by_root().send().await.body;
+        let patch = |path: &str, body: Value| world.call("PATCH", path).basic("self", SECRET).json(&body);
+        for path in ["/Client/self", "/fhir/Client/self"] {
+            for body in
+                [json!({"scope": ["system/*.*"]}), json!([{"op": "add", "path": "/scope", "value": ["system/*.*"]}])]
+            {
+                let answer = patch(path, body.clone()).send().await;
+                assert_eq!(answer.outcome(), (403, "forbidden"), "{path} {body}: {answer:?}");
+            }
+        }
+        assert_eq!(world.get("/Client/self").by_root().send().await.body, before);
+        assert_eq!(patch("/Client/self", json!({"description": "d"})).send().await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_patch_is_judged_by_the_document_it_makes() {
+    on_every_engine(async |world| {
+        let harmless = json!({"request-method": "patch", "resource": {"status": "draft", "secret": "nil?"}});
+        partner(world, "p", &[harmless.clone(), json!({"request-method": "get", "uri": "/Thing"})]).await;
+        let thing = json!({"status": "draft", "owner": "a"});
+        world.put("/Thing/t", &thing).await;
+        let patch = |path: &str, body: &Value| world.call("PATCH", path).basic("p", SECRET).json(body);
+        let publish = json!({"status": "final"});
+        let moved = json!([{"op": "remove", "path": "/status"}]);
+        for body in [&publish, &moved] {
+            for path in ["/Thing/t", "/Thing?owner=a", "/fhir/Thing/t"] {
+                assert_eq!(patch(path, body).send().await.outcome(), (403, "forbidden"), "{path} {body}");
+            }
+            for kind in ["batch", "transaction"] {
+                for url in ["Thing/t", "Thing?owner=a"] {
+                    let entry = json!({"request": {"method": "PATCH", "url": url}, "resource": body});
+                    let bundle = json!({"resourceType": "Bundle", "type": kind, "entry": [entry]});
+                    let answer = world.post("/").basic("p", SECRET).json(&bundle).send().await;
+                    let status = &answer.body["entry"][0]["response"]["status"];
+                    assert!(answer.status == 403 || *status == "403", "{kind} {url} {body}: {answer:?}");
+                }
+            }
+        }
+        assert_eq!(patch("/Thing/none", &publish).send().await.status, 403, "not told that there is none");
+        assert_eq!(
+            patch("/Thing/t", &json!([{"op": "test", "path": "/owner", "value": "b"}])).send().await.status,
+            403
+        );
+        assert_eq!(world.get("/Thing/t").by_root().send().await.body["status"], "draft");
+
+        let own = json!({"owner": "b"});
+        assert_eq!(patch("/Thing/t", &own).send().await.status, 200);
+        let entry = json!({"request": {"method": "PATCH", "url": "Thing/t"}, "resource": {"owner": "c"}});
+        let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [entry]});
+        assert_eq!(world.post("/").basic("p", SECRET).json(&bundle).send().await.status, 200);
+        assert_eq!(world.get("/Thing/t").by_root().send().await.body["owner"], "c");
+
+        world.put("/Client/q", &json!({"secret": SECRET, "status": "draft"})).await;
+        for body in [
+            json!({"secret": "mine-is-long-enough"}),
+            json!([{"op": "add", "path": "/secret", "value": "mine-is-long-enough"}]),
+        ] {
+            assert_eq!(patch("/Client/q", &body).send().await.status, 403, "{body}");
+        }
+        let kept = patch("/Client/q", &json!({"description": "d"})).send().await;
+        assert_eq!(kept.status, 200, "the secret that was there is not what the patch writes: {kept:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn scopes_to_write_do_not_read() {
+    on_every_engine(async |world| {
+        a_patient(world, "p", "1").await;
+        let updates = world.token_with_scope("updates", "system/Patient.u").await;
+        let deletes = world.token_with_scope("deletes", "system/Patient.d").await;
+        let creates = world.token_with_scope("creates", "system/Patient.c").await;
+        let both = world.token_with_scope("both", "system/Patient.ru").await;
+        let empty = json!({});
+        for path in ["/Patient/p", "/fhir/Patient/p"] {
+            let answer = world.call("PATCH", path).bearer(&updates).json(&empty).send().await;
+            assert_eq!((answer.status.as_u16(), answer.length), (200, 0), "{answer:?}");
+            assert_ne!(answer.header("etag"), "");
+            let seen = world.call("PATCH", path).bearer(&both).json(&empty).send().await;
+            assert_eq!((seen.status.as_u16(), &seen.body["ssn"]), (200, &json!("1")));
+        }
+        let made = world.post("/fhir/Patient").bearer(&creates).fhir(&json!({"ssn": "3"})).send().await;
+        assert_eq!((made.status.as_u16(), made.length), (201, 0));
+        assert_ne!(made.header("location"), "");
+        for kind in ["batch", "transaction"] {
+            let entry = json!({"request": {"method": "PATCH", "url": "Patient/p"}, "resource": {}});
+            let bundle = json!({"resourceType": "Bundle", "type": kind, "entry": [entry]});
+            let answer = world.post("/fhir").bearer(&updates).fhir(&bundle).send().await.body;
+            assert_eq!(answer["entry"][0]["response"]["status"], "200", "{answer}");
+            assert!(!answer.to_string().contains("Secret"), "{answer}");
+        }
+        let list = json!([{"resourceType": "Patient", "id": "p", "ssn": "1", "name": [{"family": "Secret"}]}]);
+        let answer = world.call("PUT", "/").bearer(&updates).json(&list).send().await;
+        assert_eq!((answer.status.as_u16(), answer.body), (200, json!([])));
+        let gone = world.call("DELETE", "/fhir/Patient/p").bearer(&deletes).send().await;
+        assert_eq!((gone.status.as_u16(), gone.length), (204, 0));
+        assert_eq!(world.get("/Patient/p").by_root().send().await.status, 410);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_body_of_nobody_is_not_parsed_unless_a_policy_is_open_to_everyone() {
+    let world = World::new().await;
+    let statuses = async || {
+        let mut statuses = Vec::new();
+        for (method, path) in [("PUT", "/Patient/p"), ("POST", "/fhir"), ("PATCH", "/Client/c"), ("PUT", "/")] {
+            let body = format!("[{}", "[],".repeat(100_000));
+            let answer = world.call(method, path).text("application/json", body).send().await;
+            statuses.push(answer.outcome().0);
+        }
+        statuses
+    };
+    assert_eq!(statuses().await, [401; 4]);
+    world.put("/AccessPolicy/open", &json!({"engine": "allow"})).await;
+    assert_eq!(statuses().await, [400; 4]);
+    world.end().await;
+}
+
 #[tokio::test]
 async fn a_name_the_json_library_keeps_for_itself_is_never_stored() {
     on_every_engine(async |world| {

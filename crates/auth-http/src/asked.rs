@@ -1,0 +1,58 @@
+//! What the address of a request, or of an entry of a Bundle, asks with: what policies see of it.
+
+use serde_json::Value;
+
+/// A query and a condition, as sent and not decoded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// The query of the address.
+    pub(crate) query: Option<String>,
+    /// What stands beside the address as a condition: `If-None-Exist` or `ifNoneExist`.
+    pub(crate) condition: Option<String>,
+}
+
+impl Asked {
+    /// The address of a resource or a type, and nothing more.
+    pub(crate) const NOTHING: Self = Self { query: None, condition: None };
+
+    /// Of every entry of a Bundle, in their order: each has an address of its own, and nothing of that
+    /// of the Bundle is its.
+    pub(crate) fn by_entries(bundle: &Value) -> Vec<Self> {
+        let entries = bundle.get("entry").and_then(Value::as_array);
+        entries.into_iter().flatten().map(Self::by_entry).collect()
+    }
+
+    fn by_entry(entry: &Value) -> Self {
+        let text = |name: &str| entry.get("request")?.get(name)?.as_str();
+        let query = text("url").and_then(|url| Some(url.split_once('?')?.1.to_owned()));
+        Self { query, condition: text("ifNoneExist").map(str::to_owned) }
+    }
+
+    /// What the list of everything that meets the condition of a write would be asked with.
+    pub(crate) fn as_list(&self) -> Self {
+        let text = self.condition.as_deref().map(|text| text.split_once('?').map_or(text, |(_, query)| query));
+        Self { query: text.or(self.query.as_deref()).map(str::to_owned), condition: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_asks_with_its_own_address_and_condition() {
+        let bundle = json!({"entry": [
+            {"request": {"url": "Patient?a=b?c"}},
+            {"request": {"url": "/Patient", "ifNoneExist": "Patient?_id=x"}},
+            {"request": {"url": 1}},
+            null,
+        ]});
+        let asked = Asked::by_entries(&bundle);
+        let queries: Vec<_> = asked.iter().map(|asked| asked.query.as_deref()).collect();
+        assert_eq!(queries, [Some("a=b?c"), None, None, None]);
+        let lists: Vec<_> = asked.iter().map(|asked| asked.as_list().query).collect();
+        assert_eq!(lists, [Some("a=b?c".to_owned()), Some("_id=x".to_owned()), None, None]);
+    }
+}
