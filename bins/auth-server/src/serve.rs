@@ -69,6 +69,9 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let admissions = Arc::new(Admissions::start(db.clone()));
     let authority = Arc::new(authority(config, &base_url, &db, &admissions).await?);
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
+    if config.platform.package_registry().is_some() {
+        tracing::warn!("--fhir-package-registry has no effect: this version installs no packages");
+    }
     if let Some((id, password)) = config.trust.admin() {
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }

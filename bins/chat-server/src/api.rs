@@ -1,100 +1,89 @@
-//! The routes of this version: `/health`, and the envelope of a 404 for the API that is not built.
+//! What stands behind the listener: the wire, and nothing behind it yet.
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
-use axum::{Json, Router};
-use serde_json::json;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use axum::Router;
+use chat_http::{HealthProbe, Outside, Parts};
 use uuid::Uuid;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest request id taken from a caller, in bytes.
-const REQUEST_ID_MAX_BYTES: usize = 128;
-
-/// All routes.
-pub(crate) fn router() -> Router {
-    Router::new()
-        .route("/health", get(health))
-        .route("/api/v1", any(not_found))
-        .route("/api/v1/{*path}", any(not_found))
-        .layer(middleware::from_fn(identify))
+/// All routes of this version: without a domain the wire answers `/health`, and 404 to the whole API. Whoever
+/// looks for more may do so `rate_limit_per_ip` times a minute; 0 is no limit.
+pub(crate) fn router(rate_limit_per_ip: u32) -> Router {
+    let parts = Parts {
+        outside: Arc::new(Machine),
+        health: Arc::new(Alone),
+        rate_limit_per_ip,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    chat_http::router(parts, None)
 }
 
-async fn health() -> Json<serde_json::Value> {
-    Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+/// Clock and chance of this machine.
+struct Machine;
+
+impl Outside for Machine {
+    #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+    fn now_us(&self) -> i64 {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    fn fresh_id(&self) -> u128 {
+        Uuid::new_v4().as_u128()
+    }
 }
 
-/// Clients of this API read JSON whatever the status, and a `code` in it.
-async fn not_found() -> Response {
-    let envelope = json!({"result": "error", "msg": "Not Found", "code": "BAD_REQUEST"});
-    (StatusCode::NOT_FOUND, Json(envelope)).into_response()
-}
+/// A server without a database depends on nothing that could be gone.
+struct Alone;
 
-/// Gives every answer a request id: the caller's when it is well formed, else a new one.
-async fn identify(request: Request, next: Next) -> Response {
-    let id = given_id(request.headers()).unwrap_or_else(new_id);
-    let mut response = next.run(request).await;
-    response.headers_mut().insert(REQUEST_ID, id);
-    response
-}
-
-fn given_id(headers: &HeaderMap) -> Option<HeaderValue> {
-    let id = headers.get(REQUEST_ID)?;
-    let fits = (1..=REQUEST_ID_MAX_BYTES).contains(&id.len());
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    (fits && id.as_bytes().iter().all(plain)).then(|| id.clone())
-}
-
-fn new_id() -> HeaderValue {
-    let mut buffer = Uuid::encode_buffer();
-    let text = Uuid::new_v4().simple().encode_lower(&mut buffer);
-    HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("none"))
+#[async_trait]
+impl HealthProbe for Alone {
+    async fn is_healthy(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use axum::body::{Body, to_bytes};
+    use http::{Request, StatusCode};
+    use serde_json::{Value, json};
     use tower::ServiceExt as _;
 
     use super::*;
 
-    async fn get(path: &str, id: Option<&str>) -> (Response<()>, serde_json::Value) {
-        let mut request = Request::builder().uri(path);
-        if let Some(id) = id {
-            request = request.header(REQUEST_ID, id);
-        }
-        let request = request.body(Body::empty()).unwrap();
-        let (parts, body) = router().oneshot(request).await.unwrap().into_parts();
-        let body = to_bytes(body, 10_000).await.unwrap();
-        let json = serde_json::from_slice(&body).unwrap_or_default();
-        (Response::from_parts(parts, ()), json)
+    async fn get(router: &Router, path: &str) -> (StatusCode, Value) {
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.headers()["x-request-id"].len(), 32);
+        let status = response.status();
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        (status, serde_json::from_slice(&body).unwrap())
     }
 
     #[tokio::test]
     async fn health_is_ok() {
-        let (response, body) = get("/health", None).await;
-        assert_eq!(response.status(), StatusCode::OK);
-        assert_eq!(body["status"], "ok");
+        let (status, body) = get(&router(0), "/health").await;
+        assert_eq!((status, body), (StatusCode::OK, json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")})));
     }
 
     #[tokio::test]
-    async fn every_api_path_is_refused_in_the_envelope() {
-        for path in ["/api/v1", "/api/v1/messages", "/api/v1/users/me/subscriptions"] {
-            let (response, body) = get(path, None).await;
-            assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+    async fn every_api_path_is_refused_in_the_envelope_up_to_the_limit() {
+        let router = router(3);
+        for path in ["/api/v1", "/api/v1/messages", "/api/v1/server_settings"] {
+            let (status, body) = get(&router, path).await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
             assert_eq!(body, json!({"result": "error", "msg": "Not Found", "code": "BAD_REQUEST"}));
         }
+        let (status, body) = get(&router, "/api/v1").await;
+        assert_eq!((status, &body["code"]), (StatusCode::TOO_MANY_REQUESTS, &json!("RATE_LIMIT_HIT")));
     }
 
-    #[tokio::test]
-    async fn a_well_formed_request_id_comes_back_and_another_is_replaced() {
-        let (response, _) = get("/nowhere", Some("abc-1.2_3")).await;
-        assert_eq!(response.headers()[REQUEST_ID], "abc-1.2_3");
-        for bad in ["with space", "quote\"", &"x".repeat(129)] {
-            let (response, _) = get("/health", Some(bad)).await;
-            assert_eq!(response.headers()[REQUEST_ID].len(), 32, "{bad}");
-        }
+    #[test]
+    fn the_clock_is_after_the_year_2020_and_no_two_requests_share_a_name() {
+        assert!(Machine.now_us() > 1_577_836_800_000_000);
+        assert_ne!(Machine.fresh_id(), Machine.fresh_id());
     }
 }

@@ -86,6 +86,11 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "CHAT_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| whole(text, 0, 1_000_000))]
     max_connections_per_address: u64,
+    /// Requests a minute of one address (of an IPv6 network, /64) that show no account; over it the
+    /// answer is 429; 0 is no limit, as behind a proxy, where all come from its address
+    #[arg(long, env = "CHAT_RATE_LIMIT_PER_IP", value_name = "COUNT", default_value = "300")]
+    #[arg(value_parser = |text: &str| whole(text, 0, 1_000_000))]
+    rate_limit_per_ip: u64,
 }
 
 impl LimitConfig {
@@ -95,6 +100,11 @@ impl LimitConfig {
 
     pub(crate) fn connections_max(&self) -> usize {
         usize::try_from(self.max_connections).unwrap_or(usize::MAX)
+    }
+
+    /// 0 is no limit.
+    pub(crate) fn rate_limit_per_ip(&self) -> u32 {
+        u32::try_from(self.rate_limit_per_ip).unwrap_or(u32::MAX)
     }
 
     /// None is no limit.
@@ -175,13 +185,17 @@ where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let matches = Config::command()
-        .mut_args(|arg| arg.global(true).hide_env_values(true))
-        .try_get_matches_from(arguments)
-        .map_err(|error| end(&error))?;
+    let matches = Config::command().mut_args(settled).try_get_matches_from(arguments).map_err(|error| end(&error))?;
     let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
     config.check().map_err(End::Fault)?;
     Ok(config)
+}
+
+/// What holds for every flag: its variable's value is not shown, and a negative number is a value of
+/// it, wrong as that may be, not a flag of its own.
+fn settled(arg: clap::Arg) -> clap::Arg {
+    let takes_value = arg.get_action().takes_values();
+    arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
 }
 
 impl Config {
@@ -239,7 +253,7 @@ mod tests {
         {
             let config = given(flags).unwrap();
             assert_eq!(config.listen.to_string(), "[::1]:0", "{flags:?}");
-            assert_eq!(config.limits.connections_max(), 10_000);
+            assert_eq!((config.limits.connections_max(), config.limits.rate_limit_per_ip()), (10_000, 300));
             assert_eq!(config.limits.connections_per_address(), None);
         }
     }
@@ -252,6 +266,7 @@ mod tests {
             ("--header-timeout", "0", "from 1 to 300"),
             ("--header-timeout", "ten", "from 1 to 300"),
             ("--max-connections", "1000001", "from 1 to 1000000"),
+            ("--rate-limit-per-ip", "-1", "from 0 to 1000000"),
             ("--max-connections-per-address", "many", "from 0 to 1000000"),
             ("--log-format", "xml", "text, json"),
             ("--log-filter", "a=b=c", "module=level"),

@@ -72,7 +72,10 @@ async fn run(config: &Config) -> anyhow::Result<()> {
     let metrics = metrics_listener(config, &mut background).await?;
     let listener = Listener::bind(config.listen, limits(config), tls).await?;
     tracing::info!("listening on {}", listener.url());
-    tokio::join!(listener.serve(api::router(), stop.clone()), serve_metrics(metrics, stop));
+    tokio::join!(
+        listener.serve(api::router(config.limits.rate_limit_per_ip()), stop.clone()),
+        serve_metrics(metrics, stop)
+    );
     tracing::info!("stopped");
     Ok(())
 }

@@ -174,6 +174,17 @@ pub(crate) struct PlatformConfig {
     /// the start
     #[arg(long, env = "BOX_INIT_BUNDLE", value_name = "URL")]
     init_bundle: Option<String>,
+    /// Registry FHIR packages are installed from: http(s):// or a file:// folder. This build installs
+    /// none: setting it has no effect but a warning
+    #[arg(long, env = "BOX_FHIR_PACKAGE_REGISTRY", value_name = "URL")]
+    fhir_package_registry: Option<String>,
+}
+
+impl PlatformConfig {
+    /// The registry, when the operator named one.
+    pub(crate) fn package_registry(&self) -> Option<&str> {
+        word(self.fhir_package_registry.as_ref())
+    }
 }
 
 /// Who is trusted from the start, and with what.
@@ -339,7 +350,7 @@ where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let mut command = Config::command().mut_args(|arg| arg.global(true).hide_env_values(true));
+    let mut command = Config::command().mut_args(settled);
     // Only now does a subcommand have the flags of the whole.
     command.build();
     let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
@@ -348,6 +359,13 @@ where
     config.read_branded(&matches, branded).map_err(End::Fault)?;
     config.check().map_err(End::Fault)?;
     Ok(config)
+}
+
+/// What holds for every flag: its variable's value is not shown, and a negative number is a value of
+/// it, wrong as that may be, not a flag of its own.
+fn settled(arg: clap::Arg) -> clap::Arg {
+    let takes_value = arg.get_action().takes_values();
+    arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
 }
 
 /// Leaves in the help of `command`, and of what is below it, the flags with a variable that are
