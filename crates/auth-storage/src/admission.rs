@@ -14,12 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use oauth_core::ports::{Admission, AdmissionStore, Admitted, Claim, StoreError};
 use serde_json::{Value, json};
+use sqlx::pool::PoolConnection;
+use sqlx::{Connection as _, Database, Pool, Postgres, Sqlite, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::db::Db;
+use crate::db::{BEGIN_SQLITE, Db};
 use crate::dialect::hex;
-use crate::engine::{On, Tx, run};
+use crate::engine::On;
 use crate::fault::retried;
 use crate::replay::{self, WINDOW_S, Window};
 
@@ -27,6 +29,8 @@ use crate::replay::{self, WINDOW_S, Window};
 const BATCH_MAX: usize = 512;
 /// Most requests that wait for a batch; further ones wait to be let in.
 const WAITING_MAX: usize = 4 * BATCH_MAX;
+/// Most batches in a row on one connection, so that whoever else waits for it has a turn.
+const IN_A_ROW_MAX: u32 = 16;
 
 /// Versions alone, for requests without a nonce: [`Statements::admit`] without its inserts.
 ///
@@ -131,9 +135,46 @@ impl AdmissionStore for Admissions {
     }
 }
 
+/// The connections batches run on, kept from one batch to the next while requests wait.
+///
+/// A pool asks a connection how it is whenever it comes back, which under load is one exchange with
+/// the engine more for every batch.
+struct Lane {
+    db: Db,
+    postgres: Option<PoolConnection<Postgres>>,
+    writer: Option<PoolConnection<Sqlite>>,
+    reader: Option<PoolConnection<Sqlite>>,
+    in_a_row: u32,
+}
+
+impl Lane {
+    fn new(db: Db) -> Self {
+        Self { db, postgres: None, writer: None, reader: None, in_a_row: 0 }
+    }
+
+    /// Gives the connections back: nobody waits, it is somebody else's turn, or one has failed.
+    fn let_go(&mut self) {
+        (self.postgres, self.writer, self.reader) = (None, None, None);
+        self.in_a_row = 0;
+    }
+}
+
+/// The connection that is kept, or one from the pool, kept from now on.
+async fn kept<'k, DB: Database>(
+    slot: &'k mut Option<PoolConnection<DB>>,
+    pool: &Pool<DB>,
+) -> Result<&'k mut DB::Connection, sqlx::Error> {
+    let connection = match slot.take() {
+        Some(connection) => connection,
+        None => pool.acquire().await?,
+    };
+    Ok(slot.insert(connection))
+}
+
 /// Admits batch after batch until told to stop or nobody can ask any more.
 async fn admit_all(db: Db, mut waiting: mpsc::Receiver<Asked>, mut stopped: oneshot::Receiver<()>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
+    let mut lane = Lane::new(db);
     loop {
         let received = tokio::select! {
             received = waiting.recv_many(&mut batch, BATCH_MAX) => received,
@@ -151,15 +192,26 @@ async fn admit_all(db: Db, mut waiting: mpsc::Receiver<Asked>, mut stopped: ones
             windows.entry(Window::of(asked.admission.now_s)).or_default().push(asked);
         }
         for (window, asked) in windows {
-            admit_window(&db, window, asked).await;
+            admit_window(&mut lane, window, asked).await;
+        }
+        lane.in_a_row += 1;
+        if waiting.is_empty() || lane.in_a_row >= IN_A_ROW_MAX {
+            lane.let_go();
         }
     }
 }
 
 /// Admits requests of one window and answers each.
-async fn admit_window(db: &Db, window: Window, asked: Vec<Asked>) {
+async fn admit_window(lane: &mut Lane, window: Window, asked: Vec<Asked>) {
     let batch = Batch::of(window, &asked);
-    match retried(|| batch.admit(db)).await {
+    // Never contended: it lets one attempt after the other have the lane.
+    let lane = &tokio::sync::Mutex::new(lane);
+    let admitted = retried(|| async {
+        let mut lane = lane.lock().await;
+        let done = batch.admit(&mut lane).await;
+        done.inspect_err(|_| lane.let_go())
+    });
+    match admitted.await {
         Ok(rows) => {
             let mut answers = batch.answers(&rows);
             for (Asked { answer, .. }, admitted) in asked.into_iter().zip(answers.drain(..)) {
@@ -220,9 +272,17 @@ impl Batch {
     }
 
     /// Makes the claims and reads the versions; returns when both are committed.
-    async fn admit(&self, db: &Db) -> Result<Vec<Row>, sqlx::Error> {
-        match (db.reader(), self.claims()) {
-            (On::Postgres(pool), true) => {
+    async fn admit(&self, lane: &mut Lane) -> Result<Vec<Row>, sqlx::Error> {
+        match (lane.db.reader(), lane.db.writer()) {
+            (On::Postgres(pool), _) | (_, On::Postgres(pool)) => {
+                let connection = kept(&mut lane.postgres, pool).await?;
+                if !self.claims() {
+                    return sqlx::query_as(VERSIONS_POSTGRES)
+                        .bind(texts(&self.client_ids))
+                        .bind(optional_texts(&self.organization_ids))
+                        .fetch_all(connection)
+                        .await;
+                }
                 let nonces: Vec<Option<&[u8]>> =
                     self.nonces.iter().map(|nonce| nonce.as_ref().map(<[u8; 32]>::as_slice)).collect();
                 sqlx::query_as(self.window.statements().admit)
@@ -232,36 +292,28 @@ impl Batch {
                     .bind(optional_texts(&self.organization_ids))
                     .bind(self.now_s)
                     .bind(self.window.end_s())
-                    .fetch_all(pool)
+                    .fetch_all(connection)
                     .await
             }
-            (On::Postgres(pool), false) => {
-                sqlx::query_as(VERSIONS_POSTGRES)
-                    .bind(texts(&self.client_ids))
-                    .bind(optional_texts(&self.organization_ids))
-                    .fetch_all(pool)
-                    .await
+            (On::Sqlite(_), On::Sqlite(writer)) if self.claims() => {
+                self.admit_sqlite(kept(&mut lane.writer, writer).await?).await
             }
-            (On::Sqlite(_), true) => self.admit_sqlite(db).await,
-            (On::Sqlite(readers), false) => {
-                sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json()).fetch_all(readers).await
+            (On::Sqlite(readers), _) => {
+                let connection = kept(&mut lane.reader, readers).await?;
+                sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json()).fetch_all(connection).await
             }
         }
     }
 
     /// The statement of Postgres as a transaction: SQLite has no insert inside a query.
-    async fn admit_sqlite(&self, db: &Db) -> Result<Vec<Row>, sqlx::Error> {
-        let mut tx = db.begin().await?;
+    async fn admit_sqlite(&self, connection: &mut SqliteConnection) -> Result<Vec<Row>, sqlx::Error> {
+        let mut tx = connection.begin_with(BEGIN_SQLITE).await?;
         let statements = self.window.statements();
         let own = self.claim(&mut tx, statements.claim, |_, _| true).await?;
         let end_s = self.window.end_s();
         let reaches_ahead = |nonce: &str, expires_s| expires_s >= end_s && own.contains(nonce);
         let ahead = self.claim(&mut tx, statements.claim_ahead, reaches_ahead).await?;
-        let versions = sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json());
-        let mut rows: Vec<Row> = match tx.on() {
-            On::Sqlite(connection) => versions.fetch_all(connection).await?,
-            On::Postgres(_) => Vec::new(),
-        };
+        let mut rows: Vec<Row> = sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json()).fetch_all(&mut *tx).await?;
         tx.commit().await?;
         for (place, holds, ..) in &mut rows {
             let place = usize::try_from(*place).unwrap_or(usize::MAX);
@@ -277,7 +329,7 @@ impl Batch {
     /// Inserts the nonces that `wanted` picks, and returns those that were new there.
     async fn claim(
         &self,
-        tx: &mut Tx,
+        connection: &mut SqliteConnection,
         sql: &'static str,
         wanted: impl Fn(&str, i64) -> bool,
     ) -> Result<HashSet<String>, sqlx::Error> {
@@ -291,7 +343,7 @@ impl Batch {
             return Ok(HashSet::new());
         }
         let claims = Value::Array(claims).to_string();
-        let new: Vec<String> = run!(tx.on(), fetch_all: sqlx::query_scalar(sql).bind(claims).bind(self.now_s))?;
+        let new: Vec<String> = sqlx::query_scalar(sql).bind(claims).bind(self.now_s).fetch_all(connection).await?;
         Ok(new.into_iter().collect())
     }
 

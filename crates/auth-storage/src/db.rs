@@ -24,6 +24,9 @@ const LOCK_FILE: &str = "auth.lock";
 /// Key of the advisory lock that nodes sharing a Postgres database take; any constant does.
 const START_LOCK: i64 = 0x6175_7468_7374_6172;
 
+/// How every transaction of SQLite that may write begins. IMMEDIATE: a read that turns into a write
+/// later fails at once when somebody else wrote in between, whatever the busy timeout.
+pub(crate) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
 /// Connections that read a SQLite database beside its one writer. Each costs a thread.
 const SQLITE_READERS: u32 = 4;
 /// How long a SQLite statement waits for another process to finish its write.
@@ -301,9 +304,7 @@ async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
         // Said aloud because a database may be set to another level, and a snapshot taken before a
         // lock was granted would not show what the lock waited for.
         On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
-        // IMMEDIATE: a read that turns into a write later fails at once when somebody else wrote
-        // in between, whatever the busy timeout.
-        On::Sqlite(pool) => On::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+        On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
     }))
 }
 
