@@ -45,7 +45,7 @@ impl Who for Caller {
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
         match authenticated(app, head).await {
             Ok(caller) => {
-                let standing = app.frame.by_user.check(&caller.user_id)?;
+                let standing = app.by_user.check(&caller.user_id)?;
                 Ok((caller, standing))
             }
             Err(fault) => {
@@ -136,7 +136,7 @@ where
 
 async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> {
     let encoding = Encoding::of(&head.headers)?;
-    let most = app.frame.settings.max_body_bytes;
+    let most = app.settings.max_body_bytes;
     let bytes = match encoding {
         Encoding::Multipart(_) => body::read(&head.headers, body, most).await?,
         Encoding::Urlencoded => body::read(&head.headers, body, most.min(FORM_MAX_BYTES)).await?,

@@ -23,8 +23,8 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
     let routes = operations(&frame);
     let routes = match domain {
         None => routes,
-        Some(Domain { authenticator, realm }) => {
-            let app = Arc::new(Site { frame: Arc::clone(&frame), authenticator, realm });
+        Some(domain) => {
+            let app = Arc::new(Site::new(&frame, domain));
             routes.merge(Router::new().nest("/api/v1", api()).with_state(app))
         }
     };

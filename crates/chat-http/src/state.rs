@@ -16,8 +16,10 @@ pub struct Parts {
     pub outside: Arc<dyn Outside>,
     /// Whether the server can do its work right now.
     pub health: Arc<dyn HealthProbe>,
-    /// What the deployment chose.
-    pub settings: HttpSettings,
+    /// Requests a minute of each address that come without an account; 0 is no limit.
+    pub rate_limit_per_ip: u32,
+    /// Version of the server.
+    pub version: String,
 }
 
 /// The domain behind the API.
@@ -27,6 +29,8 @@ pub struct Domain {
     pub authenticator: Arc<dyn Authenticator>,
     /// Knows the organization.
     pub realm: Arc<dyn RealmInfo>,
+    /// What the deployment chose.
+    pub settings: ApiSettings,
 }
 
 /// Time and chance, as the binary knows them.
@@ -70,41 +74,30 @@ pub struct AboutRealm {
     pub push_notifications: bool,
 }
 
-/// The settings of the wire.
+/// The settings of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpSettings {
+pub struct ApiSettings {
     /// Largest request body taken, in bytes; a larger one is answered 413. Bodies without files have a bound of
     /// their own, [`crate::limits::FORM_MAX_BYTES`], when that is smaller.
     pub max_body_bytes: usize,
     /// Requests a minute of each account; 0 is no limit.
     pub rate_limit_per_user: u32,
-    /// Requests a minute of each address that come without an account; 0 is no limit.
-    pub rate_limit_per_ip: u32,
     /// The word that existing clients find in the names of the version fields; empty sends none of those.
     pub brand: String,
-    /// Version of the server.
-    pub version: String,
 }
 
 /// The state around every endpoint.
 pub(crate) struct Frame {
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) health: Arc<dyn HealthProbe>,
-    pub(crate) settings: HttpSettings,
-    pub(crate) by_user: Limiter<UserId>,
+    pub(crate) version: String,
     pub(crate) by_address: Limiter<Option<IpAddr>>,
 }
 
 impl Frame {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { outside, health, settings } = parts;
-        Self {
-            by_user: Limiter::new(settings.rate_limit_per_user, Arc::clone(&outside)),
-            by_address: Limiter::new(settings.rate_limit_per_ip, Arc::clone(&outside)),
-            outside,
-            health,
-            settings,
-        }
+        let Parts { outside, health, rate_limit_per_ip, version } = parts;
+        Self { by_address: Limiter::new(rate_limit_per_ip, Arc::clone(&outside)), outside, health, version }
     }
 }
 
@@ -113,6 +106,16 @@ pub(crate) struct Site {
     pub(crate) frame: Arc<Frame>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) realm: Arc<dyn RealmInfo>,
+    pub(crate) settings: ApiSettings,
+    pub(crate) by_user: Limiter<UserId>,
+}
+
+impl Site {
+    pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
+        let Domain { authenticator, realm, settings } = domain;
+        let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
+        Self { frame: Arc::clone(frame), authenticator, realm, settings, by_user }
+    }
 }
 
 /// The state as endpoints hold it.

@@ -16,5 +16,5 @@ pub(crate) async fn get(State(frame): State<Arc<Frame>>) -> (StatusCode, Json<Va
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
     };
-    (status, Json(json!({"status": word, "version": frame.settings.version})))
+    (status, Json(json!({"status": word, "version": frame.version})))
 }

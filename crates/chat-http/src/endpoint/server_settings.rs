@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::Answer;
 use crate::call::{Anyone, Call};
 use crate::error::Fault;
-use crate::state::{AboutRealm, HttpSettings};
+use crate::state::AboutRealm;
 
 /// The level of the API whose behaviours the server keeps.
 const FEATURE_LEVEL: u32 = 277;
@@ -17,17 +17,17 @@ const RELEASE: &str = "9.0";
 /// # Source
 /// Specification, `GET /server_settings`.
 pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
-    let mut fields = version(&call.app.frame.settings);
+    let mut fields = version(&call.app.frame.version, &call.app.settings.brand);
     fields.extend(realm(&call.app.realm.about()));
     fields.insert("is_incompatible".to_owned(), call.agent.is_incompatible().into());
     Answer::of(&fields)
 }
 
 /// The version under the specification's names, and under those of the brand existing clients look for.
-fn version(settings: &HttpSettings) -> Map<String, Value> {
-    let version = format!("{RELEASE}+{}", settings.version);
+fn version(build: &str, brand: &str) -> Map<String, Value> {
+    let version = format!("{RELEASE}+{build}");
     let mut fields = Map::new();
-    for prefix in ["service", settings.brand.as_str()].into_iter().filter(|prefix| !prefix.is_empty()) {
+    for prefix in ["service", brand].into_iter().filter(|prefix| !prefix.is_empty()) {
         fields.insert(format!("{prefix}_version"), version.clone().into());
         fields.insert(format!("{prefix}_merge_base"), version.clone().into());
         fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());

@@ -6,9 +6,9 @@ use super::world::{Asking, domain, parts};
 use crate::router;
 
 async fn settings(brand: &str, agent: &str) -> Value {
-    let mut parts = parts();
-    brand.clone_into(&mut parts.settings.brand);
-    let app = router(parts, Some(domain()));
+    let mut domain = domain();
+    brand.clone_into(&mut domain.settings.brand);
+    let app = router(parts(), Some(domain));
     let told = Asking::of(&app, "GET", "/api/v1/server_settings?x=1").header("user-agent", agent).send().await;
     told.success().clone()
 }

@@ -23,7 +23,7 @@ use crate::call::{Anyone, Call, endpoint};
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{framed, operations};
-use crate::state::{AboutRealm, App, Domain, Frame, HealthProbe, HttpSettings, Outside, Parts, RealmInfo, Site};
+use crate::state::{AboutRealm, ApiSettings, App, Domain, Frame, HealthProbe, Outside, Parts, RealmInfo, Site};
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
 pub(super) const IAGO: &str = "iago@example.com";
@@ -39,6 +39,12 @@ pub(super) struct World {
 struct Stopped {
     now_us: AtomicI64,
     ids: AtomicU64,
+}
+
+impl Stopped {
+    fn new() -> Self {
+        Self { now_us: AtomicI64::new(NOW_S * 1_000_000), ids: AtomicU64::new(1) }
+    }
 }
 
 impl Outside for Stopped {
@@ -146,38 +152,34 @@ fn examples() -> Router<App> {
 
 pub(super) fn parts() -> Parts {
     Parts {
-        outside: Arc::new(Stopped { now_us: AtomicI64::new(NOW_S * 1_000_000), ids: AtomicU64::new(1) }),
+        outside: Arc::new(Stopped::new()),
         health: Arc::new(Health(true)),
-        settings: HttpSettings {
-            max_body_bytes: 3 * 1024 * 1024,
-            rate_limit_per_user: 0,
-            rate_limit_per_ip: 0,
-            brand: "zulip".to_owned(),
-            version: "1.2.3".to_owned(),
-        },
+        rate_limit_per_ip: 0,
+        version: "1.2.3".to_owned(),
     }
 }
 
 pub(super) fn domain() -> Domain {
-    Domain { authenticator: Arc::new(Accounts), realm: Arc::new(Realm) }
+    let settings = ApiSettings { max_body_bytes: 3 * 1024 * 1024, rate_limit_per_user: 0, brand: "zulip".to_owned() };
+    Domain { authenticator: Arc::new(Accounts), realm: Arc::new(Realm), settings }
 }
 
 impl World {
-    /// The examples, with a change of settings.
-    pub(super) fn with(change: impl FnOnce(&mut HttpSettings)) -> Self {
-        let mut parts = parts();
-        change(&mut parts.settings);
-        let clock = Arc::new(Stopped { now_us: AtomicI64::new(NOW_S * 1_000_000), ids: AtomicU64::new(1) });
+    /// The examples, with a change of what the server is made of.
+    pub(super) fn with(change: impl FnOnce(&mut Parts, &mut Domain)) -> Self {
+        let (mut parts, mut domain) = (parts(), domain());
+        change(&mut parts, &mut domain);
+        let clock = Arc::new(Stopped::new());
         parts.outside = Arc::<Stopped>::clone(&clock);
         let frame = Arc::new(Frame::new(parts));
-        let Domain { authenticator, realm } = domain();
-        let app = Arc::new(Site { frame: Arc::clone(&frame), authenticator, realm });
+        let app = Arc::new(Site::new(&frame, domain));
         let routes = operations(&frame).merge(examples().with_state(app));
         Self { router: framed(routes, &frame), clock }
     }
 
+    /// The examples without limits of rate.
     pub(super) fn new() -> Self {
-        Self::with(|_| {})
+        Self::with(|_, _| {})
     }
 
     pub(super) fn wait_ms(&self, ms: i64) {
