@@ -52,10 +52,19 @@ pub trait EventLog: Send + Sync {
 
     /// Returns when a record after that place may concern the user; at once when there is one already. Costs
     /// nothing while it waits, and forgets the caller when dropped.
-    async fn wait(&self, user_id: UserId, after: EventId);
+    async fn wait(&self, listener: Listener, after: EventId);
 
     /// Forgets records older than that time in unix seconds. Returns how many.
     async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError>;
+}
+
+/// Who waits for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listener {
+    /// The user.
+    pub user_id: UserId,
+    /// [`Filter::overhears`] of the queue.
+    pub overhears: bool,
 }
 
 /// Records after a place are gone from the log.

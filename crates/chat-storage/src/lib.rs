@@ -1,1 +1,68 @@
 //! All SQL of the chat database, one text for SQLite and Postgres.
+//!
+//! It owns the connections, the schema, every statement, and a node's copy of the end of the log. It refuses rules:
+//! [`chat_core`] decides, and this crate carries out. One method of a store is one transaction.
+//!
+//! **The decision:** everything that changes goes through one append-only log. A writer first locks the one row that
+//! holds the log's head, so places in the log are given in the order of commits and a reader that has read up to a
+//! place has missed nothing before it. Rows and events are one transaction: what was answered with success is in the
+//! log, and what is in the log is what every node knows. A queue is a row with a cursor into it.
+//!
+//! **Roads not taken:** a sequence for the numbers of events, because a number that commits late is skipped by who
+//! reads in between; a buffer of events per queue, because it grows with queues that nobody reads and dies with the
+//! process; a row per message and receiver, because one message to a thousand users is then a thousand writes.
+//!
+//! A database holds one organization. Several are several databases.
+//!
+//! # Example
+//! ```
+//! use chat_core::change::{Change, Commit};
+//! use chat_core::id::EventId;
+//! use chat_core::ports::RealmStore as _;
+//! use chat_core::realm::{Realm, Rules};
+//! use chat_storage::{Db, Store};
+//!
+//! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+//! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
+//! let store = Store::start(db).await?;
+//! let realm = Realm {
+//!     name: "Example".to_owned(),
+//!     description: String::new(),
+//!     created_s: 1_000,
+//!     is_deactivated: false,
+//!     rules: Rules::default(),
+//! };
+//! let changes = vec![Change::Realm(Box::new(realm))];
+//! store.commit(Commit { decided_at: EventId::NONE, at_s: 1_000, changes, ..Commit::default() }).await?;
+//! assert_eq!(store.realm().realm().map(|realm| realm.name.as_str()), Some("Example"));
+//! store.stop().await;
+//! # Ok(())
+//! # }
+//! # let dir = tempfile::tempdir().unwrap();
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
+//! ```
+
+mod db;
+mod fault;
+mod schema;
+mod store;
+
+mod log;
+mod queue;
+mod realm;
+mod tail;
+mod write;
+
+mod append;
+mod copies;
+mod edit;
+mod history;
+mod read_set;
+mod row;
+
+mod dialect;
+mod engine;
+
+pub use db::Db;
+pub use fault::OpenError;
+pub use store::Store;

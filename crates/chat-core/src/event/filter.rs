@@ -143,6 +143,12 @@ impl Filter {
             }
     }
 
+    /// Whether the queue gets messages of public channels its owner is not in.
+    #[must_use]
+    pub fn overhears(&self) -> bool {
+        self.all_public || !self.narrow.is_empty()
+    }
+
     fn accepts_message(
         &self,
         at: EventId,
@@ -151,7 +157,7 @@ impl Filter {
         (user, realm): (&User, &RealmSnapshot),
     ) -> bool {
         let public = matches!(audience, Audience::Subscribers { public: true, .. });
-        let overhears = public && (self.all_public || !self.narrow.is_empty()) && !user.is_guest();
+        let overhears = public && self.overhears() && !user.is_guest();
         if !overhears && !audience.reaches(at, user, realm) {
             return false;
         }

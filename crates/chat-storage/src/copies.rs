@@ -1,0 +1,159 @@
+//! Users' own copies of messages: their flags.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use chat_core::event::NewEvent;
+use chat_core::id::{EventId, MessageId, UserId};
+use chat_core::message::{Flag, Marks, Recipient};
+use chat_core::ports::{FlagOp, StoreError};
+use chat_core::snapshot::RealmSnapshot;
+
+use crate::dialect::{Sql, numbers};
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::read_set::{self, ReadSet, Reading, received};
+use crate::store::Shared;
+use crate::write::Writing;
+
+static FLAGS: Sql =
+    Sql::new("SELECT message_id, flag FROM message_flag WHERE user_id = $1 AND message_id {in_numbers:$2}");
+static ADD: Sql = Sql::new(
+    "INSERT INTO message_flag (user_id, flag, message_id)
+SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), id FROM message WHERE id {in_numbers:$3}
+ON CONFLICT (user_id, flag, message_id) DO NOTHING",
+);
+static REMOVE: Sql =
+    Sql::new("DELETE FROM message_flag WHERE user_id = $1 AND flag = $2 AND message_id {in_numbers:$3}");
+static RECIPIENTS: Sql = Sql::new("SELECT id, recipient_id FROM message WHERE id {in_numbers:$1}");
+const FLAGGED: &str = "SELECT message_id FROM message_flag WHERE user_id = $1 AND flag = $2 ORDER BY message_id";
+
+/// What flags of a message follow from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) id: MessageId,
+    pub(crate) recipient: Recipient,
+    pub(crate) sender_id: UserId,
+    pub(crate) marks: Marks,
+}
+
+/// What a user has read of some recipients.
+pub(crate) struct Own {
+    user_id: UserId,
+    realm: Arc<RealmSnapshot>,
+    read: HashMap<Recipient, ReadSet>,
+}
+
+impl Own {
+    pub(crate) async fn load(
+        shared: &Shared,
+        user_id: UserId,
+        recipients: impl IntoIterator<Item = Recipient>,
+    ) -> Result<Self, StoreError> {
+        let read = read_set::load(&shared.db, user_id, recipients).await?;
+        Ok(Self { user_id, realm: shared.realm.load_full(), read })
+    }
+
+    /// A message up to which nothing of the recipient is unread.
+    pub(crate) fn none_unread_until(&self, recipient: Recipient) -> i64 {
+        let read = self.read.get(&recipient).map_or(0, |set| set.all_until);
+        read.max(read_set::first_received_after(&self.realm, self.user_id, recipient))
+    }
+
+    /// The user's flags of these messages, in their order.
+    pub(crate) async fn flags(&self, shared: &Shared, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+        let ids = numbers(messages.iter().map(|message| message.id.0));
+        let sql = FLAGS.on(shared.db.dialect());
+        let rows: Vec<(i64, i64)> =
+            run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(self.user_id.0).bind(&ids))
+                .map_err(failed)?;
+        let mut rare: HashMap<i64, Vec<Flag>> = HashMap::new();
+        for (message, flag) in rows {
+            rare.entry(message).or_default().extend(Flag::numbered(flag));
+        }
+        let flags = |message: &Facts| self.flags_of(message, rare.remove(&message.id.0).unwrap_or_default());
+        Ok(messages.iter().map(flags).collect())
+    }
+
+    fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
+        if received(&self.realm, self.user_id, (message.recipient, message.id)) {
+            let own = message.sender_id == self.user_id && message.marks.read_by_sender;
+            if own || self.read.get(&message.recipient).is_some_and(|set| set.contains(message.id)) {
+                flags.push(Flag::Read);
+            }
+            if message.marks.mentions_channel {
+                flags.push(Flag::StreamWildcardMentioned);
+            }
+        } else {
+            flags.extend([Flag::Read, Flag::Historical]);
+        }
+        flags.sort_unstable();
+        flags.dedup();
+        flags
+    }
+}
+
+/// Sets or takes away rare flags, inside a transaction.
+pub(crate) async fn set_rare(
+    tx: &mut Tx,
+    user_id: UserId,
+    (flag, op): (Flag, FlagOp),
+    messages: &[MessageId],
+) -> Result<(), StoreError> {
+    let sql = match op {
+        FlagOp::Add => ADD.on(tx.dialect()),
+        FlagOp::Remove => REMOVE.on(tx.dialect()),
+    };
+    let ids = numbers(messages.iter().map(|id| id.0));
+    run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(flag.number()).bind(&ids)).map_err(failed)?;
+    Ok(())
+}
+
+/// Sets or takes away a user's flag.
+pub(crate) async fn set_flag(
+    shared: &Shared,
+    user_id: UserId,
+    (flag, op): (Flag, FlagOp),
+    (messages, at_s, event): (&[MessageId], i64, NewEvent),
+) -> Result<EventId, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    if flag == Flag::Read {
+        // Whatever the log holds up to its head, which this transaction holds, has to be known here: what the user
+        // received follows from it.
+        if writing.changed > shared.realm.load().at() {
+            shared.catch_up().await?;
+        }
+        let realm = shared.realm.load_full();
+        for (recipient, ids) in by_recipient(&mut writing.tx, messages).await? {
+            let reading = match op {
+                FlagOp::Add => Reading { read: ids, unread: Vec::new() },
+                FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
+            };
+            read_set::change(&mut writing.tx, &realm, (user_id, recipient), &reading).await?;
+        }
+    } else {
+        set_rare(&mut writing.tx, user_id, (flag, op), messages).await?;
+    }
+    let at = writing.push(at_s, Vec::new(), Some(event));
+    shared.publish(writing.commit().await?).await?;
+    Ok(at)
+}
+
+async fn by_recipient(tx: &mut Tx, ids: &[MessageId]) -> Result<BTreeMap<Recipient, Vec<i64>>, StoreError> {
+    let sql = RECIPIENTS.on(tx.dialect());
+    let ids = numbers(ids.iter().map(|id| id.0));
+    let rows: Vec<(i64, i64)> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    let mut found: BTreeMap<Recipient, Vec<i64>> = BTreeMap::new();
+    for (id, recipient) in rows {
+        found.entry(Recipient::from(recipient)).or_default().push(id);
+    }
+    Ok(found)
+}
+
+/// Numbers of the user's messages with a rare flag.
+pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
+    let ids: Vec<i64> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(FLAGGED).bind(user_id.0).bind(flag.number()))
+            .map_err(failed)?;
+    Ok(ids.into_iter().map(MessageId).collect())
+}

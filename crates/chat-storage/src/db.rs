@@ -1,0 +1,250 @@
+//! The database: opening it, one connection pool per kind of work, transactions, closing.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::Connection as _;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+
+use crate::dialect::Dialect;
+use crate::engine::{On, Tx, run};
+use crate::fault::OpenError;
+use crate::schema;
+
+/// Name of the SQLite database in the data directory.
+const DATABASE_FILE: &str = "chat.db";
+/// Name of the file that processes sharing a data directory lock.
+const LOCK_FILE: &str = "chat.lock";
+/// Connections that read a SQLite database beside its one writer. Each costs a thread.
+const SQLITE_READERS: u32 = 4;
+/// How long a SQLite statement waits for another process to finish its write.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a caller waits for a free connection before its request fails.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A Postgres connection idle for longer than this is checked before it is used: the server or a
+/// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
+const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
+/// Statements kept prepared per connection.
+const PREPARED_STATEMENTS: usize = 256;
+
+/// The chat database. Cloning it is cheap and gives another handle on the same one.
+#[derive(Debug, Clone)]
+pub struct Db(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    pools: On<PgPool, SqlitePools>,
+}
+
+#[derive(Debug)]
+struct SqlitePools {
+    /// One connection: SQLite has one writer at a time, and waiting here costs less than there.
+    writer: SqlitePool,
+    readers: SqlitePool,
+}
+
+impl Db {
+    /// Connections to Postgres that suit a node with a few cores.
+    pub const DEFAULT_CONNECTIONS: u32 = 16;
+
+    /// Opens the database and brings its schema up to date, under a lock, so that any number of
+    /// nodes may do it at once.
+    ///
+    /// With a `postgres://` URL, at most `connections` connections to that database; without one,
+    /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
+    /// when it does not exist.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. Nothing is left open then.
+    pub async fn open(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
+        let db = if let Some(url) = url {
+            Self::connect(url, connections).await?
+        } else {
+            Self::open_file(data_dir).await?
+        };
+        if let Err(error) = schema::apply(&db).await {
+            db.close().await;
+            return Err(error);
+        }
+        Ok(db)
+    }
+
+    async fn connect(url: &str, connections: u32) -> Result<Self, OpenError> {
+        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+        if !matches!(scheme, "postgres" | "postgresql") {
+            return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
+        }
+        let options =
+            PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
+        let pool = PgPoolOptions::new()
+            .max_connections(connections.max(1))
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .test_before_acquire(false)
+            .before_acquire(|connection, seen| {
+                Box::pin(async move {
+                    if seen.idle_for > CHECK_AFTER_IDLE {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect_with(options)
+            .await
+            .map_err(OpenError::Connect)?;
+        Ok(Self::new(On::Postgres(pool)))
+    }
+
+    async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
+        let lock_file = create_files(data_dir)?;
+        // Two processes that turn a new file into a write-ahead log at once get in each other's
+        // way, whatever the busy timeout.
+        let _locked =
+            lock(lock_file.clone()).await.map_err(|source| OpenError::DataDir { path: lock_file.clone(), source })?;
+        let options = SqliteConnectOptions::new()
+            .filename(data_dir.join(DATABASE_FILE))
+            .journal_mode(SqliteJournalMode::Wal)
+            // With FULL every commit is on the disk before it is answered.
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(BUSY_TIMEOUT)
+            .statement_cache_capacity(PREPARED_STATEMENTS);
+        let pool = |connections| {
+            SqlitePoolOptions::new()
+                .max_connections(connections)
+                .acquire_timeout(ACQUIRE_TIMEOUT)
+                .test_before_acquire(false)
+                .idle_timeout(None)
+                .max_lifetime(None)
+        };
+        let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
+        let readers =
+            pool(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(OpenError::Connect)?;
+        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers })))
+    }
+
+    fn new(pools: On<PgPool, SqlitePools>) -> Self {
+        Self(Arc::new(Inner { pools }))
+    }
+
+    /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
+    #[must_use]
+    pub fn engine_name(&self) -> &'static str {
+        self.dialect().engine_name()
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// When it does not, after ten seconds at most.
+    pub async fn ping(&self) -> Result<(), sqlx::Error> {
+        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as("SELECT CAST(1 AS BIGINT)"))?;
+        Ok(())
+    }
+
+    /// Closes every connection, after what runs on it is done.
+    pub async fn close(&self) {
+        match &self.0.pools {
+            On::Postgres(pool) => pool.close().await,
+            On::Sqlite(pools) => {
+                pools.readers.close().await;
+                pools.writer.close().await;
+            }
+        }
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        match &self.0.pools {
+            On::Postgres(_) => Dialect::Postgres,
+            On::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Where a single statement that only reads runs.
+    pub(crate) fn reader(&self) -> On<&PgPool, &SqlitePool> {
+        match &self.0.pools {
+            On::Postgres(pool) => On::Postgres(pool),
+            On::Sqlite(pools) => On::Sqlite(&pools.readers),
+        }
+    }
+
+    /// Where a single statement that writes runs, a transaction by itself.
+    pub(crate) fn writer(&self) -> On<&PgPool, &SqlitePool> {
+        match &self.0.pools {
+            On::Postgres(pool) => On::Postgres(pool),
+            On::Sqlite(pools) => On::Sqlite(&pools.writer),
+        }
+    }
+
+    /// Begins a transaction that may write. Each statement sees what was committed before it.
+    pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
+        begin(self.writer()).await
+    }
+
+    /// Begins a transaction that only reads. All its statements see the same state.
+    pub(crate) async fn begin_reading(&self) -> Result<Tx, sqlx::Error> {
+        Ok(Tx(match self.reader() {
+            On::Postgres(pool) => {
+                On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            }
+            On::Sqlite(pool) => On::Sqlite(pool.begin().await?),
+        }))
+    }
+
+    /// The pool of Postgres, for what it alone can do.
+    pub(crate) fn postgres(&self) -> Option<&PgPool> {
+        match &self.0.pools {
+            On::Postgres(pool) => Some(pool),
+            On::Sqlite(_) => None,
+        }
+    }
+}
+
+async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
+    Ok(Tx(match pool {
+        // Said aloud because a database may be set to another level, and a snapshot taken before a
+        // lock was granted would not show what the lock waited for.
+        On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
+        // IMMEDIATE: a read that turns into a write later fails at once when somebody else wrote
+        // in between, whatever the busy timeout.
+        On::Sqlite(pool) => On::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+    }))
+}
+
+/// Creates the data directory and its files, for the owner alone: credentials are kept there.
+/// Returns the path of the lock file.
+fn create_files(data_dir: &Path) -> Result<PathBuf, OpenError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| OpenError::DataDir { path, source }
+    };
+    let mut directory = std::fs::DirBuilder::new();
+    let mut file = std::fs::OpenOptions::new();
+    directory.recursive(true);
+    file.create(true).append(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+        directory.mode(0o700);
+        file.mode(0o600);
+    }
+    directory.create(data_dir).map_err(failed(data_dir))?;
+    let lock_file = data_dir.join(LOCK_FILE);
+    for path in [&data_dir.join(DATABASE_FILE), &lock_file] {
+        file.open(path).map_err(failed(path))?;
+    }
+    Ok(lock_file)
+}
+
+/// Waits for the lock on a file; it is given back when the returned file is dropped.
+async fn lock(path: PathBuf) -> std::io::Result<std::fs::File> {
+    tokio::task::spawn_blocking(move || {
+        let file = std::fs::File::options().append(true).open(path)?;
+        file.lock()?;
+        Ok(file)
+    })
+    .await
+    .map_err(std::io::Error::other)?
+}

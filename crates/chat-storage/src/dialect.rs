@@ -1,0 +1,179 @@
+//! Where the two engines speak differently: a dozen fragments, each with the name a statement
+//! uses it by.
+//!
+//! A statement is written once. What differs stands in it as `{name}` or `{name:argument}` and is
+//! replaced per engine when the statement is first used; `@` in a fragment is the argument.
+
+use std::sync::{Arc, OnceLock};
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+/// An engine's way of writing SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Postgres,
+    Sqlite,
+}
+
+/// One fragment: its name, then its text on Postgres and on SQLite.
+type Fragment = (&'static str, &'static str, &'static str);
+
+const FRAGMENTS: &[Fragment] = &[
+    // Row locks: SQLite has one writer at a time and needs none.
+    ("for_update", "FOR UPDATE", ""),
+    // A list that travels as one parameter, a JSON array.
+    (
+        "in_numbers",
+        "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)::BIGINT))",
+        "IN (SELECT value FROM json_each(@))",
+    ),
+    ("in_texts", "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)))", "IN (SELECT value FROM json_each(@))"),
+    // The newest or oldest `$4` messages (`m`) of each recipient, given as `[[recipient, after], …]` in `$1`,
+    // between `$2` and `$3`: as many steps through an index as there are recipients.
+    (
+        "of_each",
+        "(SELECT (pair ->> 0)::BIGINT AS recipient_id, (pair ->> 1)::BIGINT AS after_id
+FROM json_array_elements($1::JSON) AS pair) AS wanted
+CROSS JOIN LATERAL (SELECT * FROM message AS x WHERE x.recipient_id = wanted.recipient_id
+    AND x.id > greatest($2, wanted.after_id) AND x.id < $3 ORDER BY x.id @ LIMIT $4) AS m",
+        "json_each($1) AS wanted
+JOIN message AS m ON m.id IN (SELECT x.id FROM message AS x WHERE x.recipient_id = wanted.value ->> 0
+    AND x.id > max($2, wanted.value ->> 1) AND x.id < $3 ORDER BY x.id @ LIMIT $4)",
+    ),
+];
+
+impl Dialect {
+    /// The engine that speaks it, as people write its name.
+    pub(crate) fn engine_name(self) -> &'static str {
+        match self {
+            Self::Postgres => "Postgres",
+            Self::Sqlite => "SQLite",
+        }
+    }
+
+    /// The statement in this dialect. What is in braces and is no fragment stays as it is.
+    pub(crate) fn render(self, template: &str) -> String {
+        let mut sql = String::with_capacity(template.len() * 2);
+        let mut rest = template;
+        while let Some((before, opened)) = rest.split_once('{') {
+            sql.push_str(before);
+            let Some((inside, after)) = opened.split_once('}') else {
+                sql.push('{');
+                rest = opened;
+                continue;
+            };
+            let (name, argument) = inside.split_once(':').unwrap_or((inside, ""));
+            match self.fragment(name) {
+                Some(text) => sql.push_str(&text.replace('@', argument)),
+                None => sql.extend(["{", inside, "}"]),
+            }
+            rest = after;
+        }
+        sql.push_str(rest);
+        sql
+    }
+
+    fn fragment(self, name: &str) -> Option<&'static str> {
+        let (_, postgres, sqlite) = FRAGMENTS.iter().find(|(known, ..)| *known == name)?;
+        Some(match self {
+            Self::Postgres => postgres,
+            Self::Sqlite => sqlite,
+        })
+    }
+}
+
+/// A statement, rendered once per engine.
+pub(crate) struct Sql {
+    template: &'static str,
+    postgres: OnceLock<Arc<str>>,
+    sqlite: OnceLock<Arc<str>>,
+}
+
+impl Sql {
+    pub(crate) const fn new(template: &'static str) -> Self {
+        Self { template, postgres: OnceLock::new(), sqlite: OnceLock::new() }
+    }
+
+    /// The text for an engine. It holds nothing but what stands in this crate's source.
+    pub(crate) fn on(&self, dialect: Dialect) -> SqlStr {
+        let rendered = match dialect {
+            Dialect::Postgres => &self.postgres,
+            Dialect::Sqlite => &self.sqlite,
+        };
+        let text = rendered.get_or_init(|| dialect.render(self.template).into());
+        AssertSqlSafe(Arc::clone(text)).into_sql_str()
+    }
+}
+
+/// `INSERT … VALUES` with so many rows of so many columns. The texts around stand in this crate's source.
+pub(crate) fn insert_rows(before: &str, (rows, columns): (usize, usize), after: &str) -> SqlStr {
+    let mut sql = format!("{before} VALUES ");
+    for row in 0..rows {
+        sql.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..columns {
+            sql.push_str(if column == 0 { "$" } else { ", $" });
+            sql.push_str(&(row * columns + column + 1).to_string());
+        }
+        sql.push(')');
+    }
+    sql.push_str(after);
+    AssertSqlSafe(sql).into_sql_str()
+}
+
+/// Most rows of one `VALUES` list.
+const PIECE_MAX: usize = 64;
+
+/// Rows in pieces of 64, 32, 16 … rows, so that there are few statements to prepare.
+pub(crate) fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let largest = (1 << rows.len().checked_ilog2()?).min(PIECE_MAX);
+        let (piece, rest) = rows.split_at_checked(largest)?;
+        rows = rest;
+        Some(piece)
+    })
+}
+
+/// Numbers as the parameter of `{in_numbers}`.
+pub(crate) fn numbers(numbers: impl IntoIterator<Item = i64>) -> String {
+    let mut text = String::from("[");
+    for (place, number) in numbers.into_iter().enumerate() {
+        text.push_str(if place == 0 { "" } else { "," });
+        text.push_str(&number.to_string());
+    }
+    text.push(']');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_takes_its_argument_and_the_rest_stays() {
+        let template = "SELECT a FROM t WHERE a {in_numbers:$2} AND b = '{}' {for_update}";
+        assert_eq!(
+            Dialect::Postgres.render(template),
+            "SELECT a FROM t WHERE a = ANY(ARRAY(SELECT json_array_elements_text($2::JSON)::BIGINT)) AND b = '{}' \
+             FOR UPDATE"
+        );
+        assert_eq!(
+            Dialect::Sqlite.render(template),
+            "SELECT a FROM t WHERE a IN (SELECT value FROM json_each($2)) AND b = '{}' "
+        );
+    }
+
+    #[test]
+    fn rows_fall_into_few_sizes_of_pieces() {
+        let rows: Vec<u8> = (0..203).collect();
+        let sizes: Vec<usize> = pieces(&rows).map(<[u8]>::len).collect();
+        assert_eq!(sizes, [64, 64, 64, 8, 2, 1]);
+        assert_eq!(pieces(&rows).flatten().copied().collect::<Vec<_>>(), rows);
+        assert_eq!(pieces::<u8>(&[]).count(), 0);
+    }
+
+    #[test]
+    fn a_list_of_rows_numbers_its_parameters() {
+        assert_eq!(insert_rows("INSERT", (2, 2), "").as_str(), "INSERT VALUES ($1, $2), ($3, $4)");
+        assert_eq!(numbers([1, -2]), "[1,-2]");
+    }
+}

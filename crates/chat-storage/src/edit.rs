@@ -1,0 +1,235 @@
+//! Changing messages: editing, moving, deleting, reacting.
+
+use chat_core::event::NewEvent;
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::message::{Reaction, Recipient, topic_key};
+use chat_core::ports::{Edit, PastEdit, StoreError, Written};
+
+use crate::copies::set_rare;
+use crate::dialect::{Sql, numbers};
+use crate::engine::run;
+use crate::fault::failed;
+use crate::read_set::{self, Reading};
+use crate::store::Shared;
+use crate::write::Writing;
+
+const CLAIM: &str = "UPDATE message SET revision = $3 WHERE id = $1 AND revision = $2";
+/// Keeps what was, of the edited message and of those that move with it.
+static KEEP: Sql = Sql::new(
+    "INSERT INTO message_edit (message_id, event_id, at_s, user_id, content, html, recipient_id, to_recipient_id,
+    topic, to_topic)
+SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT),
+    CASE WHEN id = $5 THEN content END, CASE WHEN id = $5 THEN html END,
+    recipient_id, coalesce(CAST($6 AS BIGINT), recipient_id), topic, coalesce(CAST($7 AS TEXT), topic)
+FROM message WHERE id {in_numbers:$1}",
+);
+const SET_CONTENT: &str = "UPDATE message SET content = $2, html = $3, marks = $4, last_edit_s = $5 WHERE id = $1";
+static MOVE: Sql = Sql::new(
+    "UPDATE message SET recipient_id = $2, topic = $3, topic_key = $4, last_edit_s = $5, revision = $6
+WHERE id {in_numbers:$1}",
+);
+const RECIPIENT: &str = "SELECT recipient_id FROM message WHERE id = $1";
+const READERS: &str = "SELECT DISTINCT user_id FROM read_set WHERE recipient_id = $1 OR recipient_id = $2
+ORDER BY user_id";
+const EDITS: &str = "SELECT at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic
+FROM message_edit WHERE message_id = $1 ORDER BY event_id DESC";
+
+static DELETE: [Sql; 4] = [
+    Sql::new("DELETE FROM message_flag WHERE message_id {in_numbers:$1}"),
+    Sql::new("DELETE FROM reaction WHERE message_id {in_numbers:$1}"),
+    Sql::new("DELETE FROM message_edit WHERE message_id {in_numbers:$1}"),
+    Sql::new("DELETE FROM message WHERE id {in_numbers:$1}"),
+];
+
+const REACT: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id)
+SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS BIGINT)
+FROM message WHERE id = $1
+ON CONFLICT (message_id, user_id, kind, code) DO NOTHING";
+const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = $2 AND kind = $3 AND code = $4";
+
+/// Edits a message and moves those that go with it.
+pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    let place = writing.next();
+    let claimed = run!(writing.tx.on(), execute: sqlx::query(CLAIM)
+        .bind(edit.id.0).bind(edit.revision.0).bind(place.0))
+    .map_err(failed)?;
+    if claimed == 0 {
+        writing.roll_back().await?;
+        return Ok(Written::Unchanged);
+    }
+    keep(&mut writing, &edit, place).await?;
+    if let Some((content, html, marks)) = &edit.content {
+        run!(writing.tx.on(), execute: sqlx::query(SET_CONTENT)
+            .bind(edit.id.0).bind(content).bind(html).bind(marks.bits()).bind(edit.at_s))
+        .map_err(failed)?;
+    }
+    if let Some((channel_id, topic)) = &edit.to {
+        move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?;
+    }
+    for (user_id, flag, op) in &edit.flags {
+        set_rare(&mut writing.tx, *user_id, (*flag, *op), &[edit.id]).await?;
+    }
+    finish(shared, writing, (edit.at_s, edit.events)).await
+}
+
+async fn keep(writing: &mut Writing, edit: &Edit, place: EventId) -> Result<(), StoreError> {
+    let ids = numbers(edit.moves.iter().filter(|id| **id != edit.id).chain([&edit.id]).map(|id| id.0));
+    let edited = edit.content.is_some().then_some(edit.id.0);
+    let to = edit.to.as_ref().map(|(channel, _)| i64::from(Recipient::Channel(*channel)));
+    let topic = edit.to.as_ref().map(|(_, topic)| topic.as_str());
+    let sql = KEEP.on(writing.tx.dialect());
+    run!(writing.tx.on(), execute: sqlx::query(sql.clone())
+        .bind(&ids)
+        .bind(place.0)
+        .bind(edit.at_s)
+        .bind(edit.user_id.map(|user| user.0))
+        .bind(edited)
+        .bind(to)
+        .bind(topic))
+    .map_err(failed)?;
+    Ok(())
+}
+
+async fn move_messages(
+    shared: &Shared,
+    writing: &mut Writing,
+    edit: &Edit,
+    (channel_id, topic): (ChannelId, &str),
+) -> Result<(), StoreError> {
+    let to = Recipient::Channel(channel_id);
+    let from: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(RECIPIENT).bind(edit.id.0)).map_err(failed)?;
+    let from = Recipient::from(from);
+    let place = writing.next();
+    let ids = numbers(edit.moves.iter().map(|id| id.0));
+    let key = topic_key(topic);
+    let read = if from == to { Vec::new() } else { read_states(writing, (from, to), &edit.moves).await? };
+    let sql = MOVE.on(writing.tx.dialect());
+    run!(writing.tx.on(), execute: sqlx::query(sql.clone())
+        .bind(&ids).bind(i64::from(to)).bind(topic).bind(&key).bind(edit.at_s).bind(place.0))
+    .map_err(failed)?;
+    let realm = shared.realm.load_full();
+    for (user_id, reading) in read {
+        read_set::change(&mut writing.tx, &realm, (user_id, to), &reading).await?;
+    }
+    Ok(())
+}
+
+/// Who has read which of the messages that move, of all who have read anything where they were or will be.
+async fn read_states(
+    writing: &mut Writing,
+    (from, to): (Recipient, Recipient),
+    ids: &[MessageId],
+) -> Result<Vec<(UserId, Reading)>, StoreError> {
+    let users: Vec<i64> = run!(writing.tx.on(), fetch_all: sqlx::query_scalar(READERS)
+        .bind(i64::from(from)).bind(i64::from(to)))
+    .map_err(failed)?;
+    let mut states = Vec::with_capacity(users.len());
+    for user_id in users.into_iter().map(UserId) {
+        let set = read_set::load_in(&mut writing.tx, user_id, from).await?.unwrap_or_default();
+        let (read, unread): (Vec<&MessageId>, Vec<&MessageId>) = ids.iter().partition(|id| set.contains(**id));
+        let numbers = |ids: Vec<&MessageId>| ids.into_iter().map(|id| id.0).collect();
+        states.push((user_id, Reading { read: numbers(read), unread: numbers(unread) }));
+    }
+    Ok(states)
+}
+
+/// The earlier states of a message, the newest first.
+pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<PastEdit>, StoreError> {
+    type Row = (i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
+    let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(EDITS).bind(id.0)).map_err(failed)?;
+    let channel = |recipient: i64| match Recipient::from(recipient) {
+        Recipient::Channel(id) => Some(id),
+        Recipient::Direct(_) => None,
+    };
+    let past = |(at_s, user_id, content, html, from, to, topic, to_topic): Row| PastEdit {
+        at_s,
+        user_id: user_id.map(UserId),
+        content: content.zip(html),
+        channel: channel(from).zip(channel(to)).filter(|(from, to)| from != to),
+        topic: (topic != to_topic).then_some((topic, to_topic)),
+    };
+    Ok(rows.into_iter().map(past).collect())
+}
+
+/// Deletes messages with everything users made of them.
+pub(crate) async fn delete(
+    shared: &Shared,
+    ids: &[MessageId],
+    (at_s, events): (i64, Vec<NewEvent>),
+) -> Result<Written, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    let ids = numbers(ids.iter().map(|id| id.0));
+    let mut deleted = 0;
+    for sql in &DELETE {
+        let sql = sql.on(writing.tx.dialect());
+        deleted = run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
+    }
+    if deleted == 0 {
+        writing.roll_back().await?;
+        return Ok(Written::Unchanged);
+    }
+    finish(shared, writing, (at_s, events)).await
+}
+
+/// Adds a reaction.
+pub(crate) async fn react(
+    shared: &Shared,
+    id: MessageId,
+    reaction: &Reaction,
+    (at_s, event): (i64, NewEvent),
+) -> Result<Written, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    let place = writing.next();
+    let added = run!(writing.tx.on(), execute: sqlx::query(REACT)
+        .bind(id.0)
+        .bind(reaction.user_id.0)
+        .bind(reaction.reaction_type.name())
+        .bind(&reaction.emoji_code)
+        .bind(&reaction.emoji_name)
+        .bind(place.0))
+    .map_err(failed)?;
+    if added == 0 {
+        writing.roll_back().await?;
+        return Ok(Written::Unchanged);
+    }
+    finish(shared, writing, (at_s, vec![event])).await
+}
+
+/// Takes a reaction away.
+pub(crate) async fn unreact(
+    shared: &Shared,
+    id: MessageId,
+    reaction: &Reaction,
+    (at_s, event): (i64, NewEvent),
+) -> Result<Written, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    let removed = run!(writing.tx.on(), execute: sqlx::query(UNREACT)
+        .bind(id.0)
+        .bind(reaction.user_id.0)
+        .bind(reaction.reaction_type.name())
+        .bind(&reaction.emoji_code))
+    .map_err(failed)?;
+    if removed == 0 {
+        writing.roll_back().await?;
+        return Ok(Written::Unchanged);
+    }
+    finish(shared, writing, (at_s, vec![event])).await
+}
+
+async fn finish(
+    shared: &Shared,
+    mut writing: Writing,
+    (at_s, events): (i64, Vec<NewEvent>),
+) -> Result<Written, StoreError> {
+    let mut last = writing.next();
+    if events.is_empty() {
+        // The place was given as a revision and belongs to nobody else.
+        last = writing.push(at_s, Vec::new(), None);
+    }
+    for event in events {
+        last = writing.push(at_s, Vec::new(), Some(event));
+    }
+    shared.publish(writing.commit().await?).await?;
+    Ok(Written::Done(last))
+}

@@ -1,0 +1,79 @@
+//! Reading the log.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chat_core::event::EventRecord;
+use chat_core::id::EventId;
+use chat_core::ports::{EventLog, Listener, Pruned, StoreError};
+
+use crate::db::Db;
+use crate::engine::run;
+use crate::fault::failed;
+use crate::store::Store;
+
+/// Records read at once.
+pub(crate) const CHUNK: usize = 1_000;
+
+const HEAD: &str = "SELECT last_event FROM log_head WHERE one = 1";
+const PRUNED: &str = "SELECT pruned FROM log_head WHERE one = 1";
+const READ: &str = "SELECT id, at_s, changes, event FROM log WHERE id > $1 ORDER BY id LIMIT $2";
+const OLDEST_KEPT: &str = "SELECT coalesce(max(id), 0) FROM log WHERE at_s < $1";
+const NOTE_PRUNED: &str = "UPDATE log_head SET pruned = $1 WHERE one = 1 AND pruned < $1";
+const PRUNE: &str = "DELETE FROM log WHERE id <= $1";
+
+type Row = (i64, i64, Option<String>, Option<String>);
+
+/// The last place of the log.
+pub(crate) async fn head(db: &Db) -> Result<EventId, StoreError> {
+    run!(db.reader(), fetch_one: sqlx::query_scalar(HEAD)).map(EventId).map_err(failed)
+}
+
+/// The records after a place, in order.
+pub(crate) async fn read(db: &Db, after: EventId, limit: usize) -> Result<Vec<Arc<EventRecord>>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows: Vec<Row> =
+        run!(db.reader(), fetch_all: sqlx::query_as(READ).bind(after.0).bind(limit)).map_err(failed)?;
+    rows.into_iter().map(record).collect()
+}
+
+fn record((id, at_s, changes, event): Row) -> Result<Arc<EventRecord>, StoreError> {
+    let changes = changes.map(|changes| serde_json::from_str(&changes)).transpose().map_err(failed)?;
+    let event = event.map(|event| serde_json::from_str(&event)).transpose().map_err(failed)?;
+    Ok(Arc::new(EventRecord::new(EventId(id), at_s, changes.unwrap_or_default(), event)))
+}
+
+#[async_trait]
+impl EventLog for Store {
+    fn head(&self) -> EventId {
+        self.shared.tail.head()
+    }
+
+    async fn after(&self, after: EventId, limit: usize) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError> {
+        if let Some(records) = self.shared.tail.after(after, limit) {
+            return Ok(Ok(records));
+        }
+        let db = &self.shared.db;
+        let records = read(db, after, limit.min(CHUNK)).await?;
+        // Asked after reading: what was pruned in between shows here.
+        let pruned: i64 = run!(db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?;
+        if after.0 < pruned { Ok(Err(Pruned(after))) } else { Ok(Ok(records)) }
+    }
+
+    async fn wait(&self, listener: Listener, after: EventId) {
+        let ticket = self.shared.tail.queue_up(listener, after, &self.shared.realm.load());
+        if let Some(ticket) = ticket {
+            ticket.wait().await;
+        }
+    }
+
+    async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError> {
+        let mut tx = self.shared.db.begin().await.map_err(failed)?;
+        let until: i64 =
+            run!(tx.on(), fetch_one: sqlx::query_scalar(OLDEST_KEPT).bind(older_than_s)).map_err(failed)?;
+        run!(tx.on(), execute: sqlx::query(NOTE_PRUNED).bind(until)).map_err(failed)?;
+        let pruned = run!(tx.on(), execute: sqlx::query(PRUNE).bind(until)).map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(pruned)
+    }
+}

@@ -1,0 +1,80 @@
+//! Queues: rows, and what their clients confirmed since those were last written.
+
+use std::sync::PoisonError;
+
+use async_trait::async_trait;
+use chat_core::id::{EventId, UserId};
+use chat_core::ports::{Queue, QueueStore, StoreError};
+
+use crate::engine::run;
+use crate::fault::failed;
+use crate::store::{Shared, Store};
+
+const INSERT: &str = "INSERT INTO queue (id, user_id, filter, acknowledged, seen_s, idle_limit_s)
+VALUES ($1, $2, $3, $4, $5, $6)";
+const FIND: &str = "SELECT user_id, filter, acknowledged, seen_s, idle_limit_s FROM queue WHERE id = $1";
+const NOTE: &str = "UPDATE queue SET
+    acknowledged = CASE WHEN acknowledged < $2 THEN $2 ELSE acknowledged END,
+    seen_s = CASE WHEN seen_s < $3 THEN $3 ELSE seen_s END
+WHERE id = $1";
+const DELETE: &str = "DELETE FROM queue WHERE id = $1 AND user_id = $2";
+const EXPIRE: &str = "DELETE FROM queue WHERE seen_s + idle_limit_s < $1";
+
+/// Writes down what clients confirmed, all in one transaction.
+pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
+    let notes = std::mem::take(&mut *shared.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    if notes.is_empty() {
+        return Ok(());
+    }
+    // In one order, so that two nodes that note the same queues do not wait for each other.
+    let mut notes: Vec<_> = notes.into_iter().collect();
+    notes.sort_unstable();
+    let mut tx = shared.db.begin().await.map_err(failed)?;
+    for (id, (cursor, seen_s)) in notes {
+        run!(tx.on(), execute: sqlx::query(NOTE).bind(&id).bind(cursor.0).bind(seen_s)).map_err(failed)?;
+    }
+    tx.commit().await.map_err(failed)
+}
+
+#[async_trait]
+impl QueueStore for Store {
+    async fn register(&self, queue: Queue) -> Result<(), StoreError> {
+        let filter = serde_json::to_string(&queue.filter).map_err(failed)?;
+        run!(self.shared.db.writer(), execute: sqlx::query(INSERT)
+            .bind(&queue.id)
+            .bind(queue.user_id.0)
+            .bind(&filter)
+            .bind(queue.cursor.0)
+            .bind(queue.seen_s)
+            .bind(queue.idle_limit_s))
+        .map_err(failed)?;
+        Ok(())
+    }
+
+    async fn find(&self, id: &str) -> Result<Option<Queue>, StoreError> {
+        let row: Option<(i64, String, i64, i64, i64)> =
+            run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
+        let Some((user_id, filter, cursor, seen_s, idle_limit_s)) = row else { return Ok(None) };
+        let filter = serde_json::from_str(&filter).map_err(failed)?;
+        let (user_id, cursor) = (UserId(user_id), EventId(cursor));
+        Ok(Some(Queue { id: id.to_owned(), user_id, filter, cursor, seen_s, idle_limit_s }))
+    }
+
+    fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64) {
+        let mut notes = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let note = notes.entry(id.to_owned()).or_insert((cursor, seen_s));
+        *note = (note.0.max(cursor), note.1.max(seen_s));
+    }
+
+    async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError> {
+        self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let deleted =
+            run!(self.shared.db.writer(), execute: sqlx::query(DELETE).bind(id).bind(user_id.0)).map_err(failed)?;
+        Ok(deleted > 0)
+    }
+
+    async fn expire(&self, now_s: i64) -> Result<u64, StoreError> {
+        write_notes(&self.shared).await?;
+        run!(self.shared.db.writer(), execute: sqlx::query(EXPIRE).bind(now_s)).map_err(failed)
+    }
+}

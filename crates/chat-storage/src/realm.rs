@@ -1,0 +1,260 @@
+//! The realm's state: read as a whole at start, written by changes.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chat_core::change::{Change, Commit, Committed, Credential, ItemKind, UserItemKind};
+use chat_core::channel::{Span, name_key};
+use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::ports::{Credentials, RealmStore, StoreError};
+use chat_core::snapshot::{Loaded, RealmSnapshot};
+use chat_core::user::ApiKey;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::db::Db;
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::store::Store;
+use crate::write::Writing;
+
+const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
+const REALM: &str = "SELECT document FROM realm";
+const ACCOUNTS: &str = "SELECT document FROM account";
+const KEYS: &str = "SELECT user_id, api_key FROM credential WHERE api_key IS NOT NULL";
+const CHANNELS: &str = "SELECT document FROM channel";
+const SUBSCRIPTIONS: &str = "SELECT document FROM subscription";
+const SPANS: &str = "SELECT channel_id, user_id, after_event, until_event FROM subscription_span
+ORDER BY channel_id, user_id, after_event";
+const GROUPS: &str = "SELECT document FROM user_group";
+const ITEMS: &str = "SELECT kind, id, document FROM item";
+const USER_ITEMS: &str = "SELECT user_id, kind, item_key, document FROM user_item";
+
+const PUT_REALM: &str = "INSERT INTO realm (one, document) VALUES (1, $1)
+ON CONFLICT (one) DO UPDATE SET document = excluded.document";
+const PUT_ACCOUNT: &str = "INSERT INTO account (id, email_key, document) VALUES ($1, $2, $3)
+ON CONFLICT (id) DO UPDATE SET email_key = excluded.email_key, document = excluded.document";
+const PUT_CHANNEL: &str = "INSERT INTO channel (id, name_key, document) VALUES ($1, $2, $3)
+ON CONFLICT (id) DO UPDATE SET name_key = excluded.name_key, document = excluded.document";
+const PUT_SUBSCRIPTION: &str = "INSERT INTO subscription (channel_id, user_id, document) VALUES ($1, $2, $3)
+ON CONFLICT (channel_id, user_id) DO UPDATE SET document = excluded.document";
+const BEGIN_SPAN: &str = "INSERT INTO subscription_span (channel_id, user_id, after_event)
+SELECT $1, $2, $3 WHERE NOT EXISTS (
+    SELECT 1 FROM subscription_span WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL
+)";
+const DELETE_SUBSCRIPTION: &str = "DELETE FROM subscription WHERE channel_id = $1 AND user_id = $2";
+const END_SPAN: &str = "UPDATE subscription_span SET until_event = $3
+WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL";
+const PUT_GROUP: &str = "INSERT INTO user_group (id, name, document) VALUES ($1, $2, $3)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, document = excluded.document";
+const DELETE_GROUP: &str = "DELETE FROM user_group WHERE id = $1";
+const PUT_ITEM: &str = "INSERT INTO item (kind, id, document) VALUES ($1, $2, $3)
+ON CONFLICT (kind, id) DO UPDATE SET document = excluded.document";
+const DELETE_ITEM: &str = "DELETE FROM item WHERE kind = $1 AND id = $2";
+const PUT_USER_ITEM: &str = "INSERT INTO user_item (user_id, kind, item_key, document) VALUES ($1, $2, $3, $4)
+ON CONFLICT (user_id, kind, item_key) DO UPDATE SET document = excluded.document";
+const DELETE_USER_ITEM: &str = "DELETE FROM user_item WHERE user_id = $1 AND kind = $2 AND item_key = $3";
+const PUT_KEY: &str = "INSERT INTO credential (user_id, api_key) VALUES ($1, $2)
+ON CONFLICT (user_id) DO UPDATE SET api_key = excluded.api_key";
+const PUT_PASSWORD: &str = "INSERT INTO credential (user_id, password_hash) VALUES ($1, $2)
+ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash";
+const CREDENTIALS: &str = "SELECT api_key, password_hash FROM credential WHERE user_id = $1";
+
+/// The realm at the head of the log.
+pub(crate) async fn load(db: &Db) -> Result<RealmSnapshot, StoreError> {
+    let mut tx = db.begin_reading().await.map_err(failed)?;
+    let (at, last_change, last_id): (i64, i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(HEAD)).map_err(failed)?;
+    let mut changes = Vec::new();
+    changes.extend(documents(&mut tx, REALM).await?.into_iter().map(|realm| Change::Realm(Box::new(realm))));
+    changes.extend(documents(&mut tx, ACCOUNTS).await?.into_iter().map(|user| Change::User(Box::new(user))));
+    changes.extend(documents(&mut tx, CHANNELS).await?.into_iter().map(|channel| Change::Channel(Box::new(channel))));
+    let subscriptions = documents(&mut tx, SUBSCRIPTIONS).await?;
+    changes.extend(subscriptions.into_iter().map(|subscription| Change::Subscription(Box::new(subscription))));
+    changes.extend(documents(&mut tx, GROUPS).await?.into_iter().map(|group| Change::Group(Box::new(group))));
+    changes.extend(keys(&mut tx).await?);
+    changes.extend(items(&mut tx).await?);
+    let spans = spans(&mut tx).await?;
+    tx.commit().await.map_err(failed)?;
+    Ok(RealmSnapshot::load(Loaded { at: EventId(at), changed: EventId(last_change), last_id, changes, spans }))
+}
+
+async fn documents<T: DeserializeOwned>(tx: &mut Tx, sql: &'static str) -> Result<Vec<T>, StoreError> {
+    let texts: Vec<String> = run!(tx.on(), fetch_all: sqlx::query_scalar(sql)).map_err(failed)?;
+    texts.iter().map(|text| serde_json::from_str(text).map_err(failed)).collect()
+}
+
+async fn keys(tx: &mut Tx) -> Result<Vec<Change>, StoreError> {
+    let rows: Vec<(i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS)).map_err(failed)?;
+    let change = |(user_id, key): (i64, String)| {
+        let key = ApiKey::parse(&key).map_err(failed)?;
+        Ok(Change::Key { user_id: UserId(user_id), hash: key.hash() })
+    };
+    rows.into_iter().map(change).collect()
+}
+
+async fn items(tx: &mut Tx) -> Result<Vec<Change>, StoreError> {
+    let mut changes = Vec::new();
+    let rows: Vec<(String, i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(ITEMS)).map_err(failed)?;
+    for (kind, id, document) in rows {
+        let document = Some(serde_json::from_str(&document).map_err(failed)?);
+        let kind = ItemKind::named(&kind).ok_or_else(|| failed(format!("unknown kind of item {kind:?}")))?;
+        changes.push(Change::Item { kind, id, document });
+    }
+    let rows: Vec<(i64, String, String, String)> =
+        run!(tx.on(), fetch_all: sqlx::query_as(USER_ITEMS)).map_err(failed)?;
+    for (user_id, kind, key, document) in rows {
+        let document = Some(serde_json::from_str(&document).map_err(failed)?);
+        let kind = UserItemKind::named(&kind).ok_or_else(|| failed(format!("unknown kind of item {kind:?}")))?;
+        changes.push(Change::UserItem { user_id: UserId(user_id), kind, key, document });
+    }
+    Ok(changes)
+}
+
+async fn spans(tx: &mut Tx) -> Result<Vec<(ChannelId, UserId, Span)>, StoreError> {
+    let rows: Vec<(i64, i64, i64, Option<i64>)> = run!(tx.on(), fetch_all: sqlx::query_as(SPANS)).map_err(failed)?;
+    let span = |(channel, user, after, until): (i64, i64, i64, Option<i64>)| {
+        (ChannelId(channel), UserId(user), Span { after: EventId(after), until: until.map(EventId) })
+    };
+    Ok(rows.into_iter().map(span).collect())
+}
+
+#[async_trait]
+impl RealmStore for Store {
+    fn realm(&self) -> Arc<RealmSnapshot> {
+        self.shared.realm.load_full()
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        if !commit.changes.is_empty() && commit.decided_at < writing.changed {
+            let changed = writing.changed;
+            writing.roll_back().await?;
+            self.shared.catch_up().await?;
+            return Ok(Committed::Stale(changed));
+        }
+        let first = writing.next();
+        for change in &commit.changes {
+            put(&mut writing, first, change).await?;
+        }
+        for credential in &commit.credentials {
+            put_credential(&mut writing.tx, credential).await?;
+        }
+        let mut events = commit.events.into_iter();
+        let mut last = writing.push(commit.at_s, commit.changes, events.next());
+        for event in events {
+            last = writing.push(commit.at_s, Vec::new(), Some(event));
+        }
+        let records = writing.commit().await?;
+        self.shared.publish(records).await?;
+        Ok(Committed::Done { first, last })
+    }
+
+    async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError> {
+        let row: Option<(Option<String>, Option<String>)> =
+            run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(CREDENTIALS).bind(user_id.0))
+                .map_err(failed)?;
+        let Some((key, password_hash)) = row else { return Ok(None) };
+        let api_key = key.as_deref().map(ApiKey::parse).transpose().map_err(failed)?;
+        Ok(Some(Credentials { api_key, password_hash }))
+    }
+}
+
+/// Writes down a change that stands at a place of the log.
+async fn put(writing: &mut Writing, at: EventId, change: &Change) -> Result<(), StoreError> {
+    match change {
+        Change::Realm(realm) => {
+            let document = text(realm)?;
+            run!(writing.tx.on(), execute: sqlx::query(PUT_REALM).bind(&document)).map_err(failed)?;
+        }
+        Change::User(user) => {
+            put_named(writing, PUT_ACCOUNT, (user.id.0, Some(user.email_key())), text(user)?).await?;
+        }
+        // The key itself comes with the credentials.
+        Change::Key { .. } => {}
+        Change::Channel(channel) => {
+            let key = (!channel.is_archived).then(|| name_key(&channel.name));
+            put_named(writing, PUT_CHANNEL, (channel.id.0, key), text(channel)?).await?;
+        }
+        Change::Group(group) => {
+            put_named(writing, PUT_GROUP, (group.id.0, Some(group.name.clone())), text(group)?).await?;
+        }
+        Change::GroupRemoved(id) => {
+            run!(writing.tx.on(), execute: sqlx::query(DELETE_GROUP).bind(id.0)).map_err(failed)?;
+        }
+        Change::Subscription(_) | Change::Unsubscription { .. } => {
+            put_subscription(&mut writing.tx, at, change).await?;
+        }
+        Change::Item { .. } | Change::UserItem { .. } => put_item(&mut writing.tx, change).await?,
+    }
+    Ok(())
+}
+
+async fn put_named(
+    writing: &mut Writing,
+    sql: &'static str,
+    (id, key): (i64, Option<String>),
+    document: String,
+) -> Result<(), StoreError> {
+    writing.last_id = writing.last_id.max(id);
+    run!(writing.tx.on(), execute: sqlx::query(sql).bind(id).bind(key.as_deref()).bind(&document)).map_err(failed)?;
+    Ok(())
+}
+
+async fn put_subscription(tx: &mut Tx, at: EventId, change: &Change) -> Result<(), StoreError> {
+    match change {
+        Change::Subscription(subscription) => {
+            let (channel, user) = (subscription.channel_id.0, subscription.user_id.0);
+            let document = text(subscription)?;
+            run!(tx.on(), execute: sqlx::query(PUT_SUBSCRIPTION).bind(channel).bind(user).bind(&document))
+                .map_err(failed)?;
+            run!(tx.on(), execute: sqlx::query(BEGIN_SPAN).bind(channel).bind(user).bind(at.0)).map_err(failed)?;
+        }
+        Change::Unsubscription { channel_id, user_id } => {
+            let (channel, user) = (channel_id.0, user_id.0);
+            run!(tx.on(), execute: sqlx::query(DELETE_SUBSCRIPTION).bind(channel).bind(user)).map_err(failed)?;
+            run!(tx.on(), execute: sqlx::query(END_SPAN).bind(channel).bind(user).bind(at.0)).map_err(failed)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+async fn put_item(tx: &mut Tx, change: &Change) -> Result<(), StoreError> {
+    match change {
+        Change::Item { kind, id, document: Some(document) } => {
+            let document = document.to_string();
+            run!(tx.on(), execute: sqlx::query(PUT_ITEM).bind(kind.name()).bind(*id).bind(&document))
+        }
+        Change::Item { kind, id, document: None } => {
+            run!(tx.on(), execute: sqlx::query(DELETE_ITEM).bind(kind.name()).bind(*id))
+        }
+        Change::UserItem { user_id, kind, key, document: Some(document) } => {
+            let document = document.to_string();
+            run!(tx.on(), execute: sqlx::query(PUT_USER_ITEM)
+                .bind(user_id.0).bind(kind.name()).bind(key).bind(&document))
+        }
+        Change::UserItem { user_id, kind, key, document: None } => {
+            run!(tx.on(), execute: sqlx::query(DELETE_USER_ITEM).bind(user_id.0).bind(kind.name()).bind(key))
+        }
+        _ => Ok(0),
+    }
+    .map_err(failed)?;
+    Ok(())
+}
+
+async fn put_credential(tx: &mut Tx, credential: &Credential) -> Result<(), StoreError> {
+    match credential {
+        Credential::ApiKey(user_id, key) => {
+            run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(key.expose()))
+        }
+        Credential::PasswordHash(user_id, hash) => {
+            run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_deref()))
+        }
+    }
+    .map_err(failed)?;
+    Ok(())
+}
+
+fn text(document: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(document).map_err(failed)
+}

@@ -1,0 +1,94 @@
+//! Messages as rows.
+
+use std::collections::HashMap;
+
+use chat_core::id::{EventId, MessageId, UserId};
+use chat_core::message::{Marks, Message, Reaction, ReactionType, Recipient};
+use chat_core::narrow::Candidate;
+use chat_core::ports::StoreError;
+
+use crate::db::Db;
+use crate::dialect::{Sql, numbers};
+use crate::engine::run;
+use crate::fault::failed;
+
+static FIND: Sql = Sql::new(
+    "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s, m.client, m.marks,
+    m.last_edit_s, m.revision
+FROM message AS m LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id
+WHERE m.id {in_numbers:$1} ORDER BY m.id",
+);
+static REACTIONS: Sql = Sql::new(
+    "SELECT message_id, user_id, name, code, kind FROM reaction
+WHERE message_id {in_numbers:$1} ORDER BY message_id, event_id",
+);
+
+type MessageRow = (i64, i64, i64, Option<String>, String, String, String, i64, String, i64, Option<i64>, i64);
+
+/// Number, recipient, users, topic, sender, marks, whether it has a reaction.
+pub(crate) type CandidateRow = (i64, i64, Option<String>, String, i64, i64, bool);
+
+/// The messages of these numbers that exist, in the order of their numbers.
+pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) -> Result<Vec<Message>, StoreError> {
+    let ids = numbers(ids.into_iter().map(|id| id.0));
+    let find = FIND.on(db.dialect());
+    let rows: Vec<MessageRow> =
+        run!(db.reader(), fetch_all: sqlx::query_as(find.clone()).bind(&ids)).map_err(failed)?;
+    let mut reactions = reactions(db, &ids).await?;
+    let message = |row: MessageRow| {
+        let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, last_edit_s, revision) = row;
+        Message {
+            id: MessageId(id),
+            sender_id: UserId(sender),
+            recipient: Recipient::from(recipient),
+            direct_users: users.as_deref().map(users_of).unwrap_or_default(),
+            topic,
+            content,
+            html,
+            sent_s,
+            client,
+            marks: Marks::from_bits(marks),
+            last_edit_s,
+            revision: EventId(revision),
+            reactions: reactions.remove(&id).unwrap_or_default(),
+        }
+    };
+    Ok(rows.into_iter().map(message).collect())
+}
+
+async fn reactions(db: &Db, ids: &str) -> Result<HashMap<i64, Vec<Reaction>>, StoreError> {
+    let sql = REACTIONS.on(db.dialect());
+    let rows: Vec<(i64, i64, String, String, String)> =
+        run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(ids)).map_err(failed)?;
+    let mut found: HashMap<i64, Vec<Reaction>> = HashMap::new();
+    for (message, user, emoji_name, emoji_code, kind) in rows {
+        let reaction_type =
+            ReactionType::named(&kind).ok_or_else(|| failed(format!("unknown kind of reaction {kind:?}")))?;
+        let reaction = Reaction { user_id: UserId(user), emoji_name, emoji_code, reaction_type };
+        found.entry(message).or_default().push(reaction);
+    }
+    Ok(found)
+}
+
+/// What narrows look at.
+pub(crate) fn candidate((id, recipient, users, topic, sender, marks, has_reaction): CandidateRow) -> Candidate {
+    Candidate {
+        id: MessageId(id),
+        recipient: Recipient::from(recipient),
+        direct_users: users.as_deref().map(users_of).unwrap_or_default(),
+        topic,
+        sender_id: UserId(sender),
+        marks: Marks::from_bits(marks),
+        has_reaction,
+    }
+}
+
+/// A set of users as the database names it: their numbers in order, with commas between.
+pub(crate) fn users_key(users: &[UserId]) -> String {
+    let numbers: Vec<String> = users.iter().map(ToString::to_string).collect();
+    numbers.join(",")
+}
+
+fn users_of(key: &str) -> Vec<UserId> {
+    key.split(',').filter_map(|number| number.parse().ok()).map(UserId).collect()
+}

@@ -1,0 +1,219 @@
+//! The store of a node: the database, what the node keeps of it in memory, and the tasks that keep that current.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use chat_core::event::EventRecord;
+use chat_core::id::EventId;
+use chat_core::ports::StoreError;
+use chat_core::snapshot::RealmSnapshot;
+use sqlx::postgres::{PgListener, PgNotification};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::append::{Waiting, append_all};
+use crate::db::Db;
+use crate::fault::failed;
+use crate::tail::Tail;
+use crate::{log, queue, realm};
+
+/// Most messages that wait to be written; further ones wait to be let in.
+const WAITING_MAX: usize = 2_048;
+/// How often a node looks whether the log has grown without its being told, and writes down what queues confirmed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a node waits before it asks again to be told, after the connection was lost.
+const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// The name under which Postgres tells nodes that the log has grown.
+const NOTIFICATION: &str = "chat_log";
+const NOTIFY: &str = "SELECT pg_notify('chat_log', $1)";
+
+/// The chat's database as a node uses it. Cloning it is cheap and gives another handle on the same one.
+///
+/// It implements every port of [`chat_core::ports`]. [`Store::stop`] ends its tasks after what waits was written;
+/// dropped without that, they end at once and what waits fails.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) shared: Arc<Shared>,
+    tasks: Arc<Mutex<Option<Tasks>>>,
+}
+
+/// What the tasks of a store and its methods share.
+pub(crate) struct Shared {
+    pub(crate) db: Db,
+    pub(crate) realm: ArcSwap<RealmSnapshot>,
+    pub(crate) tail: Tail,
+    /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
+    pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
+    pub(crate) queue: mpsc::Sender<Waiting>,
+    /// Only one of this node writes to the log at a time: the others would wait for its head in the database and
+    /// hold a connection each.
+    pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
+    /// Only one at a time brings the memory forward.
+    advancing: tokio::sync::Mutex<()>,
+    /// The log has grown by this node's doing.
+    grown: Notify,
+}
+
+struct Tasks {
+    stop: oneshot::Sender<()>,
+    appending: JoinSet<()>,
+    following: JoinSet<()>,
+}
+
+impl Store {
+    /// Reads the realm and starts the tasks of a node on the current runtime.
+    ///
+    /// # Errors
+    /// When the realm cannot be read.
+    pub async fn start(db: Db) -> Result<Self, StoreError> {
+        let realm = realm::load(&db).await?;
+        let (queue, waiting) = mpsc::channel(WAITING_MAX);
+        let (stop, stopped) = oneshot::channel();
+        let shared = Arc::new(Shared {
+            tail: Tail::from(realm.at()),
+            realm: ArcSwap::from_pointee(realm),
+            db,
+            notes: Mutex::default(),
+            queue,
+            writing: Arc::default(),
+            advancing: tokio::sync::Mutex::default(),
+            grown: Notify::new(),
+        });
+        let mut appending = JoinSet::new();
+        appending.spawn(append_all(Arc::clone(&shared), waiting, stopped));
+        let mut following = JoinSet::new();
+        following.spawn(look(Arc::clone(&shared)));
+        if shared.db.postgres().is_some() {
+            following.spawn(listen(Arc::clone(&shared)));
+            following.spawn(tell(Arc::clone(&shared)));
+        }
+        let tasks = Tasks { stop, appending, following };
+        Ok(Self { shared, tasks: Arc::new(Mutex::new(Some(tasks))) })
+    }
+
+    /// Writes what waits, takes nothing more, and closes the database. Once is enough; again does nothing.
+    pub async fn stop(&self) {
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Tasks { stop, mut appending, mut following }) = tasks else { return };
+        // The task may have ended by itself; then there is nobody to tell.
+        let _ = stop.send(());
+        while let Some(ended) = appending.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "the task that writes messages failed");
+            }
+        }
+        following.shutdown().await;
+        if let Err(error) = queue::write_notes(&self.shared).await {
+            tracing::warn!(%error, "what queues confirmed was not written down");
+        }
+        self.shared.db.close().await;
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// When it does not, after ten seconds at most.
+    pub async fn ping(&self) -> Result<(), sqlx::Error> {
+        self.shared.db.ping().await
+    }
+}
+
+impl Shared {
+    /// Takes into memory what this node has just committed, and before it what others have.
+    pub(crate) async fn publish(&self, records: Vec<Arc<EventRecord>>) -> Result<(), StoreError> {
+        let advancing = self.advancing.lock().await;
+        let Some(first) = records.first() else { return Ok(()) };
+        if first.id.0 > self.tail.head().0 + 1 {
+            self.read_up().await?;
+        }
+        self.take(records);
+        drop(advancing);
+        self.grown.notify_one();
+        Ok(())
+    }
+
+    /// Takes into memory what was committed since.
+    pub(crate) async fn catch_up(&self) -> Result<(), StoreError> {
+        let _advancing = self.advancing.lock().await;
+        self.read_up().await
+    }
+
+    async fn read_up(&self) -> Result<(), StoreError> {
+        loop {
+            let records = log::read(&self.db, self.tail.head(), log::CHUNK).await?;
+            let more = records.len() == log::CHUNK;
+            self.take(records);
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&self, records: Vec<Arc<EventRecord>>) {
+        let head = self.tail.head();
+        for record in records.into_iter().filter(|record| record.id > head) {
+            // First the realm, so that whoever is woken sees what the record changed.
+            let realm = Arc::new(self.realm.load().with(&record));
+            self.realm.store(Arc::clone(&realm));
+            self.tail.push(record, &realm);
+        }
+    }
+}
+
+/// Looks now and then whether the log has grown, whoever was to tell.
+async fn look(shared: Arc<Shared>) {
+    let mut every = tokio::time::interval(LOOK_EVERY);
+    loop {
+        every.tick().await;
+        let looked = async {
+            if log::head(&shared.db).await? > shared.tail.head() {
+                shared.catch_up().await?;
+            }
+            queue::write_notes(&shared).await
+        };
+        if let Err(error) = looked.await {
+            tracing::warn!(%error, "the log could not be read");
+        }
+    }
+}
+
+/// Hears from other nodes that the log has grown.
+async fn listen(shared: Arc<Shared>) {
+    let Some(pool) = shared.db.postgres() else { return };
+    loop {
+        let heard = async {
+            let mut listener = PgListener::connect_with(pool).await.map_err(failed)?;
+            listener.listen(NOTIFICATION).await.map_err(failed)?;
+            loop {
+                shared.catch_up().await?;
+                // What this node has told itself is in memory already.
+                while shared.tail.head().0 >= told(&listener.recv().await.map_err(failed)?) {}
+            }
+        };
+        let ended: Result<(), StoreError> = heard.await;
+        if let Err(error) = ended {
+            tracing::warn!(%error, "other nodes cannot be heard");
+        }
+        tokio::time::sleep(LISTEN_AGAIN_AFTER).await;
+    }
+}
+
+/// The place a notification says the log has grown to; one that says nothing is taken seriously.
+fn told(notification: &PgNotification) -> i64 {
+    notification.payload().parse().unwrap_or(i64::MAX)
+}
+
+/// Tells other nodes that the log has grown: once for all that was committed while it told the last time, and never
+/// inside a transaction, where it would take a lock on the whole instance.
+async fn tell(shared: Arc<Shared>) {
+    let Some(pool) = shared.db.postgres() else { return };
+    loop {
+        shared.grown.notified().await;
+        let head = shared.tail.head().to_string();
+        if let Err(error) = sqlx::query(NOTIFY).bind(head).execute(pool).await {
+            tracing::warn!(%error, "other nodes were not told; they will look for themselves");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The end of the log in memory, and who waits for more.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chat_core::event::{Audience, EventRecord};
+use chat_core::id::{EventId, UserId};
+use chat_core::ports::Listener;
+use chat_core::snapshot::RealmSnapshot;
+use tokio::sync::oneshot;
+
+/// Records kept in memory. A queue further behind reads the database.
+const KEPT: usize = 4_096;
+
+pub(crate) struct Tail(Mutex<Inner>);
+
+struct Inner {
+    head: EventId,
+    records: VecDeque<Arc<EventRecord>>,
+    waiters: HashMap<UserId, BTreeMap<u64, Waiter>>,
+    /// Waiters who hear public channels they are not in.
+    overhearing: BTreeMap<u64, UserId>,
+    next_ticket: u64,
+}
+
+struct Waiter {
+    wake: oneshot::Sender<()>,
+}
+
+/// A place among the waiters, given up when dropped.
+pub(crate) struct Ticket<'a> {
+    tail: &'a Tail,
+    user_id: UserId,
+    number: u64,
+    woken: oneshot::Receiver<()>,
+}
+
+impl Tail {
+    /// An empty end of a log that ends there.
+    pub(crate) fn from(head: EventId) -> Self {
+        Self(Mutex::new(Inner {
+            head,
+            records: VecDeque::new(),
+            waiters: HashMap::new(),
+            overhearing: BTreeMap::new(),
+            next_ticket: 0,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn head(&self) -> EventId {
+        self.lock().head
+    }
+
+    /// The records after a place, or `None` when the memory does not reach back that far.
+    pub(crate) fn after(&self, after: EventId, limit: usize) -> Option<Vec<Arc<EventRecord>>> {
+        let inner = self.lock();
+        if after >= inner.head {
+            return Some(Vec::new());
+        }
+        let first = inner.records.front()?.id;
+        if first.0 > after.0 + 1 {
+            return None;
+        }
+        let from = inner.records.partition_point(|record| record.id <= after);
+        Some(inner.records.range(from..).take(limit).cloned().collect())
+    }
+
+    /// Takes a record in and wakes those it may concern.
+    pub(crate) fn push(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
+        let mut inner = self.lock();
+        inner.head = record.id;
+        inner.wake(&record, realm);
+        inner.records.push_back(record);
+        if inner.records.len() > KEPT {
+            inner.records.pop_front();
+        }
+    }
+
+    /// A place among those who wait for what comes after a place, unless something that may concern them has come.
+    pub(crate) fn queue_up(&self, listener: Listener, after: EventId, realm: &RealmSnapshot) -> Option<Ticket<'_>> {
+        let mut inner = self.lock();
+        if after < inner.head {
+            let reaches_back = inner.records.front().is_some_and(|first| first.id.0 <= after.0 + 1);
+            let from = inner.records.partition_point(|record| record.id <= after);
+            let concerned = inner.records.range(from..).any(|record| concerns(record, listener, realm));
+            if !reaches_back || concerned {
+                return None;
+            }
+        }
+        let number = inner.next_ticket;
+        inner.next_ticket += 1;
+        let (wake, woken) = oneshot::channel();
+        inner.waiters.entry(listener.user_id).or_default().insert(number, Waiter { wake });
+        if listener.overhears {
+            inner.overhearing.insert(number, listener.user_id);
+        }
+        Some(Ticket { tail: self, user_id: listener.user_id, number, woken })
+    }
+}
+
+impl Inner {
+    /// Wakes whom a record may concern. Costs no more than the smaller of its receivers and those who wait.
+    fn wake(&mut self, record: &EventRecord, realm: &RealmSnapshot) {
+        let Some(event) = &record.event else { return };
+        match &event.audience {
+            Audience::Users(users) => users.iter().for_each(|user| self.wake_user(*user)),
+            Audience::Subscribers { channel_id, public } => {
+                if realm.subscriber_count(*channel_id) <= self.waiters.len() {
+                    realm.subscribers(*channel_id).for_each(|user| self.wake_user(user));
+                } else {
+                    self.wake_where(|user| realm.subscription(*channel_id, user).is_some());
+                }
+                if *public {
+                    let overhearing: Vec<UserId> = self.overhearing.values().copied().collect();
+                    for user in overhearing {
+                        self.wake_user(user);
+                    }
+                }
+            }
+            audience => {
+                self.wake_where(|user| realm.user(user).is_none_or(|user| audience.reaches(record.id, user, realm)));
+            }
+        }
+    }
+
+    fn wake_where(&mut self, is_meant: impl Fn(UserId) -> bool) {
+        let meant: Vec<UserId> = self.waiters.keys().copied().filter(|user| is_meant(*user)).collect();
+        for user in meant {
+            self.wake_user(user);
+        }
+    }
+
+    fn wake_user(&mut self, user_id: UserId) {
+        for (number, waiter) in self.waiters.remove(&user_id).unwrap_or_default() {
+            self.overhearing.remove(&number);
+            // Whoever waited may have gone away meanwhile.
+            let _ = waiter.wake.send(());
+        }
+    }
+}
+
+/// Whether a record may concern a listener. May say yes too often, never no.
+fn concerns(record: &EventRecord, listener: Listener, realm: &RealmSnapshot) -> bool {
+    let Some(event) = &record.event else { return false };
+    let overheard = matches!(event.audience, Audience::Subscribers { public: true, .. }) && listener.overhears;
+    overheard || realm.user(listener.user_id).is_none_or(|user| event.audience.reaches(record.id, user, realm))
+}
+
+impl Ticket<'_> {
+    /// Returns when woken.
+    pub(crate) async fn wait(mut self) {
+        // An error says that whoever would wake is gone; then waiting is over too.
+        let _ = (&mut self.woken).await;
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.tail.lock();
+        inner.overhearing.remove(&self.number);
+        if let Some(waiters) = inner.waiters.get_mut(&self.user_id) {
+            waiters.remove(&self.number);
+            if waiters.is_empty() {
+                inner.waiters.remove(&self.user_id);
+            }
+        }
+    }
+}

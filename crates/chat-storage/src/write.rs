@@ -1,0 +1,100 @@
+//! A transaction that writes to the log.
+
+use std::sync::Arc;
+
+use chat_core::change::Change;
+use chat_core::event::{EventRecord, NewEvent};
+use chat_core::id::EventId;
+use chat_core::ports::StoreError;
+use tokio::sync::OwnedMutexGuard;
+
+use crate::dialect::{Sql, insert_rows, pieces};
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::store::Shared;
+
+static LOCK_HEAD: Sql = Sql::new("SELECT last_event, last_change, last_id FROM log_head WHERE one = 1 {for_update}");
+const MOVE_HEAD: &str = "UPDATE log_head SET last_event = $1, last_change = $2, last_id = $3 WHERE one = 1";
+const INSERT: &str = "INSERT INTO log (id, at_s, changes, event)";
+
+/// A transaction that holds the head of the log. While it lasts nobody else writes.
+pub(crate) struct Writing {
+    pub(crate) tx: Tx,
+    head: EventId,
+    /// The last place of the log that changed the realm.
+    pub(crate) changed: EventId,
+    /// The largest number given to a user, channel or group.
+    pub(crate) last_id: i64,
+    records: Vec<Arc<EventRecord>>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl Writing {
+    /// Begins it and waits for the head.
+    pub(crate) async fn begin(shared: &Shared) -> Result<Self, StoreError> {
+        let turn = Arc::clone(&shared.writing).lock_owned().await;
+        let mut tx = shared.db.begin().await.map_err(failed)?;
+        let lock = LOCK_HEAD.on(tx.dialect());
+        let (head, changed, last_id): (i64, i64, i64) =
+            run!(tx.on(), fetch_one: sqlx::query_as(lock.clone())).map_err(failed)?;
+        Ok(Self { tx, head: EventId(head), changed: EventId(changed), last_id, records: Vec::new(), _turn: turn })
+    }
+
+    /// The place the next record will have.
+    pub(crate) fn next(&self) -> EventId {
+        EventId(self.head.0 + 1)
+    }
+
+    /// Adds a record at [`Writing::next`].
+    pub(crate) fn push(&mut self, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> EventId {
+        self.head = self.next();
+        if !changes.is_empty() {
+            self.changed = self.head;
+        }
+        self.records.push(Arc::new(EventRecord::new(self.head, at_s, changes, event)));
+        self.head
+    }
+
+    /// Writes the records and the head, and returns them once everything is durable.
+    pub(crate) async fn commit(mut self) -> Result<Vec<Arc<EventRecord>>, StoreError> {
+        let rows: Vec<Row> = self.records.iter().map(|record| Row::of(record)).collect::<Result<_, _>>()?;
+        for piece in pieces(&rows) {
+            let sql = insert_rows(INSERT, (piece.len(), 4), "");
+            run!(self.tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for row in piece {
+                    query = query.bind(row.id).bind(row.at_s).bind(row.changes.as_deref()).bind(row.event.as_deref());
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        run!(self.tx.on(), execute: sqlx::query(MOVE_HEAD).bind(self.head.0).bind(self.changed.0).bind(self.last_id))
+            .map_err(failed)?;
+        self.tx.commit().await.map_err(failed)?;
+        Ok(self.records)
+    }
+
+    /// Forgets everything.
+    pub(crate) async fn roll_back(self) -> Result<(), StoreError> {
+        self.tx.roll_back().await.map_err(failed)
+    }
+}
+
+struct Row {
+    id: i64,
+    at_s: i64,
+    changes: Option<String>,
+    event: Option<String>,
+}
+
+impl Row {
+    fn of(record: &EventRecord) -> Result<Self, StoreError> {
+        let changes = match record.changes.as_slice() {
+            [] => None,
+            changes => Some(serde_json::to_string(changes).map_err(failed)?),
+        };
+        let event = record.event.as_ref().map(serde_json::to_string).transpose().map_err(failed)?;
+        Ok(Self { id: record.id.0, at_s: record.at_s, changes, event })
+    }
+}

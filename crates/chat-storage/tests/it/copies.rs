@@ -1,0 +1,143 @@
+//! Flags and what is read, against a model.
+
+use std::collections::BTreeSet;
+
+use chat_core::event::Audience;
+use chat_core::id::{MessageId, UserId};
+use chat_core::message::Flag;
+use chat_core::narrow::{Condition, Selection, Term};
+use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _};
+use chat_storage::Store;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::home::{NOW_S, told};
+use crate::people::{change, found, message, notice, say, send, subscription, to_channel, to_users};
+
+const READER: UserId = UserId(2);
+
+async fn set(store: &Store, flag: Flag, op: FlagOp, ids: &[MessageId]) {
+    store.set_flag(READER, (flag, op), ids, (NOW_S, notice(Audience::users([READER]), "flags"))).await.unwrap();
+}
+
+fn selection(store: &Store, conditions: &[Condition]) -> Selection {
+    let realm = store.realm();
+    let reader = realm.user(READER).unwrap();
+    let term = |condition: &Condition| Term { condition: condition.clone(), negated: false };
+    Selection::new(&realm, reader, conditions.iter().map(term).collect())
+}
+
+async fn unread(store: &Store) -> BTreeSet<MessageId> {
+    let found = store.unread(&selection(store, &[]), 1_000).await.unwrap();
+    let ids: Vec<MessageId> = found.iter().map(|message| message.id).collect();
+    assert!(ids.is_sorted());
+    ids.into_iter().collect()
+}
+
+/// Steps of a reader: which messages, and whether they read them.
+fn steps() -> Vec<(Vec<usize>, bool)> {
+    let mut runner = TestRunner::new_with_rng(
+        Config::default(),
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    let step = (proptest::collection::vec(0_usize..40, 1..12), proptest::bool::weighted(0.7));
+    proptest::collection::vec(step, 40).new_tree(&mut runner).unwrap().current()
+}
+
+told! {
+    async fn what_is_read_is_what_was_marked_read(home) {
+        let store = home.open().await;
+        found(&store).await;
+        // Before the reader came: not theirs, never unread.
+        say(&store, 1, 11, "before").await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut ids = Vec::new();
+        for at in 0..40 {
+            ids.push(match at % 4 {
+                0 => send(&store, message(&store, 1, to_users(&[1, 2]), ("", "psst"))).await,
+                // Not in this channel.
+                1 => say(&store, 1, 12, "elsewhere").await,
+                _ => say(&store, 3, 11, "t").await,
+            });
+        }
+        let received = |at: &usize| at % 4 != 1;
+        let mut model: BTreeSet<MessageId> = (0..40).filter(received).map(|at| ids[at]).collect();
+        assert_eq!(unread(&store).await, model);
+        for (places, is_read) in steps() {
+            let marked: Vec<MessageId> = places.iter().map(|at| ids[*at]).collect();
+            set(&store, Flag::Read, if is_read { FlagOp::Add } else { FlagOp::Remove }, &marked).await;
+            for at in places.iter().filter(|at| received(at)) {
+                if is_read { model.remove(&ids[*at]) } else { model.insert(ids[*at]) };
+            }
+            assert_eq!(unread(&store).await, model);
+        }
+        store.stop().await;
+        let store = home.open().await;
+        assert_eq!(unread(&store).await, model);
+        store.stop().await;
+    }
+
+    async fn reading_everything_leaves_a_mark_and_no_set(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut ids = Vec::new();
+        for _ in 0..30 {
+            ids.push(say(&store, 1, 11, "t").await);
+        }
+        let (odd, even): (Vec<MessageId>, Vec<MessageId>) = ids.iter().partition(|id| id.0 % 2 == 1);
+        set(&store, Flag::Read, FlagOp::Add, &odd).await;
+        assert_eq!(unread(&store).await, even.iter().copied().collect());
+        set(&store, Flag::Read, FlagOp::Add, &even).await;
+        assert!(unread(&store).await.is_empty());
+        let rows = home.ask("SELECT CAST(all_until AS TEXT) || ' ' || CAST(length(messages) AS TEXT) FROM read_set").await;
+        assert_eq!(rows, [format!("{} 8", ids.last().unwrap())]);
+        store.stop().await;
+    }
+
+    async fn a_sender_who_sees_what_they_send_has_read_it(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut own = message(&store, 2, to_channel(11), ("t", "mine"));
+        own.event.message.marks.read_by_sender = true;
+        let seen = send(&store, own.clone()).await;
+        own.event.message.marks.read_by_sender = false;
+        let unseen = send(&store, own).await;
+        assert_eq!(unread(&store).await, [unseen].into());
+        let found = store.find(READER, &[seen, unseen]).await.unwrap();
+        assert_eq!(found.into_iter().map(|(_, flags)| flags).collect::<Vec<_>>(), [vec![Flag::Read], vec![]]);
+        store.stop().await;
+    }
+
+    async fn rare_flags_are_set_once_and_taken_away(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let missing = MessageId(9_999);
+        set(&store, Flag::Starred, FlagOp::Add, &[id, missing]).await;
+        set(&store, Flag::Starred, FlagOp::Add, &[id]).await;
+        assert_eq!(store.flagged(READER, Flag::Starred).await.unwrap(), [id]);
+        // Not received: it was there before, and counts as read.
+        let (_, flags) = store.find(READER, &[id]).await.unwrap().remove(0);
+        assert_eq!(flags, [Flag::Read, Flag::Starred, Flag::Historical]);
+        set(&store, Flag::Starred, FlagOp::Remove, &[id]).await;
+        assert!(store.flagged(READER, Flag::Starred).await.unwrap().is_empty());
+        store.stop().await;
+    }
+
+    async fn everybody_is_mentioned_without_a_row(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut all = message(&store, 1, to_channel(11), ("t", "@all"));
+        all.event.message.marks.mentions_channel = true;
+        all.event.wildcard = true;
+        let id = send(&store, all).await;
+        let found = store.unread(&selection(&store, &[Condition::IsMentioned]), 10).await.unwrap();
+        assert_eq!(found.iter().map(|unread| (unread.id, unread.mentioned)).collect::<Vec<_>>(), [(id, true)]);
+        assert!(home.ask("SELECT 'row' FROM message_flag").await.is_empty());
+        store.stop().await;
+    }
+}

@@ -1,0 +1,147 @@
+//! Editing, moving, deleting, reacting.
+
+use chat_core::event::Audience;
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::message::{Flag, Marks, Reaction, ReactionType, Recipient};
+use chat_core::ports::{Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, Written};
+use chat_storage::Store;
+
+use crate::home::{NOW_S, told};
+use crate::people::{change, found, notice, say, subscription};
+
+fn edit(id: MessageId) -> Edit {
+    Edit {
+        id,
+        revision: id.into(),
+        content: None,
+        to: None,
+        moves: Vec::new(),
+        flags: Vec::new(),
+        user_id: Some(UserId(1)),
+        at_s: NOW_S + 5,
+        events: vec![notice(Audience::Everyone, "edited")],
+    }
+}
+
+fn new_text(text: &str) -> (String, String, Marks) {
+    (text.to_owned(), format!("<p>{text}</p>"), Marks::default())
+}
+
+async fn flags(store: &Store, user: i64, id: MessageId) -> Vec<Flag> {
+    store.find(UserId(user), &[id]).await.unwrap().remove(0).1
+}
+
+told! {
+    async fn an_edit_keeps_what_was_and_tells_of_it(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let flags = vec![(UserId(2), Flag::Mentioned, FlagOp::Add)];
+        let done = store.edit(Edit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
+        assert_eq!(done, Written::Done(store.head()));
+        let (message, own) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
+        assert_eq!((message.content.as_str(), message.html.as_str()), ("new", "<p>new</p>"));
+        assert_eq!(message.last_edit_s, Some(NOW_S + 5));
+        assert!(own.contains(&Flag::Mentioned));
+        let past = store.edits(id).await.unwrap();
+        let before = Some(("hello".to_owned(), "<p>hello</p>".to_owned()));
+        let expected = PastEdit { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
+        assert_eq!(past, [expected]);
+        store.stop().await;
+    }
+
+    async fn of_two_edits_of_one_state_the_second_changes_nothing(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        store.edit(Edit { content: Some(new_text("first")), ..edit(id) }).await.unwrap();
+        let head = store.head();
+        let late = store.edit(Edit { content: Some(new_text("second")), ..edit(id) }).await.unwrap();
+        assert_eq!((late, store.head()), (Written::Unchanged, head));
+        let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
+        assert_eq!(message.content, "first");
+        assert_eq!(store.edits(id).await.unwrap().len(), 1);
+        store.stop().await;
+    }
+
+    async fn messages_move_and_stay_read_or_unread(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let both = |user| [subscription(11, user), subscription(12, user)];
+        change(&store, [2, 3, 4].into_iter().flat_map(both).collect()).await;
+        let first = say(&store, 1, 11, "t").await;
+        let second = say(&store, 1, 11, "t").await;
+        let stays = say(&store, 1, 12, "u").await;
+        let read = |user: i64, ids: Vec<MessageId>| {
+            let store = store.clone();
+            async move {
+                let event = (NOW_S, notice(Audience::users([UserId(user)]), "read"));
+                store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &ids, event).await.unwrap();
+            }
+        };
+        read(2, vec![first]).await;
+        // Everything there up to here is read, and what moves in below that is not.
+        read(3, vec![stays]).await;
+        let to = Some((ChannelId(12), "New".to_owned()));
+        let done = store.edit(Edit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
+        assert!(matches!(done, Written::Done(_)));
+        for (user, ids) in [(2, [true, false, false]), (3, [false, false, true]), (4, [false, false, false])] {
+            for (id, is_read) in [first, second, stays].into_iter().zip(ids) {
+                assert_eq!(flags(&store, user, id).await.contains(&Flag::Read), is_read, "user {user}, message {id}");
+            }
+        }
+        let moved = store.find(UserId(2), &[second]).await.unwrap().remove(0).0;
+        assert_eq!((moved.recipient, moved.topic.as_str()), (Recipient::Channel(ChannelId(12)), "New"));
+        let past = store.edits(second).await.unwrap().remove(0);
+        assert_eq!(past.channel, Some((ChannelId(11), ChannelId(12))));
+        assert_eq!(past.topic, Some(("t".to_owned(), "New".to_owned())));
+        assert_eq!(past.content, None);
+        assert!(store.edits(stays).await.unwrap().is_empty());
+        store.stop().await;
+    }
+
+    async fn a_deleted_message_leaves_nothing(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let star = (NOW_S, notice(Audience::Everyone, "star"));
+        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &[id], star).await.unwrap();
+        store.edit(Edit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
+        let event = || (NOW_S, vec![notice(Audience::Everyone, "gone")]);
+        assert!(matches!(store.delete(&[id], event()).await.unwrap(), Written::Done(_)));
+        assert!(store.find(UserId(2), &[id]).await.unwrap().is_empty());
+        assert!(store.flagged(UserId(2), Flag::Starred).await.unwrap().is_empty());
+        let head = store.head();
+        assert_eq!(store.delete(&[id], event()).await.unwrap(), Written::Unchanged);
+        assert_eq!(store.head(), head);
+        store.stop().await;
+    }
+
+    async fn a_reaction_is_added_once_and_removed_once(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let reaction = |user| Reaction {
+            user_id: UserId(user),
+            emoji_name: "tada".to_owned(),
+            emoji_code: "1f389".to_owned(),
+            reaction_type: ReactionType::UnicodeEmoji,
+        };
+        let event = || (NOW_S, notice(Audience::Everyone, "reaction"));
+        let mut reacting = tokio::task::JoinSet::new();
+        for _ in 0..4 {
+            let (store, reaction) = (store.clone(), reaction(2));
+            reacting.spawn(async move { store.react(id, reaction, event()).await.unwrap() });
+        }
+        let added = reacting.join_all().await;
+        assert_eq!(added.iter().filter(|written| **written != Written::Unchanged).count(), 1);
+        store.react(id, reaction(3), event()).await.unwrap();
+        let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
+        assert_eq!(message.reactions, [reaction(2), reaction(3)]);
+        assert!(matches!(store.unreact(id, &reaction(2), event()).await.unwrap(), Written::Done(_)));
+        assert_eq!(store.unreact(id, &reaction(2), event()).await.unwrap(), Written::Unchanged);
+        assert_eq!(store.react(MessageId(9_999), reaction(2), event()).await.unwrap(), Written::Unchanged);
+        assert!(EventId::from(id) < store.head());
+        store.stop().await;
+    }
+}

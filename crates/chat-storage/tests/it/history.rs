@@ -1,0 +1,241 @@
+//! Windows of messages, against a model that looks at every message.
+
+use chat_core::channel::Privacy;
+use chat_core::event::Audience;
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::message::{Conversation, Flag, Recipient};
+use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window};
+use chat_core::ports::{FlagOp, MessageStore as _, Page, RealmStore as _};
+use chat_storage::Store;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::home::{NOW_S, told};
+use crate::people::{
+    change, channel, found, message, notice, say, send, subscription, to_channel, to_users, unsubscription,
+};
+
+const READER: UserId = UserId(2);
+const TOPICS: [&str; 3] = ["Lunch", "lunch", "✔ done"];
+
+/// Many messages of several senders; the reader comes and goes.
+async fn tell(store: &Store) -> Vec<MessageId> {
+    found(store).await;
+    change(
+        store,
+        vec![
+            chat_core::change::Change::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory))),
+            subscription(12, 2),
+        ],
+    )
+    .await;
+    let mut ids = Vec::new();
+    for at in 0_i64..120 {
+        match at {
+            20 | 90 => drop(change(store, vec![subscription(11, 2), subscription(13, 2)]).await),
+            60 => drop(change(store, vec![unsubscription(11, 2), unsubscription(13, 2)]).await),
+            _ => {}
+        }
+        let sender = at % 4 + 1;
+        let topic = TOPICS[usize::try_from(at % 3).unwrap()];
+        let mut message = match at % 7 {
+            0 => message(store, 2, to_users(&[2, 5]), ("", "psst")),
+            1 => message(store, 1, to_users(&[1, 3]), ("", "not yours")),
+            2 => message(store, 1, to_users(&[1, 2, 6]), ("", "three")),
+            place => message(store, sender, to_channel(11 + place % 3), (topic, "hello")),
+        };
+        message.event.message.marks.has_link = at % 5 == 0;
+        message.event.message.marks.mentions_channel = at % 11 == 0;
+        if at % 6 == 0 {
+            message.event.flags = vec![(READER, Flag::Mentioned), (UserId(3), Flag::Mentioned)];
+        }
+        ids.push(send(store, message).await);
+    }
+    let some = |every: usize| ids.iter().copied().step_by(every).collect::<Vec<_>>();
+    for (flag, op, messages) in [
+        (Flag::Read, FlagOp::Add, ids[..50].to_vec()),
+        (Flag::Read, FlagOp::Add, some(3)),
+        (Flag::Read, FlagOp::Remove, some(10)),
+        (Flag::Starred, FlagOp::Add, some(4)),
+    ] {
+        store.set_flag(READER, (flag, op), &messages, (NOW_S, notice(Audience::Everyone, "f"))).await.unwrap();
+    }
+    ids
+}
+
+fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<Term>> {
+    let condition = prop_oneof![
+        (11_i64..14).prop_map(|id| Condition::Channel(ChannelId(id))),
+        Just(Condition::PublicChannels),
+        prop_oneof![Just("lunch"), Just("✔ done")].prop_map(|key| Condition::Topic(key.to_owned())),
+        prop_oneof![Just(vec![2, 5]), Just(vec![1, 2, 6]), Just(vec![2, 7])]
+            .prop_map(|users| Condition::Direct(users.into_iter().map(UserId).collect())),
+        (1_i64..7).prop_map(|id| Condition::DirectIncluding(UserId(id))),
+        (1_i64..5).prop_map(|id| Condition::Sender(UserId(id))),
+        Just(Condition::IsDirect),
+        Just(Condition::IsFlag(Flag::Starred)),
+        Just(Condition::IsUnread),
+        Just(Condition::IsMentioned),
+        Just(Condition::IsResolved),
+        Just(Condition::Has(chat_core::narrow::Has::Link)),
+        proptest::sample::select(ids).prop_map(Condition::Id),
+    ];
+    let term = (condition, proptest::bool::weighted(0.2)).prop_map(|(condition, negated)| Term { condition, negated });
+    proptest::collection::vec(term, 0..4)
+}
+
+fn windows(ids: Vec<MessageId>) -> impl Strategy<Value = Window> {
+    let anchor = prop_oneof![
+        Just(Anchor::Oldest),
+        Just(Anchor::Newest),
+        Just(Anchor::FirstUnread),
+        proptest::sample::select(ids).prop_map(Anchor::At),
+        (0_i64..200).prop_map(|id| Anchor::At(MessageId(id))),
+    ];
+    let count = prop_oneof![Just(0_u64), 1_u64..5, Just(200)];
+    (anchor, count.clone(), count, any::<bool>()).prop_map(|(anchor, before, after, include_anchor)| Window {
+        anchor,
+        before,
+        after,
+        include_anchor,
+    })
+}
+
+/// The same questions each time.
+fn questions(ids: &[MessageId]) -> Vec<(Vec<Term>, Window)> {
+    let mut runner = TestRunner::new_with_rng(
+        Config::default(),
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    let strategy = (conditions(ids.to_vec()), windows(ids.to_vec()));
+    (0..400).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
+}
+
+/// Every message with the reader's flags, asked for one by one.
+async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate, Vec<Flag>)> {
+    let all = store.find(READER, ids).await.unwrap();
+    assert_eq!(all.len(), ids.len());
+    let candidate = |(message, flags): (chat_core::message::Message, Vec<Flag>)| {
+        let candidate = Candidate {
+            id: message.id,
+            recipient: message.recipient,
+            direct_users: message.direct_users,
+            topic: message.topic,
+            sender_id: message.sender_id,
+            marks: message.marks,
+            has_reaction: !message.reactions.is_empty(),
+        };
+        (candidate, flags)
+    };
+    all.into_iter().map(candidate).collect()
+}
+
+/// What a window holds, worked out by looking at everything.
+fn expected(
+    store: &Store,
+    all: &[(Candidate, Vec<Flag>)],
+    selection: &Selection,
+    window: Window,
+) -> (Vec<MessageId>, MessageId, [bool; 3]) {
+    let realm = store.realm();
+    let admitted: Vec<&(Candidate, Vec<Flag>)> =
+        all.iter().filter(|(candidate, flags)| selection.admits(candidate, flags, &realm)).collect();
+    let first_unread = || admitted.iter().find(|(_, flags)| !flags.contains(&Flag::Read));
+    let anchor = match window.anchor {
+        Anchor::At(id) => id,
+        Anchor::Oldest => MessageId(0),
+        Anchor::Newest => NEWEST,
+        Anchor::FirstUnread => first_unread().map_or(NEWEST, |(candidate, _)| candidate.id),
+    };
+    let ids: Vec<MessageId> = admitted.iter().map(|(candidate, _)| candidate.id).collect();
+    let older: Vec<MessageId> = ids.iter().copied().filter(|id| *id < anchor).collect();
+    let newer: Vec<MessageId> = ids.iter().copied().filter(|id| *id > anchor).collect();
+    let (before, after) = (usize::try_from(window.before).unwrap(), usize::try_from(window.after).unwrap());
+    let at = window.include_anchor && ids.contains(&anchor);
+    let mut found = older[older.len().saturating_sub(before)..].to_vec();
+    found.extend(at.then_some(anchor));
+    found.extend(newer.iter().take(after));
+    (found, anchor, [at, older.len() <= before, newer.len() <= after])
+}
+
+fn seen(page: &Page) -> (Vec<MessageId>, MessageId, [bool; 3]) {
+    let ids = page.messages.iter().map(|(message, _)| message.id).collect();
+    (ids, page.anchor, [page.found_anchor, page.found_oldest, page.found_newest])
+}
+
+told! {
+    async fn a_window_is_what_looking_at_everything_finds(home) {
+        let store = home.open().await;
+        let ids = tell(&store).await;
+        let all = every(&store, &ids).await;
+        let mut with_something = 0;
+        for (terms, window) in questions(&ids) {
+            let realm = store.realm();
+            let selection = Selection::new(&realm, realm.user(READER).unwrap(), terms);
+            let page = store.window(&selection, window).await.unwrap();
+            assert_eq!(seen(&page), expected(&store, &all, &selection, window), "{:?} {window:?}", selection.terms);
+            for (message, flags) in &page.messages {
+                let (_, known) = all.iter().find(|(candidate, _)| candidate.id == message.id).unwrap();
+                assert_eq!(flags, known);
+            }
+            with_something += usize::from(!page.messages.is_empty());
+        }
+        assert!(with_something > 100, "{with_something}");
+        store.stop().await;
+    }
+
+    async fn topics_are_the_newest_first_and_each_once(home) {
+        let store = home.open().await;
+        found(&store).await;
+        for topic in ["b", "a", "B", "c", "a"] {
+            say(&store, 1, 11, topic).await;
+        }
+        let newest = say(&store, 1, 12, "elsewhere").await;
+        let realm = store.realm();
+        let terms = vec![Term { condition: Condition::Channel(ChannelId(11)), negated: false }];
+        let selection = Selection::new(&realm, realm.user(READER).unwrap(), terms);
+        let topics = store.topics(&selection, ChannelId(11)).await.unwrap();
+        let named: Vec<(&str, i64)> = topics.iter().map(|topic| (topic.name.as_str(), topic.max_id.0 - newest.0)).collect();
+        assert_eq!(named, [("a", -1), ("c", -2), ("B", -3)]);
+        store.stop().await;
+    }
+
+    async fn a_private_channel_shows_the_topics_its_reader_received(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![chat_core::change::Change::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory)))])
+            .await;
+        say(&store, 1, 13, "before").await;
+        let joined = change(&store, vec![subscription(13, 2)]).await;
+        let within = say(&store, 1, 13, "within").await;
+        change(&store, vec![unsubscription(13, 2)]).await;
+        say(&store, 1, 13, "after").await;
+        assert!(MessageId::from(joined) < within);
+        let realm = store.realm();
+        let terms = vec![Term { condition: Condition::Channel(ChannelId(13)), negated: false }];
+        let selection = Selection::new(&realm, realm.user(READER).unwrap(), terms);
+        let topics = store.topics(&selection, ChannelId(13)).await.unwrap();
+        assert_eq!(topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>(), ["within"]);
+        store.stop().await;
+    }
+
+    async fn a_set_of_users_is_one_conversation_whoever_writes_first(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let mut sending = tokio::task::JoinSet::new();
+        for sender in [2, 5, 2, 5] {
+            let message = message(&store, sender, to_users(&[2, 5]), ("", "psst"));
+            let store = store.clone();
+            sending.spawn(async move { send(&store, message).await });
+        }
+        let ids = sending.join_all().await;
+        let found = store.find(READER, &ids).await.unwrap();
+        let recipient = found[0].0.recipient;
+        assert!(matches!(recipient, Recipient::Direct(_)));
+        assert!(found.iter().all(|(message, _)| message.recipient == recipient));
+        let conversation = Conversation { recipient, topic_key: String::new() };
+        assert_eq!(store.conversation(&conversation, ids.iter().copied().min().unwrap()).await.unwrap().len(), 4);
+        store.stop().await;
+    }
+}

@@ -1,0 +1,226 @@
+//! The log: order, completeness, waiting, several nodes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::change::{Commit, Committed};
+use chat_core::event::{Audience, EventRecord};
+use chat_core::id::{EventId, UserId};
+use chat_core::message::Flag;
+use chat_core::ports::{EventLog as _, Listener, MessageStore as _, Pruned, RealmStore as _, Sent};
+use chat_storage::Store;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::home::{Home, NOW_S, told};
+use crate::people::{change, found, message, notice, say, send, subscription, to_channel, to_users};
+
+/// Longer than anything here may take, on a slow machine.
+const AT_MOST: Duration = Duration::from_secs(20);
+
+async fn all_after(store: &Store, mut after: EventId) -> Vec<Arc<EventRecord>> {
+    let mut all = Vec::new();
+    loop {
+        let records = store.after(after, 7).await.unwrap().unwrap();
+        let Some(last) = records.last() else { return all };
+        after = last.id;
+        all.extend(records);
+    }
+}
+
+fn contents(records: &[Arc<EventRecord>]) -> Vec<String> {
+    let content = |record: &Arc<EventRecord>| match &record.event.as_ref()?.body {
+        chat_core::event::Body::Message(message) => Some(message.message.content.clone()),
+        _ => None,
+    };
+    records.iter().filter_map(content).collect()
+}
+
+/// Writers on a node send and change the realm; what each was answered is returned.
+fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &Store, name: &'static str) {
+    for writer in 0..4 {
+        let store = store.clone();
+        writers.spawn(async move {
+            let mut done = Vec::new();
+            for at in 0..10 {
+                let content = format!("{name} {writer} {at}");
+                send(&store, message(&store, writer + 1, to_channel(11), ("t", &content))).await;
+                done.push(content);
+                if at % 4 == 0 {
+                    change(&store, vec![subscription(12, writer + 1)]).await;
+                }
+            }
+            done
+        });
+    }
+}
+
+/// Reads on while others write, as a queue does: what was read, in order.
+async fn follow(store: Store, until: usize) -> Vec<Arc<EventRecord>> {
+    let listener = Listener { user_id: UserId(8), overhears: true };
+    let mut all: Vec<Arc<EventRecord>> = Vec::new();
+    while contents(&all).len() < until {
+        let after = all.last().map_or(EventId::NONE, |record| record.id);
+        timeout(AT_MOST, store.wait(listener, after)).await.unwrap();
+        all.extend(store.after(after, 5).await.unwrap().unwrap());
+    }
+    all
+}
+
+/// Every reader sees every answered message once, in one order, whoever wrote it and while it is written.
+async fn nothing_is_lost_or_twice(home: &Home, nodes: &[Store]) {
+    const NAMES: [&str; 2] = ["one", "two"];
+    let mut writers = JoinSet::new();
+    let mut readers = JoinSet::new();
+    for (node, name) in nodes.iter().zip(NAMES) {
+        readers.spawn(follow(node.clone(), 40 * nodes.len()));
+        write_at_once(&mut writers, node, name);
+    }
+    let answered: BTreeSet<String> = timeout(AT_MOST, writers.join_all()).await.unwrap().concat().into_iter().collect();
+    assert_eq!(answered.len(), 40 * nodes.len());
+    let read = timeout(AT_MOST, readers.join_all()).await.unwrap();
+    for node in nodes {
+        node.stop().await;
+    }
+    let again = home.open().await;
+    let log = all_after(&again, EventId::NONE).await;
+    let ids: Vec<i64> = log.iter().map(|record| record.id.0).collect();
+    assert_eq!(ids, (1..=again.head().0).collect::<Vec<_>>());
+    let kept = contents(&log);
+    assert_eq!(kept.len(), answered.len());
+    assert_eq!(kept.iter().cloned().collect::<BTreeSet<_>>(), answered);
+    for read in read {
+        assert_eq!(contents(&read), kept);
+    }
+    again.stop().await;
+}
+
+told! {
+    async fn what_was_answered_is_in_the_log_once_and_in_one_order(home) {
+        let store = home.open().await;
+        found(&store).await;
+        nothing_is_lost_or_twice(&home, &[store]).await;
+    }
+
+    async fn two_nodes_write_one_log(home) {
+        let (one, two) = (home.open().await, home.open().await);
+        found(&one).await;
+        change(&two, vec![subscription(11, 1)]).await;
+        nothing_is_lost_or_twice(&home, &[one, two]).await;
+    }
+
+    async fn another_node_hears_of_a_message(home) {
+        let (one, two) = (home.open().await, home.open().await);
+        found(&one).await;
+        change(&one, vec![subscription(11, 2)]).await;
+        let before = one.head();
+        // The other node waits, with what it knows, which may be nothing yet.
+        let listener = Listener { user_id: UserId(2), overhears: false };
+        let waiting = async {
+            let mut after = EventId::NONE;
+            loop {
+                two.wait(listener, after).await;
+                let records = two.after(after, 100).await.unwrap().unwrap();
+                after = records.last().map_or(after, |record| record.id);
+                if after > before {
+                    return records;
+                }
+            }
+        };
+        let (records, id) = tokio::join!(timeout(AT_MOST, waiting), say(&one, 1, 11, "t"));
+        assert_eq!(records.unwrap().last().map(|record| record.id), Some(EventId::from(id)));
+        // And what it knows of the realm came with it.
+        assert!(two.realm().subscription(chat_core::id::ChannelId(11), UserId(2)).is_some());
+        one.stop().await;
+        two.stop().await;
+    }
+
+    async fn a_listener_is_woken_by_what_concerns_them_and_nothing_else(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let head = store.head();
+        let wait = |user, overhears, after| {
+            let store = store.clone();
+            async move { store.wait(Listener { user_id: UserId(user), overhears }, after).await }
+        };
+        let mut woken = JoinSet::new();
+        let mut silent = Box::pin(wait(3, false, head));
+        assert!(timeout(Duration::ZERO, &mut silent).await.is_err());
+        for (user, overhears) in [(2, false), (4, true)] {
+            woken.spawn(wait(user, overhears, head));
+        }
+        let id = say(&store, 1, 11, "t").await;
+        timeout(AT_MOST, woken.join_all()).await.unwrap();
+        assert!(timeout(Duration::ZERO, &mut silent).await.is_err());
+        send(&store, message(&store, 1, to_users(&[1, 3]), ("", "psst"))).await;
+        timeout(AT_MOST, silent).await.unwrap();
+        // What has come already is not waited for.
+        timeout(AT_MOST, wait(2, false, head)).await.unwrap();
+        assert!(timeout(Duration::ZERO, wait(2, false, id.into())).await.is_err());
+        store.stop().await;
+    }
+
+    async fn a_message_permitted_on_an_older_realm_is_not_sent(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let stale = message(&store, 1, to_channel(11), ("t", "late"));
+        let newer = change(&store, vec![subscription(11, 2)]).await;
+        assert_eq!(store.append(stale.clone()).await.unwrap(), Sent::Stale(newer));
+        assert!(home.ask("SELECT content FROM message").await.is_empty());
+        let again = chat_core::ports::NewMessage { decided_at: newer, ..stale };
+        assert!(matches!(store.append(again).await.unwrap(), Sent::Done { .. }));
+        store.stop().await;
+    }
+
+    async fn a_message_that_cannot_be_stored_hinders_no_other(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let mut sending = JoinSet::new();
+        for at in 0..20 {
+            let content = if at % 5 == 0 { "nul \0".to_owned() } else { format!("good {at}") };
+            let message = message(&store, 1, to_channel(11), ("t", &content));
+            let store = store.clone();
+            sending.spawn(async move { store.append(message).await.is_ok() });
+        }
+        assert_eq!(sending.join_all().await.into_iter().filter(|sent| *sent).count(), 16);
+        assert_eq!(contents(&all_after(&store, EventId::NONE).await).len(), 16);
+        store.stop().await;
+    }
+
+    async fn what_was_pruned_is_said_to_be(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let commit = |at_s, text: &str| Commit {
+            at_s,
+            events: vec![notice(Audience::Everyone, text)],
+            ..Commit::default()
+        };
+        let Committed::Done { last: old, .. } = store.commit(commit(NOW_S + 1, "old")).await.unwrap() else {
+            panic!("not stale");
+        };
+        store.commit(commit(NOW_S + 100, "new")).await.unwrap();
+        assert_eq!(store.prune(NOW_S + 50).await.unwrap(), 2);
+        store.stop().await;
+        let store = home.open().await;
+        assert_eq!(store.after(EventId::NONE, 10).await.unwrap().unwrap_err(), Pruned(EventId::NONE));
+        let kept = store.after(old, 10).await.unwrap().unwrap();
+        assert_eq!(kept.len(), 1);
+        assert_eq!(store.realm().users().count(), 8);
+        store.stop().await;
+    }
+
+    async fn a_message_costs_rows_for_whom_it_mentions_and_nobody_else(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, (1..=8).map(|user| subscription(11, user)).collect()).await;
+        let mut mention = message(&store, 1, to_channel(11), ("t", "@2"));
+        mention.event.flags = vec![(UserId(2), Flag::Mentioned)];
+        send(&store, mention).await;
+        let rows = "SELECT CAST((SELECT count(*) FROM message_flag) + (SELECT count(*) FROM message)
+            + (SELECT count(*) FROM read_set) AS TEXT)";
+        assert_eq!(home.ask(rows).await, ["2"]);
+        store.stop().await;
+    }
+}

@@ -1,0 +1,23 @@
+//! The contract of the store, told once and run on every engine.
+//!
+//! `cfg(test)` on the modules tells the lints that their helpers are test code too.
+
+#[cfg(test)]
+mod home;
+#[cfg(test)]
+mod people;
+
+#[cfg(test)]
+mod copies;
+#[cfg(test)]
+mod edits;
+#[cfg(test)]
+mod history;
+#[cfg(test)]
+mod log;
+#[cfg(test)]
+mod opening;
+#[cfg(test)]
+mod queues;
+#[cfg(test)]
+mod realm;

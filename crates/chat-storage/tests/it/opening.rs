@@ -1,0 +1,50 @@
+//! Opening and the schema.
+
+use chat_storage::{Db, OpenError};
+use tokio::task::JoinSet;
+
+use crate::home::{on_every_engine, told};
+
+const COLUMNS_POSTGRES: &str = "SELECT table_name || '.' || column_name FROM information_schema.columns
+WHERE table_schema = 'public' ORDER BY table_name COLLATE \"C\", ordinal_position";
+const COLUMNS_SQLITE: &str = "SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' ORDER BY t.name, c.cid";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_engines_have_the_same_tables_and_columns() {
+    let (send, mut received) = tokio::sync::mpsc::unbounded_channel();
+    on_every_engine(|home| {
+        let send = send.clone();
+        async move {
+            home.open().await.stop().await;
+            let columns = if home.is_postgres() { COLUMNS_POSTGRES } else { COLUMNS_SQLITE };
+            send.send(home.ask(columns).await).unwrap();
+        }
+    })
+    .await;
+    let sqlite = received.try_recv().unwrap();
+    assert!(sqlite.iter().any(|column| column == "message.topic_key"), "{sqlite:?}");
+    if let Ok(postgres) = received.try_recv() {
+        assert_eq!(sqlite, postgres);
+    }
+}
+
+#[tokio::test]
+async fn a_url_of_another_engine_is_refused_without_its_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = Db::open(Some("mysql://root:hunter2@h/x"), folder.path(), 1).await.unwrap_err();
+    assert!(matches!(&refused, OpenError::UnknownEngine { scheme } if scheme == "mysql"));
+    assert!(!format!("{refused} {refused:?}").contains("hunter2"));
+}
+
+told! {
+    async fn many_nodes_open_an_empty_database_at_once(home) {
+        let mut nodes = JoinSet::new();
+        for _ in 0..4 {
+            let home = home.clone();
+            nodes.spawn(async move { home.open().await.ping().await.unwrap() });
+        }
+        assert_eq!(nodes.join_all().await.len(), 4);
+        assert_eq!(home.ask("SELECT name FROM schema_file ORDER BY number").await.len(), 4);
+    }
+}

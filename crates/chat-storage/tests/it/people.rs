@@ -1,0 +1,150 @@
+//! A small realm: users 1 to 8, public channels 11 and 12, and messages in them.
+
+use chat_core::change::{Change, Commit, Committed};
+use chat_core::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
+use chat_core::event::{Audience, DisplayRecipient, MessageEvent, NewEvent, Sender};
+use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
+use chat_core::message::{Flag, Marks, Message, Recipient};
+use chat_core::ports::{Destination, MessageStore as _, NewMessage, RealmStore as _, Sent};
+use chat_core::realm::{Realm, Rules};
+use chat_core::role::Role;
+use chat_core::user::User;
+use chat_storage::Store;
+use serde_json::json;
+
+use crate::home::NOW_S;
+
+pub(crate) const USERS: std::ops::RangeInclusive<i64> = 1..=8;
+pub(crate) const CHANNELS: [i64; 2] = [11, 12];
+
+pub(crate) fn user(id: i64) -> User {
+    User {
+        id: UserId(id),
+        email: format!("user{id}@example.org"),
+        full_name: format!("User {id}"),
+        role: if id == 1 { Role::Owner } else { Role::Member },
+        is_active: true,
+        joined_s: NOW_S,
+        bot: None,
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+    }
+}
+
+pub(crate) fn channel(id: i64, privacy: Privacy) -> Channel {
+    Channel {
+        id: ChannelId(id),
+        name: format!("Channel {id}"),
+        description: String::new(),
+        rendered_description: String::new(),
+        created_s: NOW_S,
+        creator_id: None,
+        privacy,
+        post_policy: PostPolicy::Everyone,
+        message_retention_days: None,
+        can_remove_subscribers_group: UserGroupId(1),
+        is_archived: false,
+    }
+}
+
+pub(crate) fn subscription(channel: i64, user: i64) -> Change {
+    Change::Subscription(Box::new(Subscription {
+        channel_id: ChannelId(channel),
+        user_id: UserId(user),
+        color: "#c2c2c2".to_owned(),
+        is_muted: false,
+        pin_to_top: false,
+        notifications: Notifications::default(),
+    }))
+}
+
+pub(crate) fn unsubscription(channel: i64, user: i64) -> Change {
+    Change::Unsubscription { channel_id: ChannelId(channel), user_id: UserId(user) }
+}
+
+/// The realm, its users and channels; nobody is in a channel.
+pub(crate) async fn found(store: &Store) {
+    let realm = Realm {
+        name: "Test".to_owned(),
+        description: String::new(),
+        created_s: NOW_S,
+        is_deactivated: false,
+        rules: Rules::default(),
+    };
+    let mut changes = vec![Change::Realm(Box::new(realm))];
+    changes.extend(USERS.map(|id| Change::User(Box::new(user(id)))));
+    changes.extend(CHANNELS.map(|id| Change::Channel(Box::new(channel(id, Privacy::Public)))));
+    change(store, changes).await;
+}
+
+/// Changes the realm, deciding again until nobody else was faster. Returns where it stands.
+pub(crate) async fn change(store: &Store, changes: Vec<Change>) -> EventId {
+    loop {
+        let decided_at = store.realm().changed();
+        let commit = Commit { decided_at, at_s: NOW_S, changes: changes.clone(), ..Commit::default() };
+        if let Committed::Done { first, .. } = store.commit(commit).await.unwrap() {
+            return first;
+        }
+    }
+}
+
+pub(crate) fn notice(audience: Audience, text: &str) -> NewEvent {
+    NewEvent::plain(audience, json!({"type": "notice", "text": text}))
+}
+
+/// A message of a user that was permitted on the realm as the node knows it.
+pub(crate) fn message(store: &Store, sender: i64, to: Destination, (topic, content): (&str, &str)) -> NewMessage {
+    let event = MessageEvent {
+        message: Message {
+            id: MessageId(0),
+            sender_id: UserId(sender),
+            recipient: Recipient::Direct(DirectId(0)),
+            direct_users: Vec::new(),
+            topic: topic.to_owned(),
+            content: content.to_owned(),
+            html: format!("<p>{content}</p>"),
+            sent_s: NOW_S,
+            client: "test".to_owned(),
+            marks: Marks::default(),
+            last_edit_s: None,
+            revision: EventId::NONE,
+            reactions: Vec::new(),
+        },
+        sender: Sender {
+            email: user(sender).email,
+            full_name: user(sender).full_name,
+            avatar_url: "/a.png".to_owned(),
+            has_gravatar: false,
+        },
+        display_recipient: DisplayRecipient::Channel(String::new()),
+        topic_links: Vec::new(),
+        flags: Vec::<(UserId, Flag)>::new(),
+        wildcard: false,
+        local: None,
+    };
+    NewMessage { decided_at: store.realm().changed(), to, event }
+}
+
+pub(crate) fn to_channel(channel: i64) -> Destination {
+    Destination::Channel { channel_id: ChannelId(channel), public: true }
+}
+
+pub(crate) fn to_users(users: &[i64]) -> Destination {
+    Destination::Direct(users.iter().copied().map(UserId).collect())
+}
+
+/// Sends it, deciding again until the realm stays the same.
+pub(crate) async fn send(store: &Store, mut message: NewMessage) -> MessageId {
+    loop {
+        if let Sent::Done { id, .. } = store.append(message.clone()).await.unwrap() {
+            return id;
+        }
+        message.decided_at = store.realm().changed();
+    }
+}
+
+/// A short message to a channel.
+pub(crate) async fn say(store: &Store, sender: i64, channel: i64, topic: &str) -> MessageId {
+    send(store, message(store, sender, to_channel(channel), (topic, "hello"))).await
+}

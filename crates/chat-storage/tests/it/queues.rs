@@ -1,0 +1,65 @@
+//! Queues as rows.
+
+use chat_core::event::{Capability, Filter};
+use chat_core::id::{EventId, UserId};
+use chat_core::ports::{Queue, QueueStore as _};
+
+use crate::home::{NOW_S, told};
+use crate::people::found;
+
+fn queue(id: &str, user: i64) -> Queue {
+    Queue {
+        id: id.to_owned(),
+        user_id: UserId(user),
+        filter: Filter {
+            event_types: Some(["message".to_owned()].into()),
+            capabilities: [Capability::SlimPresence].into(),
+            ..Filter::default()
+        },
+        cursor: EventId(1),
+        seen_s: NOW_S,
+        idle_limit_s: 600,
+    }
+}
+
+told! {
+    async fn a_queue_survives_its_node(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.register(queue("q", 3)).await.unwrap();
+        assert_eq!(store.find("q").await.unwrap(), Some(queue("q", 3)));
+        store.acknowledge("q", EventId(5), NOW_S + 10);
+        store.acknowledge("q", EventId(4), NOW_S + 20);
+        store.stop().await;
+
+        let store = home.open().await;
+        let found = store.find("q").await.unwrap().unwrap();
+        assert_eq!((found.cursor, found.seen_s), (EventId(5), NOW_S + 20));
+        assert_eq!(store.find("other").await.unwrap(), None);
+        store.stop().await;
+    }
+
+    async fn a_queue_is_deleted_by_its_owner_once(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.register(queue("q", 3)).await.unwrap();
+        assert!(!store.delete("q", UserId(4)).await.unwrap());
+        assert!(store.find("q").await.unwrap().is_some());
+        assert!(store.delete("q", UserId(3)).await.unwrap());
+        assert!(!store.delete("q", UserId(3)).await.unwrap());
+        store.stop().await;
+    }
+
+    async fn a_queue_goes_when_its_client_was_silent_for_too_long(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.register(queue("silent", 3)).await.unwrap();
+        store.register(queue("heard", 3)).await.unwrap();
+        store.acknowledge("heard", EventId(1), NOW_S + 500);
+        assert_eq!(store.expire(NOW_S + 600).await.unwrap(), 0);
+        assert_eq!(store.expire(NOW_S + 601).await.unwrap(), 1);
+        assert_eq!(store.find("silent").await.unwrap(), None);
+        assert!(store.find("heard").await.unwrap().is_some());
+        store.stop().await;
+    }
+}

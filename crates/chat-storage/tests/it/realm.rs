@@ -1,0 +1,113 @@
+//! The realm's state: changes, staleness, reading it again.
+
+use chat_core::change::{Change, Commit, Committed, ItemKind, UserItemKind};
+use chat_core::channel::Privacy;
+use chat_core::event::Audience;
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::ports::{EventLog as _, RealmStore as _};
+use chat_core::user::ApiKey;
+use serde_json::json;
+
+use crate::home::{NOW_S, told};
+use crate::people::{change, channel, found, notice, subscription, unsubscription, user};
+
+told! {
+    async fn a_realm_read_again_is_the_realm_that_was_written(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let key = ApiKey::from_random(&[7; 64]).unwrap();
+        let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
+        commit.set_key(UserId(3), key.clone());
+        commit.changes.push(subscription(11, 3));
+        commit.changes.push(Change::Item { kind: ItemKind::Emoji, id: 4, document: Some(json!({"name": "x"})) });
+        commit.changes.push(Change::UserItem {
+            user_id: UserId(3),
+            kind: UserItemKind::Status,
+            key: String::new(),
+            document: Some(json!({"status_text": "out"})),
+        });
+        assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
+        let left = change(&store, vec![unsubscription(11, 3)]).await;
+        let before = store.realm();
+        store.stop().await;
+
+        let store = home.open().await;
+        let realm = store.realm();
+        assert_eq!((realm.at(), realm.changed()), (before.at(), before.changed()));
+        assert_eq!(realm.new_id(1), before.new_id(1));
+        assert_eq!(realm.user_by_key(&key).map(|user| user.id), Some(UserId(3)));
+        assert_eq!(realm.users().count(), 8);
+        assert_eq!(realm.item(ItemKind::Emoji, 4), Some(&json!({"name": "x"})));
+        assert_eq!(realm.user_item(UserId(3), UserItemKind::Status, ""), Some(&json!({"status_text": "out"})));
+        let membership = realm.membership(ChannelId(11), UserId(3)).unwrap();
+        assert_eq!(Some(membership), before.membership(ChannelId(11), UserId(3)));
+        assert_eq!(membership.subscription, None);
+        assert!(membership.received(MessageId(left.0)) && !membership.received(MessageId(left.0 + 1)));
+        assert_eq!(store.credentials(UserId(3)).await.unwrap().unwrap().api_key, Some(key));
+        assert!(store.credentials(UserId(4)).await.unwrap().is_none());
+        store.stop().await;
+    }
+
+    async fn a_key_is_in_no_record_of_the_log(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let key = ApiKey::from_random(&[9; 64]).unwrap();
+        let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
+        commit.set_key(UserId(3), key.clone());
+        store.commit(commit).await.unwrap();
+        let written = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await;
+        assert_eq!(written.len(), 2);
+        assert!(written.iter().all(|record| !record.contains(key.expose())));
+        store.stop().await;
+    }
+
+    async fn a_decision_on_an_older_realm_writes_nothing(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let old = store.realm().changed();
+        let newer = change(&store, vec![subscription(11, 3)]).await;
+        let stale = Commit {
+            decided_at: old,
+            at_s: NOW_S,
+            changes: vec![Change::User(Box::new(user(9)))],
+            events: vec![notice(Audience::Everyone, "never")],
+            ..Commit::default()
+        };
+        assert_eq!(store.commit(stale).await.unwrap(), Committed::Stale(newer));
+        assert_eq!(store.head(), newer);
+        assert!(store.realm().user(UserId(9)).is_none());
+        assert!(home.ask("SELECT email_key FROM account WHERE id = 9").await.is_empty());
+        store.stop().await;
+    }
+
+    async fn of_two_nodes_that_take_one_name_one_decides_again(home) {
+        let (one, two) = (home.open().await, home.open().await);
+        found(&one).await;
+        let take = |id| vec![Change::Channel(Box::new(chat_core::channel::Channel {
+            name: "Same".to_owned(),
+            ..channel(id, Privacy::Public)
+        }))];
+        let commit = |decided_at, id| Commit { decided_at, at_s: NOW_S, changes: take(id), ..Commit::default() };
+        let decided_at = one.realm().changed();
+        assert!(matches!(one.commit(commit(decided_at, 20)).await.unwrap(), Committed::Done { .. }));
+        assert!(matches!(two.commit(commit(decided_at, 21)).await.unwrap(), Committed::Stale(_)));
+        // Who was too late knows now what was in the way.
+        assert_eq!(two.realm().channel_by_name("same").map(|channel| channel.id), Some(ChannelId(20)));
+        one.stop().await;
+        two.stop().await;
+    }
+
+    async fn events_of_one_commit_stand_side_by_side(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let events = ["a", "b", "c"].map(|text| notice(Audience::Everyone, text)).to_vec();
+        let decided_at = EventId::NONE;
+        let Committed::Done { first, last } =
+            store.commit(Commit { decided_at, at_s: NOW_S, events, ..Commit::default() }).await.unwrap()
+        else {
+            panic!("events alone decide nothing, so they are never stale");
+        };
+        assert_eq!(last.0 - first.0, 2);
+        store.stop().await;
+    }
+}
