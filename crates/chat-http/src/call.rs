@@ -1,7 +1,7 @@
 //! One call of an endpoint: who, with what, and the answer around what it returns.
 //!
 //! An endpoint is a function of a [`Call`] and its parameters that returns an [`Answer`] or a [`Fault`]. Everything
-//! that is the same for all of them, in its order, is [`endpoint`]: identify, count, read, decode, run, wrap. So
+//! that is the same for all of them, in its order, is `endpoint`: identify, count, read, decode, run, wrap. So
 //! no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
 
 use std::pin::Pin;
