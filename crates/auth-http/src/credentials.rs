@@ -42,7 +42,11 @@ pub(crate) fn claimed_in_form(pairs: &[(String, String)]) -> Option<String> {
 fn basic_user(credential: &str) -> Option<String> {
     let decoded = STANDARD.decode(credential).ok()?;
     let text = String::from_utf8(decoded).ok()?;
-    short(text.split(':').next()?)
+    // Encoded as in a form (RFC 6749, section 2.3.1), so that every spelling of an id is one name; a
+    // `+` in an id sent unencoded then is a blank, which tells callers apart as well.
+    let encoded = format!("={}", text.split(':').next()?.replace('&', "%26"));
+    let (_, id) = form_urlencoded::parse(encoded.as_bytes()).next()?;
+    short(&id)
 }
 
 fn jwt_subject(token: &str) -> Option<String> {
@@ -78,6 +82,16 @@ mod tests {
     fn a_basic_header_names_its_user() {
         let header = format!("Basic {}", STANDARD.encode("payer:secret:with:colons"));
         assert_eq!(claimed_client(&header).as_deref(), Some("payer"));
+    }
+
+    #[test]
+    fn every_spelling_of_an_id_names_one_client() {
+        let named = |id: &str| claimed_client(&format!("Basic {}", STANDARD.encode(format!("{id}:x"))));
+        for spelling in ["payer", "%70ayer", "p%61yer", "%70%61%79%65%72"] {
+            assert_eq!(named(spelling).as_deref(), Some("payer"), "{spelling}");
+        }
+        assert_eq!(named("a&b").as_deref(), Some("a&b"));
+        assert_eq!(named("100%").as_deref(), Some("100%"));
     }
 
     #[test]

@@ -187,9 +187,8 @@ impl Fault {
             Self::NotReady => {
                 row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
             }
-            Self::Unanswered | Self::HashingEnded | Self::Parties(_) | Self::Panicked(_) | Self::Unwritable(_) => {
-                internal()
-            }
+            Self::Parties(cause) => resources::parties(cause),
+            Self::Unanswered | Self::HashingEnded | Self::Panicked(_) | Self::Unwritable(_) => internal(),
         }
     }
 
@@ -310,6 +309,35 @@ mod tests {
             assert_eq!(body.pointer(pointer).unwrap(), expected);
             assert!(!body.to_string().contains("plan"), "{body}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_server_too_busy_is_503_and_says_when_to_try_again() {
+        let busy = || fhir_store::StoreError::Busy("no connection in time".into());
+        let parties = || oauth_core::ports::StoreError(Box::new(busy()));
+        let faults: [fn(fhir_store::StoreError) -> Fault; 4] = [
+            Fault::Resources,
+            |busy| Fault::Parties(oauth_core::ports::StoreError(Box::new(busy))),
+            |busy| Fault::from(Denied::Store(oauth_core::ports::StoreError(Box::new(busy)))),
+            |busy| Fault::Token {
+                cause: TokenError::Store(oauth_core::ports::StoreError(Box::new(busy))),
+                credentials: CredentialsIn::Form,
+            },
+        ];
+        for fault in faults {
+            let verdict = fault(busy()).verdict();
+            let mut headers = http::HeaderMap::new();
+            verdict.add_headers(&mut headers, "https://a.example");
+            assert_eq!(
+                (verdict.status, headers["retry-after"].to_str().unwrap()),
+                (StatusCode::SERVICE_UNAVAILABLE, "5")
+            );
+            assert!(!verdict.outcome_body().to_string().contains("connection"));
+        }
+        let (status, _, body) = rendered(Fault::Parties(parties()), Surface::OAuth).await;
+        assert_eq!((status.as_u16(), &body["error"]), (503, &Value::from("temporarily_unavailable")));
+        let broken = fhir_store::StoreError::Unavailable("gone".into());
+        assert_eq!(Fault::Resources(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use oauth_core::env::{Env, Random};
 use tokio::sync::Semaphore;
 
 use crate::body::InFlight;
+use crate::endpoint::health::Health;
 use crate::endpoint::metadata;
 use crate::middleware::rate::Limiter;
 
@@ -40,7 +41,7 @@ pub trait Clock: Send + Sync {
 #[async_trait]
 pub trait HealthProbe: Send + Sync {
     /// `false` while the database does not answer, and before the init bundle has been executed.
-    /// Called for every `GET /health`, so it should take milliseconds at most.
+    /// Called once a second at most, however often `GET /health` is; it should take milliseconds.
     async fn is_healthy(&self) -> bool;
 }
 
@@ -55,7 +56,8 @@ pub struct HttpSettings {
     /// Public address of the server, without a trailing slash: the `{base_url}` of the
     /// specification.
     pub base_url: String,
-    /// Requests per minute of each caller; 0 is no limit.
+    /// Requests per minute of each caller, which is a client at an address; 0 is no limit. An address,
+    /// whatever clients it names, has ten times as many. The address of IPv6 is its network, `/64`.
     pub rate_limit_per_minute: u32,
     /// The deployment's brand word. Besides `PlatformMigration` the type name made of it is
     /// understood.
@@ -79,7 +81,7 @@ const HASHES_AT_ONCE: usize = 2;
 pub(crate) struct Site {
     pub(crate) authority: Arc<Authority>,
     pub(crate) resources: Arc<dyn ResourceStore>,
-    pub(crate) health: Arc<dyn HealthProbe>,
+    pub(crate) health: Health,
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
     pub(crate) metadata: StaticDocument,
@@ -102,7 +104,7 @@ impl Site {
             metadata: metadata::document(&parts.settings),
             authority: parts.authority,
             resources: parts.resources,
-            health: parts.health,
+            health: Health::new(parts.health),
             settings: parts.settings,
             clock: parts.clock,
             random: parts.random,

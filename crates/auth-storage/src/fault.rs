@@ -141,15 +141,17 @@ where
     attempt().await
 }
 
-/// The failure as the OAuth rules know it.
+/// The failure as the OAuth rules know it. They do not tell kinds apart; inside is the failure as the
+/// resource rules know it, for whoever does.
 pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
-    oauth_core::ports::StoreError(Box::new(error))
+    oauth_core::ports::StoreError(Box::new(fhir(error)))
 }
 
 /// The failure as the resource rules know it.
 pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
         error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(error)),
+        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(error)),
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => fhir_store::StoreError::Corrupt(Box::new(error)),
         error => fhir_store::StoreError::Unavailable(Box::new(error)),
     }
@@ -158,6 +160,14 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pool_without_a_free_connection_is_busy_and_not_broken() {
+        assert!(matches!(fhir(sqlx::Error::PoolTimedOut), fhir_store::StoreError::Busy(_)));
+        let within = oauth(sqlx::Error::PoolTimedOut).0;
+        assert!(matches!(within.downcast_ref(), Some(fhir_store::StoreError::Busy(_))));
+        assert!(matches!(fhir(sqlx::Error::PoolClosed), fhir_store::StoreError::Unavailable(_)));
+    }
 
     #[test]
     fn an_engine_that_fails_is_told_from_one_that_refuses() {

@@ -18,11 +18,12 @@
 //! element nothing tells a choice (`valueString`) from a name that only looks like one, and what
 //! is not rewritten is the same both ways. For the same reason an object that has more keys than a
 //! reference can have is no reference, and whole resources (`contained`, `resource`, `outcome`,
-//! `params`) are never taken for one.
+//! `params`) are never taken for one. Of an access policy only `link` is rewritten: the rest of it is
+//! patterns, which mean what they say.
 
 use serde_json::{Map, Value};
 
-use crate::key::ResourceKey;
+use crate::key::{ResourceKey, ResourceType};
 use crate::patch::{self, PatchFault};
 use crate::ports::{Operation, PatchDocument, Stored, Write};
 use crate::reference::{self, Target};
@@ -57,13 +58,15 @@ const PRIMITIVES: [&str; 20] = [
 /// A resource in FHIR's spelling as the native endpoint would store it.
 #[must_use]
 pub fn to_native(resource: Value) -> Value {
-    convert(Spelling::Native, ROOT, resource)
+    let pattern = is_pattern(resource.get("resourceType").and_then(Value::as_str));
+    convert_resource(Spelling::Native, pattern, resource)
 }
 
 /// A resource in either spelling, or in a mixture, as FHIR spells it.
 #[must_use]
 pub fn to_fhir(resource: Value) -> Value {
-    convert(Spelling::Fhir, ROOT, resource)
+    let pattern = is_pattern(resource.get("resourceType").and_then(Value::as_str));
+    convert_resource(Spelling::Fhir, pattern, resource)
 }
 
 /// A write whose bodies are in FHIR's spelling, with native ones.
@@ -72,10 +75,11 @@ pub fn to_fhir(resource: Value) -> Value {
 /// [`patched`] on the current version and put the result under its version.
 #[must_use]
 pub fn write_to_native(write: Write) -> Write {
+    let native = |body| body_to_native(&write.kind, body);
     let operation = match write.operation {
-        Operation::Create(body) => Operation::Create(to_native(body)),
-        Operation::Put(body) => Operation::Put(to_native(body)),
-        Operation::Patch(PatchDocument::Merge(change)) => Operation::Patch(PatchDocument::Merge(to_native(change))),
+        Operation::Create(body) => Operation::Create(native(body)),
+        Operation::Put(body) => Operation::Put(native(body)),
+        Operation::Patch(PatchDocument::Merge(change)) => Operation::Patch(PatchDocument::Merge(native(change))),
         as_it_is @ (Operation::Patch(PatchDocument::Json(_)) | Operation::Delete) => as_it_is,
     };
     Write { operation, ..write }
@@ -86,7 +90,37 @@ pub fn write_to_native(write: Write) -> Write {
 /// # Errors
 /// When the patch does not apply.
 pub fn patched(current: &Stored, change: &PatchDocument) -> Result<Value, PatchFault> {
-    patch::apply(&to_fhir(current.document()), change).map(to_native)
+    let patched = patch::apply(&to_fhir(current.document()), change)?;
+    Ok(body_to_native(&current.key.kind, patched))
+}
+
+/// A body may leave its type to the address, so the address has the last word.
+fn body_to_native(kind: &ResourceType, body: Value) -> Value {
+    convert_resource(Spelling::Native, is_pattern(Some(kind.as_str())), body)
+}
+
+/// The member of an access policy that holds references; what stands in the others is a pattern.
+const LINK: &str = "link";
+
+/// Whether what looks like references in resources of this type is compared and not followed.
+///
+/// A pattern that says `{"reference": "Patient/1"}` is met by what says the same, so spelling it
+/// otherwise makes another policy of it.
+pub(crate) fn is_pattern(kind: Option<&str>) -> bool {
+    kind == Some("AccessPolicy")
+}
+
+fn convert_resource(to: Spelling, pattern: bool, resource: Value) -> Value {
+    match resource {
+        Value::Object(members) if pattern => {
+            let converted = members.into_iter().map(|(name, value)| {
+                let value = if name == LINK { convert(to, LINK, value) } else { value };
+                (name, value)
+            });
+            Value::Object(converted.collect())
+        }
+        other => convert(to, ROOT, other),
+    }
 }
 
 /// The name of the element a resource itself is under: a place where no reference stands.

@@ -15,6 +15,7 @@
 use serde_json::Value;
 
 use crate::filter::Filter;
+use crate::format;
 use crate::key::{ResourceId, ResourceKey};
 use crate::patch;
 use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, WriteFault, Written};
@@ -223,6 +224,11 @@ fn replace(previous: Stored, body: Value, urls: &FullUrls) -> Result<Decision, W
 
 fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteFault> {
     let mut resource = shape::stored_body(key, body).map_err(WriteFault::Invalid)?;
-    urls.rewrite(&mut resource).map_err(WriteFault::UnresolvedReference)?;
+    // The patterns of an access policy are compared as they stand, so what they name is no reference.
+    let rewritten =
+        if format::is_pattern(Some(key.kind.as_str())) { resource.get_mut("link") } else { Some(&mut resource) };
+    if let Some(rewritten) = rewritten {
+        urls.rewrite(rewritten).map_err(WriteFault::UnresolvedReference)?;
+    }
     Ok(resource)
 }

@@ -344,6 +344,9 @@ pub enum StoreError {
     /// Others kept writing the same rows; the whole call may be tried again.
     #[error("the store is busy with the same resources")]
     Contended(#[source] EngineError),
+    /// So much is asked of the engine that there was no connection to it in time; nothing was done.
+    #[error("the store is too busy")]
+    Busy(#[source] EngineError),
     /// What was read is nothing this crate writes.
     #[error("the store holds a resource that cannot be read")]
     Corrupt(#[source] EngineError),
@@ -391,7 +394,12 @@ mod tests {
     #[test]
     fn what_a_store_error_prints_tells_nothing_of_its_cause() {
         let cause = || EngineError::from("password=hunter2");
-        let errors = [StoreError::Unavailable(cause()), StoreError::Contended(cause()), StoreError::Corrupt(cause())];
+        let errors = [
+            StoreError::Unavailable(cause()),
+            StoreError::Contended(cause()),
+            StoreError::Busy(cause()),
+            StoreError::Corrupt(cause()),
+        ];
         for error in errors {
             assert!(!error.to_string().contains("hunter2"));
             assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("password=hunter2"));

@@ -10,6 +10,7 @@ use oauth_core::authenticate::ClientFault;
 use oauth_core::introspection::IntrospectionError;
 use oauth_core::token::TokenError;
 
+use super::resources::parties;
 use super::{Challenge, Verdict, internal};
 use crate::form::CredentialsIn;
 
@@ -30,7 +31,8 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
             .oauth("temporarily_unavailable")
             .retry_after(1),
-        TokenError::Store(_) | TokenError::Sign(_) => internal(),
+        TokenError::Store(cause) => parties(cause),
+        TokenError::Sign(_) => internal(),
     }
 }
 
@@ -44,7 +46,7 @@ fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
             CredentialsIn::Header => row.challenge(Challenge::Basic),
             CredentialsIn::Form => row,
         },
-        ClientFault::Store(_) => internal(),
+        ClientFault::Store(cause) => parties(cause),
     }
 }
 
@@ -57,7 +59,7 @@ pub(super) fn not_introspected(cause: &IntrospectionError, credentials: Credenti
                 .challenge(Challenge::Basic)
         }
         IntrospectionError::Request(fault) => refused(fault, credentials),
-        IntrospectionError::Store(_) => internal(),
+        IntrospectionError::Store(cause) => parties(cause),
     }
 }
 

@@ -11,6 +11,9 @@ use oauth_core::registration::Issue;
 
 use super::{Challenge, Verdict, internal};
 
+/// When to try again where the server is too busy, in seconds: not at once, as that is what made it so.
+const BUSY_RETRY_S: u64 = 5;
+
 /// It never existed.
 pub(super) fn not_found(key: &ResourceKey) -> Verdict {
     Verdict::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, format!("Resource {key} not found"))
@@ -94,7 +97,19 @@ pub(super) fn failed(cause: &StoreError) -> Verdict {
                 .oauth("temporarily_unavailable")
                 .retry_after(1)
         }
+        StoreError::Busy(_) => busy(),
     }
+}
+
+/// The store of clients failed, or is too busy: what it is inside says which.
+pub(super) fn parties(cause: &oauth_core::ports::StoreError) -> Verdict {
+    cause.0.downcast_ref().map_or_else(internal, failed)
+}
+
+fn busy() -> Verdict {
+    Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, "The server is too busy; try again")
+        .oauth("temporarily_unavailable")
+        .retry_after(BUSY_RETRY_S)
 }
 
 /// Credentials that are no good. They were sent, so this is never the answer for none.
@@ -104,7 +119,7 @@ pub(super) fn unidentified(cause: &CallerFault) -> Verdict {
         CallerFault::Header => row().challenge(Challenge::Bearer),
         CallerFault::Basic(_) => row().oauth("invalid_client").challenge(Challenge::Basic),
         CallerFault::Token(_) => row().oauth("invalid_token").challenge(Challenge::InvalidToken),
-        CallerFault::Store(_) => internal(),
+        CallerFault::Store(cause) => parties(cause),
     }
 }
 
@@ -126,6 +141,6 @@ pub(super) fn denied(cause: &Denied) -> Verdict {
         Denied::Forbidden => {
             Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, "Forbidden").oauth("access_denied")
         }
-        Denied::Store(_) => internal(),
+        Denied::Store(cause) => parties(cause),
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! The two together, because each alone fails someone: behind a proxy all callers share one
 //! address, and a client id alone would let anybody use up the allowance of another by naming it.
-//! The name is not verified here; checking it is the work the limit is there to bound.
+//! The name is not verified here; checking it is the work the limit is there to bound. Whoever invents
+//! names is held by a second limit on the address alone, ten times as large.
 
-use std::net::{IpAddr, SocketAddr};
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::ops::Add;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request, State};
@@ -27,17 +29,30 @@ use crate::state::{App, Clock};
 
 /// After this many checks, callers that have their whole allowance back are forgotten.
 const SWEEP_EVERY: u32 = 4096;
+/// Most callers, and most addresses, that are told apart; it may be exceeded by [`SWEEP_EVERY`].
+const TOLD_APART_MAX: usize = 100_000;
+/// How many times the allowance of one caller an address has. Not specified; behind a proxy all callers
+/// share one address, and one stranger should not have the work of a hundred.
+const PER_ADDRESS: u32 = 10;
 
 /// The requests a minute of everyone who calls.
 pub(crate) struct Limiter {
     inner: Option<Inner>,
 }
 
-type Inner = (RateLimiter<Key, DashMapStateStore<Key>, Ticks, NoOpMiddleware<Instant>>, AtomicU32);
+type Counters<K> = RateLimiter<K, DashMapStateStore<K>, Ticks, NoOpMiddleware<Instant>>;
+
+struct Inner {
+    callers: Counters<Caller>,
+    /// `None` where the listener names no peer.
+    addresses: Counters<Option<IpAddr>>,
+    checks: AtomicU32,
+    /// Whether there are as many callers as are told apart: then only addresses are.
+    crowded: AtomicBool,
+}
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
-    /// `None` where the listener names no peer.
+struct Caller {
     address: Option<IpAddr>,
     claimed: Option<Box<str>>,
 }
@@ -46,28 +61,56 @@ impl Limiter {
     /// A limit of `per_minute` requests, all of which may come at once; 0 is no limit.
     pub(crate) fn new(per_minute: u32, clock: Arc<dyn Clock>) -> Self {
         let inner = NonZeroU32::new(per_minute).map(|allowed| {
-            let quota = Quota::per_minute(allowed);
-            let limiter = RateLimiter::dashmap_with_clock(quota, Ticks(clock));
-            (limiter, AtomicU32::new(0))
+            let of_address = allowed.saturating_mul(NonZeroU32::new(PER_ADDRESS).unwrap_or(NonZeroU32::MIN));
+            Inner {
+                callers: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), Ticks(Arc::clone(&clock))),
+                addresses: RateLimiter::dashmap_with_clock(Quota::per_minute(of_address), Ticks(clock)),
+                checks: AtomicU32::new(0),
+                crowded: AtomicBool::new(false),
+            }
         });
         Self { inner }
     }
 
     /// Counts one request of the caller at the other end that claims to be `claimed`.
     pub(crate) fn check(&self, of: &Extensions, claimed: Option<&str>) -> Result<(), Fault> {
-        let Some((limiter, checks)) = &self.inner else {
-            return Ok(());
-        };
-        if checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
-            limiter.retain_recent();
+        let peer = of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        self.inner.as_ref().map_or(Ok(()), |inner| inner.check(peer.map(network), claimed))
+    }
+}
+
+impl Inner {
+    fn check(&self, address: Option<IpAddr>, claimed: Option<&str>) -> Result<(), Fault> {
+        if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
+            self.sweep();
         }
-        let key = Key {
-            address: of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_canonical()),
-            claimed: claimed.map(Into::into),
-        };
-        limiter.check_key(&key).map_err(|refused| Fault::Throttled {
-            retry_after_s: whole_seconds(refused.wait_time_from(limiter.clock().now())),
-        })
+        // The caller first: what it is refused costs its neighbours at the address nothing.
+        if !self.crowded.load(Ordering::Relaxed) {
+            count(&self.callers, &Caller { address, claimed: claimed.map(Into::into) })?;
+        }
+        count(&self.addresses, &address)
+    }
+
+    fn sweep(&self) {
+        self.callers.retain_recent();
+        self.addresses.retain_recent();
+        let crowded = self.callers.len() >= TOLD_APART_MAX || self.addresses.len() >= TOLD_APART_MAX;
+        self.crowded.store(crowded, Ordering::Relaxed);
+    }
+}
+
+fn count<K: Clone + Eq + Hash>(counters: &Counters<K>, key: &K) -> Result<(), Fault> {
+    counters.check_key(key).map_err(|refused| Fault::Throttled {
+        retry_after_s: whole_seconds(refused.wait_time_from(counters.clock().now())),
+    })
+}
+
+/// What is counted as one address. Whoever has one address of IPv6 has a network of them, so they count
+/// as one.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        v4 @ IpAddr::V4(_) => v4,
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
     }
 }
 
@@ -126,5 +169,40 @@ impl Reference for Instant {
 
     fn saturating_sub(&self, duration: Nanos) -> Self {
         Self(self.0.saturating_sub(duration.as_u64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Stopped;
+
+    impl Clock for Stopped {
+        fn now_us(&self) -> i64 {
+            1
+        }
+    }
+
+    #[test]
+    fn invented_names_and_addresses_fill_no_memory() {
+        let limiter = Limiter::new(1, Arc::new(Stopped));
+        let inner = limiter.inner.unwrap();
+        for number in 0..200_000_u32 {
+            let address = IpAddr::from(number.to_be_bytes());
+            let _ = inner.check(Some(address), Some(&format!("client-{number}")));
+        }
+        let bound = TOLD_APART_MAX + SWEEP_EVERY as usize;
+        assert!(inner.callers.len() <= bound, "{}", inner.callers.len());
+        assert!(inner.crowded.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address_and_an_address_of_ipv4_one_however_written() {
+        let network = |text: &str| network(text.parse().unwrap());
+        assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:1:2:3"));
+        assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
+        assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
+        assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
     }
 }

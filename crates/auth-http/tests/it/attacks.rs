@@ -322,3 +322,94 @@ async fn a_name_the_json_library_keeps_for_itself_is_never_stored() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_policy_written_under_fhir_means_what_it_says() {
+    on_every_engine(async |world| {
+        let matcho = json!({"request-method": "put", "resource": {"subject": {"reference": "Patient/1"}}});
+        let policy = json!({"resourceType": "AccessPolicy", "engine": "matcho", "matcho": matcho,
+            "link": [{"reference": "Client/p"}]});
+        world.client_with_policy("p", &json!({"engine": "matcho", "matcho": {"request-method": "nothing"}})).await;
+        let entry = json!({"request": {"method": "PUT", "url": "AccessPolicy/p"}, "resource": policy});
+        let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [entry]});
+        for (method, path, body) in [
+            ("PUT", "/fhir/AccessPolicy/p", &policy),
+            ("PATCH", "/fhir/AccessPolicy/p", &json!({"matcho": matcho})),
+            ("POST", "/fhir", &bundle),
+        ] {
+            assert_eq!(world.call(method, path).by_root().fhir(body).send().await.status, 200, "{method}");
+            for at in ["/AccessPolicy/p", "/fhir/AccessPolicy/p"] {
+                assert_eq!(world.get(at).by_root().send().await.body["matcho"], matcho, "{method} {at}");
+            }
+            let put = |subject: &str| {
+                let body = json!({"subject": {"reference": subject}});
+                world.call("PUT", "/fhir/Thing/t").basic("p", SECRET).fhir(&body)
+            };
+            assert!(put("Patient/1").send().await.status.is_success(), "{method}");
+            assert_eq!(put("Patient/2").send().await.status, 403, "{method}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_of_resources_is_as_long_as_a_bundle_at_most() {
+    let world = World::new().await;
+    let resources: Vec<Value> = (0..5_001).map(|n| json!({"resourceType": "Thing", "id": format!("t{n}")})).collect();
+    let entries: Vec<Value> = (0..5_001).map(|_| json!({"request": {"method": "GET", "url": "Thing/t"}})).collect();
+    let bundle = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
+    for (method, body) in [("PUT", json!(resources)), ("POST", bundle)] {
+        assert_eq!(
+            world.call(method, "/").by_root().json(&body).send().await.outcome(),
+            (400, "structure"),
+            "{method}"
+        );
+    }
+    assert_eq!(world.get("/Thing").by_root().send().await.body["total"], 0);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_batch_of_reads_cannot_fill_the_memory() {
+    let world = World::new().await;
+    let large = "x".repeat(900_000);
+    world.put("/Thing/t", &json!({"large": large})).await;
+    let entries: Vec<Value> = (0..80).map(|_| json!({"request": {"method": "GET", "url": "Thing/t"}})).collect();
+    for kind in ["batch", "transaction"] {
+        let bundle = json!({"resourceType": "Bundle", "type": kind, "entry": entries});
+        let answer = world.post("/").by_root().json(&bundle).send().await;
+        assert!(answer.length < 66 * 1024 * 1024, "{kind}: {}", answer.length);
+        let entry = answer.body["entry"].as_array().unwrap();
+        assert_eq!((entry.len(), &entry[0]["response"]["status"]), (80, &json!("200")), "{kind}");
+        let refused = &entry[79]["response"];
+        assert_eq!(
+            (&refused["status"], &refused["outcome"]["issue"][0]["code"]),
+            (&json!("413"), &json!("too-costly"))
+        );
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_number_beyond_a_double_is_no_condition() {
+    on_every_engine(async |world| {
+        world.put("/Thing/t", &json!({"x": 1})).await;
+        for number in ["1e200000", "-1e-200000"] {
+            assert_eq!(world.get(&format!("/Thing?x={number}")).by_root().send().await.outcome().0, 400);
+            let condition = format!("x={number}");
+            let post = world.post("/Thing").by_root().header("if-none-exist", &condition).json(&json!({"x": 2}));
+            assert_eq!(post.send().await.outcome().0, 400, "{number}");
+            let entries = [
+                json!({"request": {"method": "POST", "url": "Thing", "ifNoneExist": condition}, "resource": {}}),
+                json!({"request": {"method": "GET", "url": format!("Thing?{condition}")}}),
+            ];
+            let bundle = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
+            let answer = world.post("/").by_root().json(&bundle).send().await.body;
+            for entry in answer["entry"].as_array().unwrap() {
+                assert_eq!(entry["response"]["status"], "400", "{answer}");
+            }
+        }
+        assert_eq!(world.get("/Thing").by_root().send().await.body["total"], 1);
+    })
+    .await;
+}

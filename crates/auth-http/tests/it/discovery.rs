@@ -107,6 +107,7 @@ async fn health_is_ok_until_the_database_is_gone() {
     assert_eq!((answer.status.as_u16(), &answer.body["status"]), (200, &json!("ok")));
     assert_eq!(answer.body["version"], "1.2.3");
     world.health.set(false);
+    world.wait_s(1);
     let answer = world.get("/health").send().await;
     assert_eq!(answer.outcome(), (503, "transient"));
     world.end().await;

@@ -106,6 +106,49 @@ async fn one_caller_does_not_use_up_what_another_may() {
 }
 
 #[tokio::test]
+async fn a_caller_that_spells_its_name_anew_each_time_is_throttled() {
+    let world = World::with(Choice { rate_limit_per_minute: 3, ..Choice::default() }).await;
+    let call = async |id: &str| world.get("/fhir/Patient").basic(id, SECRET).send().await.status.as_u16();
+    for spelling in ["payer", "%70ayer", "p%61yer"] {
+        assert_eq!(call(spelling).await, 401);
+    }
+    assert_eq!(call("pa%79er").await, 429);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_address_that_invents_names_is_throttled_at_ten_times_the_limit() {
+    let world = World::with(Choice { rate_limit_per_minute: 3, ..Choice::default() }).await;
+    let call = async |number: usize, address: [u8; 4]| {
+        let id = format!("invented-{number}");
+        world.get("/fhir/Patient").from(address).basic(&id, SECRET).send().await
+    };
+    for number in 0..30 {
+        assert_eq!(call(number, [192, 0, 2, 1]).await.status, 401, "{number}");
+    }
+    let refused = call(30, [192, 0, 2, 1]).await;
+    assert_eq!(refused.outcome(), (429, "throttled"));
+    assert_eq!(refused.header("retry-after"), "2");
+    assert_eq!(call(30, [192, 0, 2, 2]).await.status, 401, "another address");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_probe_of_health_is_asked_once_a_second_however_often_health_is() {
+    let world = World::new().await;
+    for _ in 0..20 {
+        assert_eq!(world.get("/health").send().await.status, 200);
+    }
+    assert_eq!(world.health.asked(), 1);
+    world.wait_s(1);
+    world.health.set(false);
+    assert_eq!(world.get("/health").send().await.status, 503);
+    assert_eq!(world.get("/health").send().await.status, 503);
+    assert_eq!(world.health.asked(), 2);
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_throttled_token_request_is_refused_in_the_oauth_form() {
     let world = World::with(Choice { rate_limit_per_minute: 1, ..Choice::default() }).await;
     let form = [("grant_type", "client_credentials"), ("client_id", "a")];

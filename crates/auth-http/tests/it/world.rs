@@ -88,7 +88,7 @@ impl World {
     async fn over(db: Db, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
         let clock = Arc::new(Ticker(AtomicI64::new(NOW_S * 1_000_000)));
         let random = Arc::new(Seeded(AtomicU64::new(7)));
-        let health = Arc::new(Health(AtomicBool::new(true)));
+        let health = Arc::new(Health(AtomicBool::new(true), AtomicU32::new(0)));
         let admissions = Arc::new(Admissions::start(db.clone()));
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
         db.establish(signing_keys(&env).await).await.unwrap();
@@ -413,17 +413,23 @@ impl Random for Seeded {
 }
 
 /// A probe that says what it was told.
-pub(crate) struct Health(AtomicBool);
+pub(crate) struct Health(AtomicBool, AtomicU32);
 
 impl Health {
     pub(crate) fn set(&self, healthy: bool) {
         self.0.store(healthy, Ordering::SeqCst);
+    }
+
+    /// How often it was asked.
+    pub(crate) fn asked(&self) -> u32 {
+        self.1.load(Ordering::SeqCst)
     }
 }
 
 #[async_trait]
 impl HealthProbe for Health {
     async fn is_healthy(&self) -> bool {
+        self.1.fetch_add(1, Ordering::SeqCst);
         self.0.load(Ordering::SeqCst)
     }
 }

@@ -11,6 +11,33 @@ fn both_ways(fhir: &Value, native: &Value) {
 }
 
 #[test]
+fn of_an_access_policy_only_the_link_is_rewritten() {
+    let pattern = json!({"resource": {"subject": {"reference": "Patient/1"}, "organization": {"localRef": "a"},
+        "custodian": {"resourceType": "Organization", "id": "o"},
+        "extension": [{"url": "u", "valueUri": "x"}, {"url": "u", "value": {"uri": "x"}}]}});
+    let policy = |link: &Value| {
+        json!({"resourceType": "AccessPolicy", "engine": "matcho", "matcho": pattern,
+        "link": [link]})
+    };
+    let (fhir, native) = (json!({"reference": "Client/c"}), json!({"resourceType": "Client", "id": "c"}));
+    assert_eq!(to_native(policy(&fhir)), policy(&native));
+    assert_eq!(to_fhir(policy(&native)), policy(&fhir));
+
+    let untyped = json!({"engine": "matcho", "matcho": pattern});
+    let at: ResourceKey = "AccessPolicy/p".parse().unwrap();
+    for operation in [
+        Operation::Create(untyped.clone()),
+        Operation::Put(untyped.clone()),
+        Operation::Patch(PatchDocument::Merge(untyped.clone())),
+    ] {
+        assert_eq!(write_to_native(Write::to(at.clone(), operation.clone())).operation, operation);
+    }
+    let stored = Stored { key: at, version: 1, updated_us: 0, resource: untyped.clone() };
+    let patched = patched(&stored, &PatchDocument::Merge(json!({"resourceType": null, "x": 1}))).unwrap();
+    assert_eq!(patched["matcho"], pattern);
+}
+
+#[test]
 fn references_are_written_in_their_parts() {
     both_ways(
         &json!({
