@@ -129,20 +129,15 @@ pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
 
 type Seal = fn(&Env<'_>, &oauth_core::secret::Pepper, &str, &mut Value) -> Result<(), Vec<Issue>>;
 
-/// Hashing a password takes 15 ms and 19 MiB, so it is done on the pool for blocking work, a few at
-/// once.
+/// Hashes what is secret in a document or a patch of a type that has secrets.
 async fn seal(app: &App, kind: &ResourceType, mut body: Value, seal: Seal) -> Result<Value, Fault> {
     if !matches!(kind.as_str(), "Client" | "User") {
         return Ok(body);
     }
-    let permit = Arc::clone(&app.hashing).acquire_owned().await.map_err(|_| Fault::HashingEnded)?;
-    let (app, kind) = (Arc::clone(app), kind.clone());
-    let sealed = tokio::task::spawn_blocking(move || {
-        // Held by the work and not by who waits for it: a caller that goes away does not end it.
-        let _permit = permit;
-        let pepper = app.authority.pepper();
-        seal(&app.env(), pepper, kind.as_str(), &mut body).map(|()| body)
+    let (site, kind) = (Arc::clone(app), kind.clone());
+    let sealed = app.hashing.run(move || {
+        let pepper = site.authority.pepper();
+        seal(&site.env(), pepper, kind.as_str(), &mut body).map(|()| body)
     });
-    let sealed = sealed.await.map_err(|_| Fault::HashingEnded)?;
-    sealed.map_err(|issues| Fault::Invalid { issues, entry: None })
+    sealed.await?.map_err(|issues| Fault::Invalid { issues, entry: None })
 }

@@ -37,6 +37,7 @@ mod form;
 
 mod gate;
 mod guarded;
+mod hashing;
 mod save;
 
 mod answer;

@@ -7,11 +7,11 @@ use fhir_store::ResourceStore;
 use oauth_core::authority::Authority;
 use oauth_core::document::StaticDocument;
 use oauth_core::env::{Env, Random};
-use tokio::sync::Semaphore;
 
 use crate::body::InFlight;
 use crate::endpoint::health::Health;
 use crate::endpoint::metadata;
+use crate::hashing::Hashing;
 use crate::middleware::rate::Limiter;
 
 /// What the binary hands over to [`crate::router`].
@@ -74,9 +74,6 @@ impl HttpSettings {
     }
 }
 
-/// Passwords that are hashed at once: 15 ms and 19 MiB each.
-const HASHES_AT_ONCE: usize = 2;
-
 /// The state of the router.
 pub(crate) struct Site {
     pub(crate) authority: Arc<Authority>,
@@ -85,7 +82,7 @@ pub(crate) struct Site {
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
     pub(crate) metadata: StaticDocument,
-    pub(crate) hashing: Arc<Semaphore>,
+    pub(crate) hashing: Hashing,
     pub(crate) bodies: InFlight,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -99,7 +96,7 @@ impl Site {
         let per_minute = parts.settings.rate_limit_per_minute;
         Self {
             limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
-            hashing: Arc::new(Semaphore::new(HASHES_AT_ONCE)),
+            hashing: Hashing::new(),
             bodies: InFlight::new(),
             metadata: metadata::document(&parts.settings),
             authority: parts.authority,

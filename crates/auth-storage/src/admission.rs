@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::db::{BEGIN_SQLITE, Db};
 use crate::dialect::hex;
 use crate::engine::On;
-use crate::fault::retried;
+use crate::fault::{self, retried};
 use crate::replay::{self, WINDOW_S, Window};
 
 /// Most requests in one statement.
@@ -222,7 +222,7 @@ async fn admit_window(lane: &mut Lane, window: Window, asked: Vec<Asked>) {
         Err(error) => {
             let error = Arc::new(error);
             for Asked { answer, .. } in asked {
-                drop(answer.send(Err(StoreError(Box::new(Arc::clone(&error))))));
+                drop(answer.send(Err(fault::shared(&error))));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why the database could not be opened.
@@ -147,6 +148,16 @@ pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
     oauth_core::ports::StoreError(Box::new(fhir(error)))
 }
 
+/// The failure of a batch as each of its requests is told it.
+pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError {
+    let engine = Box::new(Arc::clone(error));
+    oauth_core::ports::StoreError(Box::new(match error.as_ref() {
+        error if is_contention(error) => fhir_store::StoreError::Contended(engine),
+        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(engine),
+        _ => fhir_store::StoreError::Unavailable(engine),
+    }))
+}
+
 /// The failure as the resource rules know it.
 pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
@@ -165,6 +176,8 @@ mod tests {
     fn a_pool_without_a_free_connection_is_busy_and_not_broken() {
         assert!(matches!(fhir(sqlx::Error::PoolTimedOut), fhir_store::StoreError::Busy(_)));
         let within = oauth(sqlx::Error::PoolTimedOut).0;
+        assert!(matches!(within.downcast_ref(), Some(fhir_store::StoreError::Busy(_))));
+        let within = shared(&Arc::new(sqlx::Error::PoolTimedOut)).0;
         assert!(matches!(within.downcast_ref(), Some(fhir_store::StoreError::Busy(_))));
         assert!(matches!(fhir(sqlx::Error::PoolClosed), fhir_store::StoreError::Unavailable(_)));
     }

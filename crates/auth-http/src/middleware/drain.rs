@@ -99,12 +99,12 @@ mod tests {
     async fn answer(body: Body, expects: bool) -> (Response, Arc<Mutex<usize>>) {
         let read_bytes = Arc::new(Mutex::new(0));
         let counter = Arc::clone(&read_bytes);
-        let counted = body.map_frame(move |frame| {
+        let body = body.map_frame(move |frame| {
             *counter.lock().unwrap() += frame.data_ref().map_or(0, Bytes::len);
             frame
         });
         let router = Router::new().route("/", post(|| async { "no" })).layer(from_fn(drain));
-        let request = Request::post("/").body(Body::new(counted)).unwrap();
+        let request = Request::post("/").body(Body::new(body)).unwrap();
         let request = if expects { with_expect(request) } else { request };
         (router.oneshot(request).await.unwrap(), read_bytes)
     }
