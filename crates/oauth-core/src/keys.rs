@@ -5,7 +5,7 @@
 //! key it meets. Every node reads the keys from the database again every few seconds; nothing tells
 //! nodes about a rotation, because nothing has to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -51,12 +51,13 @@ impl std::fmt::Debug for KeyRecord {
     }
 }
 
-/// From when a key for `alg` signs that is added to `held` and asked to sign from `at_s` on: later than
-/// those that have begun by then, so that which one signs is never a matter of chance.
+/// From when a key for `alg` signs that is added to `held` and asked to sign from `at_s` on: the first
+/// second from then in which no other key of its algorithm begins, so that which one signs is never a
+/// matter of chance.
 #[must_use]
 pub fn signs_from(held: &[KeyRecord], alg: SigningAlg, at_s: i64) -> i64 {
-    let begun = held.iter().filter(|key| key.alg == alg && key.signs_from_s <= at_s);
-    begun.map(|key| key.signs_from_s).max().map_or(at_s, |latest| at_s.max(latest + 1))
+    let taken: HashSet<i64> = held.iter().filter(|key| key.alg == alg).map(|key| key.signs_from_s).collect();
+    (at_s..).find(|second| !taken.contains(second)).unwrap_or(at_s)
 }
 
 /// Keys could not be generated, stored or loaded.

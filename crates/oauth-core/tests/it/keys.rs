@@ -95,16 +95,20 @@ async fn private_keys_are_encrypted_under_the_secret_and_open_with_no_other() {
 }
 
 #[tokio::test]
-async fn a_key_added_in_the_same_second_signs_instead_of_the_older_one() {
+async fn of_keys_added_within_one_second_the_last_one_signs_in_the_end() {
     let (mut world, partner) = with_partner().await;
-    for round in 0..6 {
+    let mut successor = None;
+    for _ in 0..6 {
         let held = world.memory.keys.lock().unwrap().clone();
         let from_s = signs_from(&held, SigningAlg::ES256, world.now_s);
-        let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, from_s).unwrap();
-        world.memory.insert(successor.clone()).await.unwrap();
-        world.authority.keys.refresh().await.unwrap();
-        world.now_s = from_s;
-        let token = world.assert(&partner.assertion(&format!("round {round}"))).await.unwrap().access_token;
-        assert_eq!(jsonwebtoken::decode_header(&token).unwrap().kid.unwrap(), successor.kid);
+        let key = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, from_s).unwrap();
+        world.memory.insert(key.clone()).await.unwrap();
+        successor = Some(key);
     }
+    let successor = successor.unwrap();
+    world.authority.keys.refresh().await.unwrap();
+    world.now_s = successor.signs_from_s;
+    let token = world.assert(&partner.assertion("after")).await.unwrap().access_token;
+    assert_eq!(jsonwebtoken::decode_header(&token).unwrap().kid.unwrap(), successor.kid);
+    assert_eq!(successor.signs_from_s, crate::world::NOW_S + 6);
 }
