@@ -22,8 +22,8 @@ pub trait RealmStore: Send + Sync {
     /// The realm as this node knows it: at least everything that this node's own methods returned. Costs no I/O.
     fn realm(&self) -> Arc<RealmSnapshot>;
 
-    /// Makes changes and events true together. Returns when they are durable and in [`RealmStore::realm`]; when the
-    /// realm changed after the decision, returns with the newer realm in memory and nothing written.
+    /// Makes changes and events true together. Returns when they are durable and, unless the database failed right after, in
+    /// [`RealmStore::realm`]; when the realm changed after the decision, returns with the newer realm in memory and nothing written.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
     /// A user's secrets.
@@ -46,6 +46,9 @@ pub trait EventLog: Send + Sync {
     fn head(&self) -> EventId;
 
     /// The records after a place, in order, at most `limit`. From memory when it reaches back that far.
+    ///
+    /// Never a record that [`RealmStore::realm`] does not hold yet. A queue goes on after the last record it looked
+    /// at, whether it wanted it or not.
     ///
     /// `Err(Pruned)` inside when records after that place are gone.
     async fn after(&self, after: EventId, limit: usize) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError>;
@@ -269,6 +272,17 @@ pub trait MessageStore: Send + Sync {
 
     /// The newest messages of the selection that the reader has not read, at most `limit`, the oldest first.
     async fn unread(&self, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError>;
+
+    /// The oldest message of each of these channels that has one.
+    async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
+
+    /// The sets of users the user is in, all of them in the order of their numbers, with the newest message of each;
+    /// the newest first, at most `limit`.
+    async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;
+
+    /// Who has read a message that they received, in the order of their numbers. Those who never read where it is
+    /// are not asked, and its sender is left out.
+    async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError>;
 
     /// Numbers of the user's messages with a flag other than [`Flag::Read`], in order.
     async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError>;

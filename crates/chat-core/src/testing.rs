@@ -2,8 +2,9 @@
 
 use crate::change::Change;
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
-use crate::event::EventRecord;
-use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::event::{DisplayRecipient, EventRecord, MessageEvent, Sender};
+use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
+use crate::message::{Marks, Message, Recipient};
 use crate::realm::{Realm, Rules};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
@@ -50,6 +51,38 @@ pub(crate) fn subscription(channel: i64, user: i64) -> Subscription {
         is_muted: false,
         pin_to_top: false,
         notifications: Notifications::default(),
+    }
+}
+
+/// `hi` under `Lunch`.
+pub(crate) fn message(sender: i64, recipient: Recipient) -> Message {
+    Message {
+        id: MessageId(50),
+        sender_id: UserId(sender),
+        recipient,
+        direct_users: Vec::new(),
+        topic: "Lunch".to_owned(),
+        content: "hi".to_owned(),
+        html: "<p>hi</p>".to_owned(),
+        sent_s: NOW_S,
+        client: "test".to_owned(),
+        marks: Marks::default(),
+        last_edit_s: None,
+        revision: EventId(50),
+        reactions: Vec::new(),
+    }
+}
+
+pub(crate) fn message_event(sender: i64, recipient: Recipient) -> MessageEvent {
+    let User { email, full_name, .. } = user(sender, Role::Member);
+    MessageEvent {
+        message: message(sender, recipient),
+        sender: Sender { email, full_name, avatar_url: "/a.png".to_owned(), has_gravatar: true },
+        display_recipient: DisplayRecipient::Channel("Channel 20".to_owned()),
+        topic_links: Vec::new(),
+        flags: Vec::new(),
+        wildcard: false,
+        local: None,
     }
 }
 

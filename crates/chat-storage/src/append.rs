@@ -114,7 +114,7 @@ async fn append_batch(shared: &Shared, messages: Vec<NewMessage>) -> Result<Vec<
         writing.roll_back().await?;
     } else {
         batch.write(&mut writing).await?;
-        shared.publish(writing.commit().await?).await?;
+        shared.publish(writing.commit().await?).await;
     }
     if shared.realm.load().at() < changed {
         // Whoever decides again needs what they did not know.

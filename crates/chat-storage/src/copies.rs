@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_core::event::NewEvent;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::message::{Flag, Marks, Recipient};
+use chat_core::message::{Flag, Marks, Message, Recipient};
 use chat_core::ports::{FlagOp, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 
@@ -135,7 +135,7 @@ pub(crate) async fn set_flag(
         set_rare(&mut writing.tx, user_id, (flag, op), messages).await?;
     }
     let at = writing.push(at_s, Vec::new(), Some(event));
-    shared.publish(writing.commit().await?).await?;
+    shared.publish(writing.commit().await?).await;
     Ok(at)
 }
 
@@ -156,4 +156,12 @@ pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Res
         run!(shared.db.reader(), fetch_all: sqlx::query_scalar(FLAGGED).bind(user_id.0).bind(flag.number()))
             .map_err(failed)?;
     Ok(ids.into_iter().map(MessageId).collect())
+}
+
+/// Who has read a message that they received, its sender left out.
+pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<UserId>, StoreError> {
+    let realm = shared.realm.load_full();
+    let mut readers = read_set::readers(&shared.db, message.recipient, message.id).await?;
+    readers.retain(|user| *user != message.sender_id && received(&realm, *user, (message.recipient, message.id)));
+    Ok(readers)
 }

@@ -27,6 +27,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A Postgres connection idle for longer than this is checked before it is used: the server or a
 /// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
 const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
+/// One to write, one to read what others wrote meanwhile, one to hear of it, one to tell of it.
+const MIN_CONNECTIONS: u32 = 4;
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -53,7 +55,8 @@ impl Db {
     /// Opens the database and brings its schema up to date, under a lock, so that any number of
     /// nodes may do it at once.
     ///
-    /// With a `postgres://` URL, at most `connections` connections to that database; without one,
+    /// With a `postgres://` URL, at most `connections` connections to that database,
+    /// and four at least; without one,
     /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
     /// when it does not exist.
     ///
@@ -80,7 +83,7 @@ impl Db {
         let options =
             PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
         let pool = PgPoolOptions::new()
-            .max_connections(connections.max(1))
+            .max_connections(connections.max(MIN_CONNECTIONS))
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .test_before_acquire(false)
             .before_acquire(|connection, seen| {

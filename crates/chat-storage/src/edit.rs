@@ -230,6 +230,6 @@ async fn finish(
     for event in events {
         last = writing.push(at_s, Vec::new(), Some(event));
     }
-    shared.publish(writing.commit().await?).await?;
+    shared.publish(writing.commit().await?).await;
     Ok(Written::Done(last))
 }

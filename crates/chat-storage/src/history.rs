@@ -39,6 +39,12 @@ const FIND_DIRECT: &str = "SELECT recipient_id FROM direct WHERE users = $1";
 const OWN_DIRECTS: &str = "SELECT recipient_id FROM direct_user WHERE user_id = $1";
 const CONVERSATION: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 AND topic_key = $2 AND id >= $3
 ORDER BY id";
+static FIRST_MESSAGES: Sql =
+    Sql::new("SELECT recipient_id, min(id) FROM message WHERE recipient_id {in_numbers:$1} GROUP BY recipient_id");
+const RECENT_DIRECTS: &str = "SELECT newest.users, newest.id FROM (
+    SELECT d.users, (SELECT max(m.id) FROM message AS m WHERE m.recipient_id = d.recipient_id) AS id
+    FROM direct_user AS own JOIN direct AS d ON d.recipient_id = own.recipient_id WHERE own.user_id = $1
+) AS newest WHERE newest.id IS NOT NULL ORDER BY newest.id DESC LIMIT $2";
 /// Steps from topic to topic through the index, so it costs as much as there are topics, not messages.
 const TOPICS: &str = "WITH RECURSIVE step (topic_key) AS (
     SELECT min(topic_key) FROM message WHERE recipient_id = $1
@@ -358,6 +364,18 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
     Ok(first.map(|(id, name, _)| Topic { name, max_id: MessageId(id) }).collect())
 }
 
+async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
+    let sql = FIRST_MESSAGES.on(shared.db.dialect());
+    let wanted = crate::dialect::numbers(channels.iter().map(|id| i64::from(Recipient::Channel(*id))));
+    let rows: Vec<(i64, i64)> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
+    let first = |(recipient, id): (i64, i64)| match Recipient::from(recipient) {
+        Recipient::Channel(channel) => Some((channel, MessageId(id))),
+        Recipient::Direct(_) => None,
+    };
+    Ok(rows.into_iter().filter_map(first).collect())
+}
+
 async fn unread(shared: &Shared, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError> {
     let selection = unread_of(selection);
     let search = Search::new(shared, &selection).await?;
@@ -410,6 +428,22 @@ impl MessageStore for Store {
 
     async fn unread(&self, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError> {
         unread(&self.shared, selection, limit).await
+    }
+
+    async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
+        first_messages(&self.shared, channels).await
+    }
+
+    async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows: Vec<(String, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(RECENT_DIRECTS)
+            .bind(user_id.0).bind(limit))
+        .map_err(failed)?;
+        Ok(rows.into_iter().map(|(users, id)| (row::users_of(&users), MessageId(id))).collect())
+    }
+
+    async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError> {
+        copies::readers(&self.shared, message).await
     }
 
     async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {

@@ -54,7 +54,10 @@ impl EventLog for Store {
             return Ok(Ok(records));
         }
         let db = &self.shared.db;
-        let records = read(db, after, limit.min(CHUNK)).await?;
+        let mut records = read(db, after, limit.min(CHUNK)).await?;
+        // What others have just committed is not in this node's realm yet.
+        let head = self.shared.tail.head();
+        records.retain(|record| record.id <= head);
         // Asked after reading: what was pruned in between shows here.
         let pruned: i64 = run!(db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?;
         if after.0 < pruned { Ok(Err(Pruned(after))) } else { Ok(Ok(records)) }

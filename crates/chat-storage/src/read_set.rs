@@ -22,6 +22,7 @@ const STEP: i64 = 500;
 static LOAD: Sql = Sql::new(
     "SELECT recipient_id, all_until, messages FROM read_set WHERE user_id = $1 AND recipient_id {in_numbers:$2}",
 );
+const READERS: &str = "SELECT user_id, all_until, messages FROM read_set WHERE recipient_id = $1 ORDER BY user_id";
 const PUT: &str = "INSERT INTO read_set (user_id, recipient_id, all_until, messages) VALUES ($1, $2, $3, $4)
 ON CONFLICT (user_id, recipient_id) DO UPDATE SET all_until = excluded.all_until, messages = excluded.messages";
 const BETWEEN: &str = "SELECT id FROM message WHERE recipient_id = $1 AND id >= $2 AND id <= $3";
@@ -90,6 +91,20 @@ pub(crate) async fn load_in(tx: &mut Tx, user_id: UserId, recipient: Recipient) 
     let row: Option<Row> =
         run!(tx.on(), fetch_optional: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
     Ok(row.map(set).transpose()?.map(|(_, set)| set))
+}
+
+/// Who has read a message of a recipient, as far as they read anything there.
+pub(crate) async fn readers(db: &Db, recipient: Recipient, id: MessageId) -> Result<Vec<UserId>, StoreError> {
+    let rows: Vec<Row> =
+        run!(db.reader(), fetch_all: sqlx::query_as(READERS).bind(i64::from(recipient))).map_err(failed)?;
+    let mut readers = Vec::new();
+    for (user_id, all_until, bytes) in rows {
+        let (_, set) = set((recipient.into(), all_until, bytes))?;
+        if set.contains(id) {
+            readers.push(UserId(user_id));
+        }
+    }
+    Ok(readers)
 }
 
 /// Messages of a recipient that a user has read now, and those they have no longer.

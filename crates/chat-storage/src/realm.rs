@@ -145,7 +145,7 @@ impl RealmStore for Store {
             last = writing.push(commit.at_s, Vec::new(), Some(event));
         }
         let records = writing.commit().await?;
-        self.shared.publish(records).await?;
+        self.shared.publish(records).await;
         Ok(Committed::Done { first, last })
     }
 

@@ -89,6 +89,7 @@ pub(crate) fn users_key(users: &[UserId]) -> String {
     numbers.join(",")
 }
 
-fn users_of(key: &str) -> Vec<UserId> {
+/// The users of [`users_key`].
+pub(crate) fn users_of(key: &str) -> Vec<UserId> {
     key.split(',').filter_map(|number| number.parse().ok()).map(UserId).collect()
 }

@@ -122,16 +122,21 @@ impl Store {
 
 impl Shared {
     /// Takes into memory what this node has just committed, and before it what others have.
-    pub(crate) async fn publish(&self, records: Vec<Arc<EventRecord>>) -> Result<(), StoreError> {
+    ///
+    /// What is committed is committed: when the log cannot be read now, it is read when the node looks again.
+    pub(crate) async fn publish(&self, records: Vec<Arc<EventRecord>>) {
         let advancing = self.advancing.lock().await;
-        let Some(first) = records.first() else { return Ok(()) };
+        let Some(first) = records.first() else { return };
         if first.id.0 > self.tail.head().0 + 1 {
-            self.read_up().await?;
+            // Reads these records too.
+            if let Err(error) = self.read_up().await {
+                tracing::warn!(%error, "the log could not be read; it will be when the node looks again");
+            }
+        } else {
+            self.take(records);
         }
-        self.take(records);
         drop(advancing);
         self.grown.notify_one();
-        Ok(())
     }
 
     /// Takes into memory what was committed since.

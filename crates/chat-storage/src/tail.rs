@@ -11,12 +11,15 @@ use tokio::sync::oneshot;
 
 /// Records kept in memory. A queue further behind reads the database.
 const KEPT: usize = 4_096;
+/// Bytes they may take together.
+const KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 pub(crate) struct Tail(Mutex<Inner>);
 
 struct Inner {
     head: EventId,
     records: VecDeque<Arc<EventRecord>>,
+    records_bytes: usize,
     waiters: HashMap<UserId, BTreeMap<u64, Waiter>>,
     /// Waiters who hear public channels they are not in.
     overhearing: BTreeMap<u64, UserId>,
@@ -41,6 +44,7 @@ impl Tail {
         Self(Mutex::new(Inner {
             head,
             records: VecDeque::new(),
+            records_bytes: 0,
             waiters: HashMap::new(),
             overhearing: BTreeMap::new(),
             next_ticket: 0,
@@ -74,9 +78,11 @@ impl Tail {
         let mut inner = self.lock();
         inner.head = record.id;
         inner.wake(&record, realm);
+        inner.records_bytes += record.weight_bytes();
         inner.records.push_back(record);
-        if inner.records.len() > KEPT {
-            inner.records.pop_front();
+        while inner.records.len() > KEPT || inner.records_bytes > KEPT_BYTES {
+            let Some(oldest) = inner.records.pop_front() else { return };
+            inner.records_bytes -= oldest.weight_bytes();
         }
     }
 

@@ -189,6 +189,16 @@ impl EventRecord {
         }
     }
 
+    /// About how many bytes of memory it takes with all its texts.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        const ANY: usize = 1_024;
+        match self.event.as_ref().map(|event| &event.body) {
+            Some(Body::Message(message)) => ANY + 3 * (message.message.content.len() + message.message.html.len()),
+            Some(Body::Plain { .. } | Body::Edit { .. }) | None => ANY,
+        }
+    }
+
     /// The `type` of the event; empty where nothing was told.
     #[must_use]
     pub fn kind(&self) -> &str {
@@ -214,7 +224,10 @@ impl EventRecord {
             Body::Message(message) => {
                 let form = Form::of(reader.filter);
                 out.push_str(self.text(form, || message.open_object(self.id, form)));
-                write_flags(&message.flags_of(reader.user.id), out);
+                // Who overhears a public channel has no copy of their own, and no flags.
+                let received = event.audience.reaches(self.id, reader.user, reader.realm);
+                let flags = if received { message.flags_of(reader.user.id) } else { Vec::new() };
+                write_flags(&flags, out);
                 if let Some(local) = message.local.as_ref().filter(|local| local.queue_id == reader.queue_id) {
                     out.push_str(",\"local_message_id\":");
                     out.push_str(&json!(local.local_id).to_string());
@@ -241,6 +254,8 @@ pub struct Reader<'a> {
     pub queue_id: &'a str,
     /// What the queue wants.
     pub filter: &'a Filter,
+    /// The realm, no older than the event.
+    pub realm: &'a RealmSnapshot,
 }
 
 /// `{"type":…}` as `{"id":5,"type":…`, without the end.
@@ -271,14 +286,17 @@ fn write_flags(flags: &[Flag], out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::Privacy;
+    use crate::message::Recipient;
+    use crate::realm::Rules;
     use crate::role::Role;
     use crate::testing;
 
     fn written(record: &EventRecord, flags: &[Flag]) -> Value {
         let user = testing::user(1, Role::Member);
-        let filter = Filter::default();
+        let (filter, realm) = (Filter::default(), RealmSnapshot::default());
         let mut out = String::new();
-        record.write(&Reader { user: &user, queue_id: "q", filter: &filter }, flags, &mut out);
+        record.write(&Reader { user: &user, queue_id: "q", filter: &filter, realm: &realm }, flags, &mut out);
         serde_json::from_str(&out).unwrap()
     }
 
@@ -308,5 +326,117 @@ mod tests {
         let back: NewEvent = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
         assert_eq!(back.audience, Audience::Users(vec![UserId(1), UserId(3)]));
         assert_eq!(back.gate, Gate::Without(Capability::SlimPresence));
+    }
+
+    /// A message of user 2 in channel 20, which user 4 is in.
+    fn told(public: bool) -> (EventRecord, RealmSnapshot) {
+        let realm = testing::realm(
+            Rules::default(),
+            vec![
+                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                Change::Subscription(Box::new(testing::subscription(20, 4))),
+            ],
+        );
+        let mut message = testing::message_event(2, Recipient::Channel(ChannelId(20)));
+        message.flags = vec![(UserId(4), Flag::Mentioned)];
+        message.wildcard = true;
+        message.local = Some(Local { queue_id: "q".to_owned(), local_id: "7.\"1".to_owned() });
+        let audience = Audience::Subscribers { channel_id: ChannelId(20), public };
+        let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(message)) };
+        (EventRecord::new(EventId(50), 1, Vec::new(), Some(event)), realm)
+    }
+
+    fn shown(
+        record: &EventRecord,
+        realm: &RealmSnapshot,
+        (user, queue_id): (i64, &str),
+        filter: &Filter,
+    ) -> Option<Value> {
+        let user = realm.user(UserId(user)).unwrap();
+        let mut out = String::new();
+        filter.accepts(record, user, realm).then(|| {
+            record.write(&Reader { user, queue_id, filter, realm }, &[], &mut out);
+            serde_json::from_str(&out).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_message_is_written_in_the_form_its_queue_asked_for() {
+        let (record, realm) = told(false);
+        let raw = shown(&record, &realm, (4, "q"), &Filter::default()).unwrap();
+        assert_eq!(raw["message"]["content"], json!("hi"));
+        assert_eq!(raw["message"]["content_type"], json!("text/x-markdown"));
+        assert_eq!(raw["message"]["avatar_url"], json!("/a.png"));
+        assert_eq!(raw["flags"], json!(["mentioned", "stream_wildcard_mentioned"]));
+        assert_eq!(raw["local_message_id"], json!("7.\"1"));
+        let html = Filter { apply_markdown: true, client_gravatar: true, ..Filter::default() };
+        let html = shown(&record, &realm, (4, "other"), &html).unwrap();
+        assert_eq!(html["message"]["content"], json!("<p>hi</p>"));
+        assert_eq!(html["message"]["avatar_url"], Value::Null);
+        assert_eq!(html.get("local_message_id"), None);
+    }
+
+    #[test]
+    fn a_public_channel_is_overheard_by_who_asks_and_is_no_guest() {
+        let (record, realm) = told(true);
+        let all = Filter { all_public: true, ..Filter::default() };
+        assert_eq!(shown(&record, &realm, (3, "q"), &Filter::default()), None);
+        assert_eq!(shown(&record, &realm, (3, "q"), &all).unwrap()["flags"], json!([]));
+        assert_eq!(shown(&record, &realm, (6, "q"), &all), None);
+        let (private, realm) = told(false);
+        assert_eq!(shown(&private, &realm, (3, "q"), &all), None);
+    }
+
+    #[test]
+    fn a_queue_gets_the_types_and_messages_it_asked_for() {
+        let (record, realm) = told(false);
+        let gets = |filter: &Filter| shown(&record, &realm, (4, "q"), filter).is_some();
+        let types = |kind: &str| Filter { event_types: Some([kind.to_owned()].into()), ..Filter::default() };
+        assert!(gets(&types("message")) && !gets(&types("reaction")));
+        let narrow = |pairs: &[(&str, &str)]| {
+            let terms = pairs.iter().map(|(operator, operand)| QueueTerm::parse(operator, operand).unwrap());
+            Filter { narrow: terms.collect(), ..Filter::default() }
+        };
+        assert!(gets(&narrow(&[("stream", "channel 20"), ("topic", "LUNCH"), ("sender", "user2@example.org")])));
+        assert!(gets(&narrow(&[("is", "mentioned"), ("is", "unread")])));
+        for other in
+            [("stream", "x"), ("topic", "x"), ("sender", "x"), ("is", "dm"), ("is", "starred"), ("is", "resolved")]
+        {
+            assert!(!gets(&narrow(&[other])), "{other:?}");
+        }
+        let refused = QueueTerm::parse("dm", "1").unwrap_err();
+        assert_eq!(refused.to_string(), "Operator dm not supported.");
+    }
+
+    #[test]
+    fn of_two_events_a_queue_gets_the_one_it_understands() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let user = realm.user(UserId(4)).unwrap();
+        let slim = Filter { capabilities: [Capability::SlimPresence].into(), ..Filter::default() };
+        let accepted = |gate| {
+            let event = NewEvent::plain(Audience::Everyone, json!({"type": "presence"})).gated(gate);
+            let record = EventRecord::new(EventId(50), 1, Vec::new(), Some(event));
+            [&slim, &Filter::default()].map(|filter| filter.accepts(&record, user, &realm))
+        };
+        assert_eq!(accepted(Gate::With(Capability::SlimPresence)), [true, false]);
+        assert_eq!(accepted(Gate::Without(Capability::SlimPresence)), [false, true]);
+    }
+
+    #[test]
+    fn an_audience_is_who_it_says() {
+        let (_, realm) = told(false);
+        let reached = |audience: &Audience| {
+            [1, 2, 3, 4, 6].map(|id| audience.reaches(EventId(50), realm.user(UserId(id)).unwrap(), &realm))
+        };
+        let channel_id = ChannelId(20);
+        assert_eq!(reached(&Audience::Everyone), [true; 5]);
+        assert_eq!(reached(&Audience::Members), [true, true, true, true, false]);
+        assert_eq!(reached(&Audience::Administrators), [true, true, false, false, false]);
+        assert_eq!(reached(&Audience::users([UserId(6), UserId(1)])), [true, false, false, false, true]);
+        assert_eq!(reached(&Audience::Subscribers { channel_id, public: false }), [false, false, false, true, false]);
+        let except = vec![UserId(3)];
+        assert_eq!(reached(&Audience::ChannelWatchers { channel_id, except }), [true, true, false, true, false]);
+        let message_id = MessageId(5);
+        assert_eq!(reached(&Audience::MessageReaders { channel_id, message_id }), [true, true, true, true, false]);
     }
 }

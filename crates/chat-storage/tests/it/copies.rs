@@ -140,4 +140,23 @@ told! {
         assert!(home.ask("SELECT 'row' FROM message_flag").await.is_empty());
         store.stop().await;
     }
+
+    async fn readers_of_a_message_are_who_received_and_read_it(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, [2, 3, 4].map(|user| subscription(11, user)).to_vec()).await;
+        let mut own = message(&store, 2, to_channel(11), ("t", "mine"));
+        own.event.message.marks.read_by_sender = true;
+        let id = send(&store, own).await;
+        let later = say(&store, 1, 11, "t").await;
+        // Came later, and has read all there was for them.
+        change(&store, vec![subscription(11, 5)]).await;
+        for (user, ids) in [(2, vec![id]), (3, vec![id]), (4, vec![later]), (5, vec![id, later])] {
+            let event = (NOW_S, notice(Audience::users([UserId(user)]), "read"));
+            store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &ids, event).await.unwrap();
+        }
+        let (message, _) = store.find(READER, &[id]).await.unwrap().remove(0);
+        assert_eq!(store.readers(&message).await.unwrap(), [UserId(3)]);
+        store.stop().await;
+    }
 }

@@ -238,4 +238,23 @@ told! {
         assert_eq!(store.conversation(&conversation, ids.iter().copied().min().unwrap()).await.unwrap().len(), 4);
         store.stop().await;
     }
+
+    async fn channels_know_their_first_message_and_users_their_conversations(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let first = say(&store, 1, 11, "t").await;
+        say(&store, 1, 11, "t").await;
+        let none = store.first_messages(&[ChannelId(11), ChannelId(12)]).await.unwrap();
+        assert_eq!(none, [(ChannelId(11), first)]);
+        let to = |users: &'static [i64]| message(&store, users[0], to_users(users), ("", "psst"));
+        let self_note = send(&store, to(&[2])).await;
+        send(&store, to(&[2, 5])).await;
+        send(&store, to(&[3, 5])).await;
+        let newest = send(&store, to(&[2, 5])).await;
+        let users = |users: &[i64]| users.iter().copied().map(UserId).collect::<Vec<_>>();
+        let recent = store.recent_directs(READER, 10).await.unwrap();
+        assert_eq!(recent, [(users(&[2, 5]), newest), (users(&[2]), self_note)]);
+        assert_eq!(store.recent_directs(READER, 1).await.unwrap().len(), 1);
+        store.stop().await;
+    }
 }
