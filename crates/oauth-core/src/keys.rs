@@ -57,7 +57,11 @@ impl std::fmt::Debug for KeyRecord {
 #[must_use]
 pub fn signs_from(held: &[KeyRecord], alg: SigningAlg, at_s: i64) -> i64 {
     let taken: HashSet<i64> = held.iter().filter(|key| key.alg == alg).map(|key| key.signs_from_s).collect();
-    (at_s..).find(|second| !taken.contains(second)).unwrap_or(at_s)
+    let mut second = at_s;
+    while taken.contains(&second) {
+        second += 1;
+    }
+    second
 }
 
 /// Keys could not be generated, stored or loaded.
