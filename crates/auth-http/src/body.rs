@@ -1,13 +1,14 @@
 //! Reading a body, up to a limit, and the JSON in it.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody as _};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use fhir_store::shape;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -20,15 +21,16 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) ->
     if announced(headers, &body).is_some_and(|length_bytes| length_bytes > limit_bytes) {
         return Err(Fault::TooLarge { limit_bytes });
     }
-    match Limited::new(body, limit_bytes).collect().await {
-        Ok(whole) => Ok(whole.to_bytes()),
-        Err(cause) if cause.is::<LengthLimitError>() => Err(Fault::TooLarge { limit_bytes }),
-        Err(_) => Err(Fault::BodyBroken),
-    }
+    let whole = Limited::new(body, limit_bytes).collect().await;
+    whole.map(Collected::to_bytes).map_err(|cause| broken(cause.as_ref(), limit_bytes))
+}
+
+fn broken(cause: &(dyn Error + Send + Sync + 'static), limit_bytes: usize) -> Fault {
+    if cause.is::<LengthLimitError>() { Fault::TooLarge { limit_bytes } } else { Fault::BodyBroken }
 }
 
 /// The size a body announces, in bytes; `None` for one that is sent in pieces.
-pub(crate) fn announced(headers: &HeaderMap, body: &Body) -> Option<usize> {
+fn announced(headers: &HeaderMap, body: &Body) -> Option<usize> {
     let header = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     header.or_else(|| usize::try_from(body.size_hint().exact()?).ok())
 }
@@ -49,7 +51,7 @@ impl InFlight {
     }
 
     /// Waits until a body of this size may be read; the place is free again when the permit goes.
-    pub(crate) async fn hold(&self, size_bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Fault> {
+    async fn hold(&self, size_bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Fault> {
         if size_bytes <= SMALL_BYTES {
             return Ok(None);
         }
@@ -57,6 +59,31 @@ impl InFlight {
         let permit = Arc::clone(&self.0).acquire_many_owned(size_kib).await;
         permit.map(Some).map_err(|_| Fault::BodyBroken)
     }
+}
+
+/// The whole body, and its place among the bodies in flight. One that is sent in pieces has no place
+/// until it turns out to be large.
+pub(crate) async fn read_held(
+    in_flight: &InFlight,
+    headers: &HeaderMap,
+    body: Body,
+    limit_bytes: usize,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Fault> {
+    if let Some(size_bytes) = announced(headers, &body) {
+        let held = in_flight.hold(size_bytes.min(limit_bytes)).await?;
+        return Ok((read(headers, body, limit_bytes).await?, held));
+    }
+    let mut body = Limited::new(body, limit_bytes);
+    let mut bytes = BytesMut::new();
+    while bytes.len() <= SMALL_BYTES {
+        let Some(frame) = body.frame().await else { return Ok((bytes.freeze(), None)) };
+        let frame = frame.map_err(|cause| broken(cause.as_ref(), limit_bytes))?;
+        bytes.extend_from_slice(frame.data_ref().map_or(&[], Bytes::as_ref));
+    }
+    let held = in_flight.hold(limit_bytes).await?;
+    let rest = body.collect().await.map_err(|cause| broken(cause.as_ref(), limit_bytes))?;
+    bytes.extend_from_slice(&rest.to_bytes());
+    Ok((bytes.freeze(), held))
 }
 
 /// Parses a body; the fault says where it stops being JSON. The parser bounds nesting.
@@ -83,6 +110,7 @@ fn check(value: &Value) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
@@ -115,6 +143,36 @@ mod tests {
         assert!(futures_poll(&mut third).is_pending());
         drop((first, second));
         assert!(futures_poll(&mut third).is_ready(), "one larger than all there is still has its turn");
+    }
+
+    /// So many bytes that nothing announces.
+    struct Pieces(usize);
+
+    impl axum::body::HttpBody for Pieces {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+            let size = self.0.min(10_000);
+            self.0 -= size;
+            Poll::Ready((size > 0).then(|| Ok(http_body::Frame::data(Bytes::from(vec![0; size])))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_in_pieces_has_a_place_only_once_it_is_large() {
+        let bodies = InFlight::new();
+        let limit = 1024 * 1024;
+        let read = async |size: usize| read_held(&bodies, &HeaderMap::new(), Body::new(Pieces(size)), limit).await;
+        let (small, none) = read(SMALL_BYTES).await.unwrap();
+        assert_eq!((small.len(), none.is_none()), (SMALL_BYTES, true));
+        let (large, held) = read(limit).await.unwrap();
+        assert_eq!((large.len(), held.map(|held| held.num_permits())), (limit, Some(1024)));
+        assert!(matches!(read(limit + 1).await, Err(Fault::TooLarge { .. })));
+        assert_eq!(bodies.0.available_permits(), IN_FLIGHT_KIB as usize);
     }
 
     fn futures_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {

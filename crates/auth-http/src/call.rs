@@ -57,8 +57,7 @@ impl FromRequest<App> for Call {
             return Err(Denied::Unauthenticated.into());
         }
         let limit_bytes = app.settings.max_body_bytes;
-        let held = app.bodies.hold(body::announced(&parts.headers, &body).unwrap_or(limit_bytes)).await?;
-        let bytes = body::read(&parts.headers, body, limit_bytes).await?;
+        let (bytes, held) = body::read_held(&app.bodies, &parts.headers, body, limit_bytes).await?;
         let (kind, mut body) = if bytes.is_empty() {
             (JsonKind::Plain, None)
         } else {
