@@ -64,11 +64,11 @@ pub(crate) struct Row {
     target: Option<Target>,
 }
 
-/// A bound, set on a quiet machine.
+/// A bound, and the limit it was set beside.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Target {
     value: f64,
-    /// The limit as it was measured there; a busy or slower machine is measured by the distance to it.
+    /// The limit as it was measured then; a slower machine is judged by the distance to its own.
     limit: Option<f64>,
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     }
     println!("\n{}", table(&rows));
     println!("\nµs: CPU per operation, user and system. MiB: resident memory.");
-    println!("Targets are of a quiet machine; in parentheses how many times the limit of that machine they are.");
+    println!("Targets: in parentheses how many times the limit they allow, as that was when they were set.");
     println!("Benches that exist: {}.", names());
     Ok(())
 }
