@@ -29,6 +29,9 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
 /// One to write, one to read what others wrote meanwhile, one to hear of it, one to tell of it.
 const MIN_CONNECTIONS: u32 = 4;
+/// Every statement here wants few rows in the order of an index. Where Postgres guesses that a range is small, it
+/// would rather read all of it and sort.
+const NO_BITMAPS: &str = "SET enable_bitmapscan = off";
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -86,6 +89,12 @@ impl Db {
             .max_connections(connections.max(MIN_CONNECTIONS))
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .test_before_acquire(false)
+            .after_connect(|connection, _| {
+                Box::pin(async move {
+                    sqlx::query(NO_BITMAPS).execute(connection).await?;
+                    Ok(())
+                })
+            })
             .before_acquire(|connection, seen| {
                 Box::pin(async move {
                     if seen.idle_for > CHECK_AFTER_IDLE {

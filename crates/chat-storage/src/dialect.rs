@@ -28,17 +28,27 @@ const FRAGMENTS: &[Fragment] = &[
         "IN (SELECT value FROM json_each(@))",
     ),
     ("in_texts", "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)))", "IN (SELECT value FROM json_each(@))"),
-    // The newest or oldest `$4` messages (`m`) of each recipient, given as `[[recipient, after], …]` in `$1`,
-    // between `$2` and `$3`: as many steps through an index as there are recipients.
+    // The recipients of a list of `[recipient, after]` that travels in the same way.
+    (
+        "in_recipients",
+        "= ANY(ARRAY(SELECT (pair ->> 0)::BIGINT FROM json_array_elements(@::JSON) AS pair))",
+        "IN (SELECT value ->> 0 FROM json_each(@))",
+    ),
+    // The newest or oldest `$4` messages (`m`) of such a list in `$1`, each recipient's after its own mark and all
+    // between `$2` and `$3`: as many walks along an index as there are recipients.
     (
         "of_each",
-        "(SELECT (pair ->> 0)::BIGINT AS recipient_id, (pair ->> 1)::BIGINT AS after_id
-FROM json_array_elements($1::JSON) AS pair) AS wanted
-CROSS JOIN LATERAL (SELECT * FROM message AS x WHERE x.recipient_id = wanted.recipient_id
-    AND x.id > greatest($2, wanted.after_id) AND x.id < $3 ORDER BY x.id @ LIMIT $4) AS m",
-        "json_each($1) AS wanted
-JOIN message AS m ON m.id IN (SELECT x.id FROM message AS x WHERE x.recipient_id = wanted.value ->> 0
-    AND x.id > max($2, wanted.value ->> 1) AND x.id < $3 ORDER BY x.id @ LIMIT $4)",
+        "(SELECT x.id FROM (
+    SELECT (pair ->> 0)::BIGINT AS recipient_id, (pair ->> 1)::BIGINT AS after_id
+    FROM json_array_elements($1::JSON) AS pair
+) AS wanted
+CROSS JOIN LATERAL (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.recipient_id
+    AND y.id > greatest($2, wanted.after_id) AND y.id < $3 ORDER BY y.id @ LIMIT $4) AS x
+ORDER BY x.id @ LIMIT $4) AS picked JOIN message AS m ON m.id = picked.id",
+        "(SELECT x.id FROM json_each($1) AS wanted
+JOIN message AS x ON x.id IN (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.value ->> 0
+    AND y.id > max($2, wanted.value ->> 1) AND y.id < $3 ORDER BY y.id @ LIMIT $4)
+ORDER BY x.id @ LIMIT $4) AS picked JOIN message AS m ON m.id = picked.id",
     ),
 ];
 

@@ -30,6 +30,11 @@ const PAGE_MIN: usize = 50;
 /// Most candidates read at once.
 const PAGE_MAX: usize = 5_001;
 
+/// Fewest recipients for which messages are looked for among all messages first.
+const FEED_MIN: usize = 4;
+/// How many times the messages wanted are looked at then.
+const FEED_FACTOR: i64 = 4;
+
 const CANDIDATE: &str = "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks,
     EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
 FROM ";
@@ -74,6 +79,8 @@ enum Source {
     Flagged(i64, i64),
     /// Recipients, each with a message up to which nothing is wanted, as JSON.
     Recipients(String),
+    /// The same, where many messages are to many of them: looked for among all messages first.
+    Feed(String),
 }
 
 /// Which way candidates are read.
@@ -118,6 +125,10 @@ impl Source {
 WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f.message_id < $3"
             ),
             Self::Recipients(_) => format!("{CANDIDATE} {{of_each:{order}}} {JOIN_DIRECT}"),
+            Self::Feed(_) => format!(
+                "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT $5) AS m
+{JOIN_DIRECT} WHERE m.recipient_id {{in_recipients:$1}}"
+            ),
         };
         let by = if matches!(self, Self::Flagged(..)) { "f.message_id" } else { "m.id" };
         let sql = dialect.render(&format!("{sql} ORDER BY {by} {order} LIMIT $4"));
@@ -133,6 +144,17 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             Self::Nothing => return Ok(Vec::new()),
             Self::Id(id) | Self::Sender(id) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(*id).bind(after).bind(before).bind(limit)),
+            Self::Feed(pairs) => {
+                let looked_at = limit.saturating_mul(FEED_FACTOR);
+                let rows: Vec<CandidateRow> = run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                    .bind(pairs).bind(after).bind(before).bind(limit).bind(looked_at))
+                .map_err(failed)?;
+                if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit) {
+                    return Ok(rows.into_iter().map(candidate).collect());
+                }
+                // Not enough among those: each recipient is asked by itself.
+                return Box::pin(Self::Recipients(pairs.clone()).read(shared, stretch, limit)).await;
+            }
             Self::Recipients(pairs) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(pairs).bind(after).bind(before).bind(limit)),
             Self::Topic(recipient, key) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
@@ -267,7 +289,9 @@ fn narrowest(selection: &Selection, recipients: &[Recipient], own: &Own) -> Sour
         Some(user) if recipients.len() > 1 && !unread => Source::Sender(user),
         _ => {
             let pairs = recipients.iter().map(|recipient| pair(selection, *recipient, unread.then_some(own)));
-            Source::Recipients(format!("[{}]", pairs.collect::<Vec<_>>().join(",")))
+            let pairs = format!("[{}]", pairs.collect::<Vec<_>>().join(","));
+            // What is unread lies beyond the marks, and only a search by recipient begins there.
+            if recipients.len() < FEED_MIN || unread { Source::Recipients(pairs) } else { Source::Feed(pairs) }
         }
     }
 }
