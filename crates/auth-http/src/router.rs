@@ -22,12 +22,16 @@ use crate::surface::Surface;
 /// their address.
 pub fn router(parts: Parts) -> Router {
     let app: App = Arc::new(Site::new(parts));
-    let counted = || from_fn_with_state(Arc::clone(&app), rate::limit);
+    // A layer costs every request; without a limit there is nothing to count.
+    let counted = |routes: Router<App>| match app.settings.rate_limit_per_minute {
+        0 => routes,
+        _ => routes.layer(from_fn_with_state(Arc::clone(&app), rate::limit)),
+    };
     // Inside out: a request passes the layers from the last one here to the first.
     Router::new()
-        .merge(documents().layer(counted()).layer(panic::layer()).layer(cors::any_origin()))
+        .merge(counted(documents()).layer(panic::layer()).layer(cors::any_origin()))
         .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
-        .merge(resources().layer(counted()).layer(panic::layer()).layer(cors::echoed_origin()))
+        .merge(counted(resources()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(operations())
         .layer(from_fn(drain::drain))
         .layer(from_fn_with_state(Arc::clone(&app), observe::observe))

@@ -255,7 +255,8 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "BOX_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     max_connections_per_address: u64,
-    /// Requests per minute of one client or address, over it the answer is 429; 0 is no limit
+    /// Requests per minute of one client at one address, over it the answer is 429; one address has ten
+    /// times as many; 0 is no limit
     #[arg(long, env = "BOX_RATE_LIMIT", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     rate_limit: u64,
