@@ -6,6 +6,7 @@
 //!
 //! - [`snapshot`] is the realm in memory; [`change`] is the one way it changes, [`event`] what is told to whom;
 //! - [`access`], [`send`], [`edit`], [`membership`] and [`administer`] decide who may do what;
+//! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`ports`] is what all that needs a database for;
 //! - [`markdown`] turns what people type into HTML and into the facts the server needs (who is mentioned, what is
@@ -36,6 +37,7 @@ pub mod snapshot;
 pub mod access;
 pub mod administer;
 pub mod edit;
+pub mod founding;
 pub mod membership;
 pub mod narrow;
 pub mod send;

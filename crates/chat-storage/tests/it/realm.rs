@@ -3,6 +3,7 @@
 use chat_core::change::{Change, Commit, Committed, ItemKind, UserItemKind};
 use chat_core::channel::Privacy;
 use chat_core::event::Audience;
+use chat_core::founding;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
 use chat_core::user::ApiKey;
@@ -109,5 +110,34 @@ told! {
         };
         assert_eq!(last.0 - first.0, 2);
         store.stop().await;
+    }
+
+    async fn of_nodes_that_found_the_realm_at_once_one_does(home) {
+        let mut nodes = tokio::task::JoinSet::new();
+        for node in 0..3_u8 {
+            let home = home.clone();
+            nodes.spawn(async move {
+                let store = home.open().await;
+                let commit = founding::found(founding::Founding {
+                    realm_name: format!("Realm {node}"),
+                    email: format!("owner{node}@example.org"),
+                    full_name: "Owner".to_owned(),
+                    password_hash: Some("$argon2id$".to_owned()),
+                    api_key: ApiKey::from_random(&[node; 64]).unwrap(),
+                    now_s: NOW_S,
+                });
+                let done = matches!(store.commit(commit).await.unwrap(), Committed::Done { .. });
+                let name = store.realm().realm().map(|realm| realm.name.clone());
+                let hash = store.credentials(UserId(9)).await.unwrap().unwrap().password_hash;
+                assert_eq!(hash.as_deref(), Some("$argon2id$"));
+                store.stop().await;
+                (done, name)
+            });
+        }
+        let nodes = nodes.join_all().await;
+        assert_eq!(nodes.iter().filter(|(done, _)| *done).count(), 1);
+        // Those who came too late know the realm that was founded.
+        assert!(nodes.iter().all(|(_, name)| name.is_some() && *name == nodes[0].1));
+        assert_eq!(home.ask("SELECT email_key FROM account").await.len(), 1);
     }
 }
