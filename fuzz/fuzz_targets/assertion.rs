@@ -21,7 +21,7 @@ impl Random for NoRandom {
 fn check(text: &str) -> Result<(), AssertionFault> {
     let env = Env { now_us: 1_767_225_600_000_000, random: &NoRandom };
     let assertion = Assertion::read(text)?;
-    let keys = [json!({ "kty": "EC", "kid": assertion.kid(), "crv": "P-384", "x": "AA", "y": "AA" })];
+    let keys = [json!({ "kty": "EC", "kid": assertion.key().kid, "crv": "P-384", "x": "AA", "y": "AA" })];
     assertion.check_claims(&env, TOKEN_ENDPOINT)?;
     assertion.check_jku(Some("https://partner.example/jwks"))?;
     assertion.check_signature(&[&KeySet::from_values(&keys).unwrap_or_default()])
