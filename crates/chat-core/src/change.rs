@@ -8,7 +8,7 @@ use crate::event::NewEvent;
 use crate::group::UserGroup;
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::realm::Realm;
-use crate::user::{ApiKey, KeyHash, User};
+use crate::user::{ApiKey, KeyHash, PasswordHash, User};
 
 /// One change of a realm's state. A change says what is, not what was done, so that it is applied by writing it
 /// down; the spans of subscriptions alone take the place in the log at which it was committed.
@@ -151,8 +151,8 @@ pub struct Commit {
 pub enum Credential {
     /// The API key; goes together with [`Change::Key`].
     ApiKey(UserId, ApiKey),
-    /// The Argon2id hash of the password, in its text form; `None` when they have none.
-    PasswordHash(UserId, Option<String>),
+    /// What the password is compared with; `None` when they have none.
+    PasswordHash(UserId, Option<PasswordHash>),
 }
 
 impl Commit {

@@ -8,7 +8,7 @@ use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::realm::{Realm, Rules};
 use crate::role::Role;
-use crate::user::{ApiKey, User};
+use crate::user::{ApiKey, PasswordHash, User};
 
 /// The channels a realm begins with, with the color of the owner's subscription. Not specified; new users are put
 /// into them, so there is somewhere to write.
@@ -23,8 +23,8 @@ pub struct Founding {
     pub email: String,
     /// The owner's name, checked by [`crate::user::full_name`].
     pub full_name: String,
-    /// The Argon2id hash of the owner's password, in its text form.
-    pub password_hash: Option<String>,
+    /// What the owner's password is compared with.
+    pub password_hash: Option<PasswordHash>,
     /// The owner's key.
     pub api_key: ApiKey,
     /// Now, in unix seconds.

@@ -10,6 +10,7 @@ use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use crate::narrow::{Selection, Window};
 use crate::snapshot::RealmSnapshot;
+use crate::user::{ApiKey, PasswordHash};
 
 /// The database failed; whether anything was written is not known unless the method says so.
 #[derive(Debug, thiserror::Error)]
@@ -31,12 +32,12 @@ pub trait RealmStore: Send + Sync {
 }
 
 /// A user's secrets, as they are kept.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Credentials {
     /// The API key.
-    pub api_key: Option<crate::user::ApiKey>,
-    /// The Argon2id hash of the password, in its text form.
-    pub password_hash: Option<String>,
+    pub api_key: Option<ApiKey>,
+    /// What the password is compared with.
+    pub password_hash: Option<PasswordHash>,
 }
 
 /// The realm's log.

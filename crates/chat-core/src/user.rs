@@ -182,6 +182,16 @@ impl fmt::Debug for ApiKey {
     }
 }
 
+/// The Argon2id hash of a password, in its text form. Made and compared where there is a pool for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash(pub String);
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("PasswordHash(…)")
+    }
+}
+
 /// SHA-256 of an [`ApiKey`]. A key has 190 random bits, so its hash needs no salt, and looking it up tells
 /// nothing through time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

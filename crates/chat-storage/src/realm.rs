@@ -8,7 +8,7 @@ use chat_core::channel::{Span, name_key};
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::ports::{Credentials, RealmStore, StoreError};
 use chat_core::snapshot::{Loaded, RealmSnapshot};
-use chat_core::user::ApiKey;
+use chat_core::user::{ApiKey, PasswordHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -155,7 +155,7 @@ impl RealmStore for Store {
                 .map_err(failed)?;
         let Some((key, password_hash)) = row else { return Ok(None) };
         let api_key = key.as_deref().map(ApiKey::parse).transpose().map_err(failed)?;
-        Ok(Some(Credentials { api_key, password_hash }))
+        Ok(Some(Credentials { api_key, password_hash: password_hash.map(PasswordHash) }))
     }
 }
 
@@ -248,7 +248,7 @@ async fn put_credential(tx: &mut Tx, credential: &Credential) -> Result<(), Stor
             run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(key.expose()))
         }
         Credential::PasswordHash(user_id, hash) => {
-            run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_deref()))
+            run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_ref().map(|hash| hash.0.as_str())))
         }
     }
     .map_err(failed)?;

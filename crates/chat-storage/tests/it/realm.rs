@@ -6,7 +6,7 @@ use chat_core::event::Audience;
 use chat_core::founding;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::user::ApiKey;
+use chat_core::user::{ApiKey, PasswordHash};
 use serde_json::json;
 
 use crate::home::{NOW_S, told};
@@ -122,14 +122,14 @@ told! {
                     realm_name: format!("Realm {node}"),
                     email: format!("owner{node}@example.org"),
                     full_name: "Owner".to_owned(),
-                    password_hash: Some("$argon2id$".to_owned()),
+                    password_hash: Some(PasswordHash("$argon2id$".to_owned())),
                     api_key: ApiKey::from_random(&[node; 64]).unwrap(),
                     now_s: NOW_S,
                 });
                 let done = matches!(store.commit(commit).await.unwrap(), Committed::Done { .. });
                 let name = store.realm().realm().map(|realm| realm.name.clone());
                 let hash = store.credentials(UserId(9)).await.unwrap().unwrap().password_hash;
-                assert_eq!(hash.as_deref(), Some("$argon2id$"));
+                assert_eq!(hash, Some(PasswordHash("$argon2id$".to_owned())));
                 store.stop().await;
                 (done, name)
             });
