@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use bytes::{Bytes, BytesMut};
@@ -41,6 +42,26 @@ const IN_FLIGHT_KIB: u32 = 48 * 1024;
 /// Bodies up to this size, in bytes, do not count, so that few large ones hold up no small one.
 const SMALL_BYTES: usize = 64 * 1024;
 
+/// Longest wait for a place among the bodies in flight.
+const PLACE_WAIT_MAX: Duration = Duration::from_secs(5);
+/// A body that holds a place has this long, and a second more for every MiB: a place must not be held
+/// by one that drips.
+const PLACE_HELD_MIN: Duration = Duration::from_secs(10);
+
+fn held_at_most(size_bytes: usize) -> Duration {
+    PLACE_HELD_MIN + Duration::from_secs((size_bytes >> 20) as u64)
+}
+
+/// Most values in one body: 28 bytes of memory stand behind one byte of a dense list of numbers.
+/// Not specified; a Bundle of 5,000 resources of 150 elements fits.
+const VALUES_MAX: usize = 1_000_000;
+
+/// There are at most this many values in `json`: what begins one is counted, in texts too, so that
+/// nothing is built before it is known to fit.
+fn values_at_most(json: &[u8]) -> usize {
+    1 + json.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count()
+}
+
 /// The bodies being worked on.
 pub(crate) struct InFlight(Arc<Semaphore>);
 
@@ -56,8 +77,8 @@ impl InFlight {
             return Ok(None);
         }
         let size_kib = u32::try_from(size_bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(IN_FLIGHT_KIB);
-        let permit = Arc::clone(&self.0).acquire_many_owned(size_kib).await;
-        permit.map(Some).map_err(|_| Fault::BodyBroken)
+        let permit = tokio::time::timeout(PLACE_WAIT_MAX, Arc::clone(&self.0).acquire_many_owned(size_kib)).await;
+        permit.map_err(|_| Fault::Crowded)?.map(Some).map_err(|_| Fault::BodyBroken)
     }
 }
 
@@ -71,7 +92,8 @@ pub(crate) async fn read_held(
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Fault> {
     if let Some(size_bytes) = announced(headers, &body) {
         let held = in_flight.hold(size_bytes.min(limit_bytes)).await?;
-        return Ok((read(headers, body, limit_bytes).await?, held));
+        let whole = tokio::time::timeout(held_at_most(size_bytes), read(headers, body, limit_bytes)).await;
+        return Ok((whole.map_err(|_| Fault::BodyLate)??, held));
     }
     let mut body = Limited::new(body, limit_bytes);
     let mut bytes = BytesMut::new();
@@ -81,7 +103,8 @@ pub(crate) async fn read_held(
         bytes.extend_from_slice(frame.data_ref().map_or(&[], Bytes::as_ref));
     }
     let held = in_flight.hold(limit_bytes).await?;
-    let rest = body.collect().await.map_err(|cause| broken(cause.as_ref(), limit_bytes))?;
+    let rest = tokio::time::timeout(held_at_most(limit_bytes), body.collect()).await;
+    let rest = rest.map_err(|_| Fault::BodyLate)?.map_err(|cause| broken(cause.as_ref(), limit_bytes))?;
     bytes.extend_from_slice(&rest.to_bytes());
     Ok((bytes.freeze(), held))
 }
@@ -91,6 +114,9 @@ pub(crate) async fn read_held(
 /// Numbers are kept to the digit they were sent with. What the store would refuse anywhere in a body,
 /// a number or a name, is refused here of every body: also of a patch, which makes others of it.
 pub(crate) fn json(body: &Bytes) -> Result<Value, Fault> {
+    if values_at_most(body) > VALUES_MAX {
+        return Err(Fault::TooManyValues { limit: VALUES_MAX });
+    }
     let value = serde_json::from_slice(body).map_err(Fault::Json)?;
     check(&value)?;
     Ok(value)
@@ -121,8 +147,15 @@ mod tests {
     }
 
     #[test]
+    fn a_body_of_too_many_values_is_refused_before_it_is_built() {
+        let dense = |values: usize| Bytes::from(format!("[{}0]", "0,".repeat(values - 2)));
+        assert!(json(&dense(VALUES_MAX)).is_ok());
+        assert!(matches!(json(&dense(VALUES_MAX + 1)), Err(Fault::TooManyValues { .. })));
+    }
+
+    #[test]
     fn a_number_is_taken_as_far_as_a_double_reaches() {
-        for number in ["0", "-0.0", "0e999999", "18446744073709551616", "1.10", "1e308", "1e-307", "-2.5E3"] {
+        for number in ["0", "-0.0", "0e300", "18446744073709551616", "1.10", "1e308", "1e-307", "-2.5E3"] {
             assert!(is_taken(number), "{number}");
         }
         let long = format!("0.{}", "1".repeat(256));

@@ -125,8 +125,12 @@ impl Call {
         Ok(Precondition { if_match: self.if_match()?, if_none_exist })
     }
 
-    /// The conditions of a write whose target the query finds.
+    /// The conditions of a write whose target the query finds. A second condition in a header is
+    /// refused: policies are asked about the one that decides.
     pub(crate) fn search(&self) -> Result<Precondition, Fault> {
+        if self.headers.contains_key(IF_NONE_EXIST) {
+            return Err(Fault::ConditionOnPut);
+        }
         let condition = query::condition(self.asked.query.as_deref().unwrap_or_default())?;
         Ok(Precondition { if_match: self.if_match()?, if_none_exist: Some(condition) })
     }

@@ -43,8 +43,14 @@ pub(crate) enum Fault {
     MethodNotAllowed,
     #[error("the body is larger than {limit_bytes} bytes")]
     TooLarge { limit_bytes: usize },
+    #[error("the body has more than {limit} values")]
+    TooManyValues { limit: usize },
     #[error("the body ended before it was complete")]
     BodyBroken,
+    #[error("the body took too long")]
+    BodyLate,
+    #[error("too many large bodies are being worked on")]
+    Crowded,
     #[error(
         "the body has to be JSON: application/json, application/fhir+json, application/merge-patch+json or \
          application/json-patch+json"
@@ -69,7 +75,7 @@ pub(crate) enum Fault {
     Id(#[from] fhir_store::key::NotAResourceId),
     #[error("{0}")]
     Query(#[from] QueryFault),
-    #[error("If-None-Exist belongs to a POST; a PUT to an id takes If-Match")]
+    #[error("If-None-Exist belongs to a POST; any other write takes If-Match")]
     ConditionOnPut,
     #[error("{0} is kept secret and cannot be searched by")]
     Hidden(String),
@@ -149,7 +155,11 @@ impl Fault {
             Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
             Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
             Self::TooCostly => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_COSTLY),
-            Self::TooLarge { .. } => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE),
+            Self::TooLarge { .. } | Self::TooManyValues { .. } => {
+                row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
+            }
+            Self::BodyLate => row(StatusCode::REQUEST_TIMEOUT, outcome::BAD_REQUEST),
+            Self::Crowded => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).retry_after(5),
             Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
             Self::BodyBroken
             | Self::NotAForm

@@ -37,6 +37,7 @@ const FILES: &[File] = &[
     file!(3, "0003_replay.sql"),
     file!(4, "0004_tokens.sql"),
     file!(5, "0005_keys.sql"),
+    file!(6, "0006_client_deletions.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

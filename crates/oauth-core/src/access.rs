@@ -22,19 +22,19 @@ pub struct AccessRequest<'a> {
     /// Whether only a policy that spells out what it allows counts, not one of engine `allow`.
     ///
     /// Not specified; we ask for it where a caller could make itself more than it is: writing Clients,
-    /// Users and access policies, and looking into another's registration. Partners are often
-    /// registered with a policy of engine `allow`, and such a partner must not be able to point its
-    /// own Client at another organization. See [`registers`].
+    /// Users, access policies and the Organizations that B2B claims are made of, and looking into another's registration. Partners are often
+    /// registered with a policy of engine `allow`, and such a partner must not be able to call itself
+    /// another organization. See [`registers`].
     pub explicit: bool,
     /// Makes the request object policies are matched against, as far as the wire knows it. Called only
     /// when a policy that looks at it applies.
     pub request: &'a (dyn Fn() -> Value + Send + Sync),
 }
 
-/// Whether writing resources of this type changes who may do what.
+/// Whether writing resources of this type changes who may do what, or who a caller is said to be.
 #[must_use]
 pub fn registers(resource_type: &str) -> bool {
-    matches!(resource_type, "Client" | "User" | "AccessPolicy")
+    matches!(resource_type, "Client" | "User" | "AccessPolicy" | "Organization")
 }
 
 /// The caller may.

@@ -256,7 +256,7 @@ pub(crate) struct LimitConfig {
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     max_connections_per_address: u64,
     /// Requests per minute of one client at one address, over it the answer is 429; one address has ten
-    /// times as many; 0 is no limit
+    /// times as many, which behind a proxy is all callers together; 0 is no limit
     #[arg(long, env = "BOX_RATE_LIMIT", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     rate_limit: u64,

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_store::bundle::{self, BundleFault, BundleKind, BundleRequest, Entries, EntryRequest, ReadRequest};
 use fhir_store::limits::MAX_BUNDLE_ENTRIES;
-use fhir_store::{IfMatch, Operation, ResourceKey, Write, Written};
+use fhir_store::{IfMatch, Operation, Precondition, ResourceId, ResourceKey, Write, WriteFault, Written};
 use http::StatusCode;
 use oauth_core::caller::Identity;
 use serde_json::Value;
@@ -72,7 +72,7 @@ async fn batch(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) 
     let mut answers = Vec::with_capacity(request.entries.len());
     for (entry, asked) in request.entries.into_iter().zip(asked) {
         let answered = match entry {
-            Ok(EntryRequest::Write(write)) => write_alone(app, call, write, asked).await,
+            Ok(EntryRequest::Write(write)) => write_alone(app, call, write, asked, &budget).await,
             Ok(EntryRequest::Read(read)) => read_alone(app, call, &read, asked, &budget).await,
             Err(fault) => Err(Fault::Entry(fault)),
         };
@@ -100,10 +100,10 @@ async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest, asked
     Ok(())
 }
 
-async fn write_alone(app: &App, call: &Call, mut write: Write, asked: &Asked) -> Result<Value, Fault> {
-    write.precondition.if_match = permit_write(app, call, &write, asked).await?;
-    let written = save::one(app, call.dialect, write).await?;
-    Ok(written_entry(app, call, &written).await)
+async fn write_alone(app: &App, call: &Call, write: Write, asked: &Asked, budget: &Budget) -> Result<Value, Fault> {
+    let pin = permit_write(app, call, &write, asked).await?;
+    let written = save::one(app, call.dialect, pinned(write, pin)).await?;
+    Ok(written_entry(app, call, &written, budget).await)
 }
 
 async fn read_alone(
@@ -126,11 +126,11 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     }
     let asked_at = |index: usize| asked.get(index).unwrap_or(&Asked::NOTHING);
     let mut planned = Vec::with_capacity(writes.len());
-    for (index, mut write) in writes {
+    for (index, write) in writes {
         let entry = Some(index);
         let permitted = permit_write(app, call, &write, asked_at(index)).await;
-        write.precondition.if_match = permitted.map_err(|fault| fault.at_entry(entry))?;
-        planned.push(Planned { write, entry });
+        let pin = permitted.map_err(|fault| fault.at_entry(entry))?;
+        planned.push(Planned { write: pinned(write, pin), entry });
     }
     for (index, read) in &reads {
         let act = Act::entry(read, asked_at(*index));
@@ -142,7 +142,7 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     let mut budget = Budget::new();
     let mut answers: BTreeMap<usize, Value> = BTreeMap::new();
     for (place, written) in places.into_iter().flatten().zip(&written) {
-        let answered = written_entry(app, call, written).await;
+        let answered = written_entry(app, call, written, &budget).await;
         budget.spend(&answered);
         answers.insert(place, answered);
     }
@@ -163,34 +163,53 @@ async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Fault> {
     Ok(gate::permit(app, call, act).await?)
 }
 
-/// Whether the caller may do a write, and under which version then: a patch is judged by what it makes,
-/// so it may be applied to nothing else than what it was judged on.
-async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<Option<IfMatch>, Fault> {
+/// What a write was judged on, and so the only thing it may be applied to.
+struct Pin {
+    id: ResourceId,
+    version: i64,
+}
+
+fn pinned(write: Write, pin: Option<Pin>) -> Write {
+    let Some(Pin { id, version }) = pin else { return write };
+    let precondition = Precondition { if_match: Some(IfMatch::Version(version)), if_none_exist: None };
+    Write { id: Some(id), precondition, ..write }
+}
+
+/// Whether the caller may do a write. A patch is judged by what it makes, so it may be applied to
+/// nothing else than what it was judged on: neither to a version the caller guessed nor to another
+/// resource that meets its condition by then.
+async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<Option<Pin>, Fault> {
     let act = Act::write(write, asked);
-    let if_match = write.precondition.if_match;
     let Operation::Patch(change) = &write.operation else {
         permit(app, call, &act).await?;
-        return Ok(if_match);
+        return Ok(None);
     };
     // Patches of ruled types are refused in any Bundle, and nobody judges the administrator.
     if guarded::is_ruled(&write.kind) || matches!(call.caller.identity, Identity::Root) {
         permit(app, call, &act).await?;
-        return Ok(if_match);
+        return Ok(None);
     }
     let key = match &write.id {
         Some(id) => ResourceKey { kind: write.kind.clone(), id: id.clone() },
         None => save::found_target(app, call, write, asked).await?,
     };
-    let change = Patch { key: &key, change };
-    let judged = save::permit_patch(app, call, &act, change).await?.version;
-    match if_match {
-        Some(IfMatch::Version(_)) => Ok(if_match),
-        Some(IfMatch::Any) | None => Ok(Some(IfMatch::Version(judged))),
+    let judged = save::permit_patch(app, call, &act, Patch { key: &key, change }).await?.version;
+    match write.precondition.if_match {
+        Some(IfMatch::Version(asked_for)) if asked_for != judged => {
+            let cause = WriteFault::VersionMismatch { key, current: Some(judged) };
+            Err(Fault::Refused { cause, entry: None })
+        }
+        _ => Ok(Some(Pin { id: key.id, version: judged })),
     }
 }
 
-async fn written_entry(app: &App, call: &Call, written: &Written) -> Value {
-    bundle::written_entry(written, answer::readable(app, call, written).await)
+/// Once the answer is full, what was written is told without its content.
+async fn written_entry(app: &App, call: &Call, written: &Written, budget: &Budget) -> Value {
+    let shown = match budget.check() {
+        Ok(()) => answer::readable(app, call, written).await,
+        Err(_) => None,
+    };
+    bundle::written_entry(written, shown)
 }
 
 async fn read_entry(app: &App, call: &Call, read: &ReadRequest) -> Result<Value, Fault> {

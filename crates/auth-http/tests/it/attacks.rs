@@ -27,6 +27,7 @@ async fn a_partner_with_an_allow_policy_cannot_rewrite_a_registration() {
             ("POST", "/fhir/AccessPolicy", &policy),
             ("PATCH", "/AccessPolicy/p", &json!({"link": []})),
             ("PUT", "/User/eve", &user),
+            ("PUT", "/fhir/Organization/o", &json!({"name": "Another payer"})),
         ] {
             assert_eq!(by_p(method, path, body).send().await.outcome(), (403, "forbidden"), "{method} {path}");
         }
@@ -41,7 +42,8 @@ async fn a_partner_with_an_allow_policy_cannot_rewrite_a_registration() {
         assert_eq!(world.get("/Client").by_root().send().await.body["total"], 1);
         assert_eq!(world.get("/AccessPolicy").by_root().send().await.body["total"], 1);
         assert_eq!(world.get("/User").by_root().send().await.body["total"], 0);
-        assert_eq!(by_p("PUT", "/Organization/o", &json!({"name": "O"})).send().await.status, 201, "the rest it may");
+        assert_eq!(world.get("/Organization").by_root().send().await.body["total"], 0);
+        assert_eq!(by_p("PUT", "/Patient/o", &json!({"name": []})).send().await.status, 201, "the rest it may");
     })
     .await;
 }
@@ -394,7 +396,7 @@ async fn a_batch_of_reads_cannot_fill_the_memory() {
 async fn a_number_beyond_a_double_is_no_condition() {
     on_every_engine(async |world| {
         world.put("/Thing/t", &json!({"x": 1})).await;
-        for number in ["1e200000", "-1e-200000"] {
+        for number in ["1e200000", "-1e-200000", "0e-20000"] {
             assert_eq!(world.get(&format!("/Thing?x={number}")).by_root().send().await.outcome().0, 400);
             let condition = format!("x={number}");
             let post = world.post("/Thing").by_root().header("if-none-exist", &condition).json(&json!({"x": 2}));
@@ -410,6 +412,44 @@ async fn a_number_beyond_a_double_is_no_condition() {
             }
         }
         assert_eq!(world.get("/Thing").by_root().send().await.body["total"], 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_condition_in_a_header_does_not_stand_in_for_the_one_that_decides() {
+    on_every_engine(async |world| {
+        let search = json!({"request-method": "get", "uri": "/Patient", "params": {"org": "own"}});
+        let write = json!({"request-method": "#^(patch|put|delete)$", "uri": "/Patient"});
+        partner(world, "p", &[search, write]).await;
+        let before = a_patient(world, "foreign", "123").await;
+        for (method, body) in [("PATCH", json!({"a": 1})), ("PUT", json!({"a": 1})), ("DELETE", json!(null))] {
+            let request = world.call(method, "/Patient?ssn=123").basic("p", SECRET).json(&body);
+            let answer = request.header("if-none-exist", "org=own").send().await;
+            assert_eq!(answer.status, 400, "{method}: {answer:?}");
+        }
+        assert_eq!(world.get("/Patient/foreign").by_root().send().await.body["ssn"], before["ssn"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_patch_in_a_bundle_is_applied_to_the_version_it_was_judged_on() {
+    on_every_engine(async |world| {
+        let own = json!({"request-method": "#^(put|patch)$", "resource": {"org": "own"}});
+        partner(world, "p", &[own, json!({"request-method": "get"})]).await;
+        let stored = world.put("/Thing/mine", &json!({"org": "own", "a": "x"})).await;
+        let version: i64 = stored.body["meta"]["versionId"].as_str().unwrap().parse().unwrap();
+        let bring = json!({"request": {"method": "PUT", "url": "Thing/mine"},
+            "resource": {"resourceType": "Thing", "id": "mine", "org": "own", "a": "foreign"}});
+        for guess in version + 1..version + 6 {
+            let guessed = json!({"request": {"method": "PATCH", "url": "Thing/mine", "ifMatch": format!("W/\"{guess}\"")},
+                "resource": [{"op": "copy", "from": "/a", "path": "/org"}]});
+            let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [bring, guessed]});
+            let answer = world.post("/").basic("p", SECRET).json(&bundle).send().await;
+            assert!(matches!(answer.status.as_u16(), 403 | 412), "{answer:?}");
+        }
+        assert_eq!(world.get("/Thing/mine").by_root().send().await.body["org"], "own");
     })
     .await;
 }
