@@ -33,6 +33,14 @@ impl Outside for Machine {
     fn fresh_id(&self) -> u128 {
         Uuid::new_v4().as_u128()
     }
+
+    fn random(&self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        for part in bytes.chunks_exact_mut(16) {
+            part.copy_from_slice(Uuid::new_v4().as_bytes());
+        }
+        bytes
+    }
 }
 
 /// A server without a database depends on nothing that could be gone.

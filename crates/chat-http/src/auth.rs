@@ -1,45 +1,16 @@
-//! Who calls: e-mail address and API key of a Basic header, and the port that knows whose they are.
+//! Who calls: e-mail address and API key of a Basic header, and whose they are.
 
-use std::fmt;
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::id::UserId;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{ApiKey, BotKind, User, fold};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use crate::error::Failure;
 use crate::limits::CREDENTIAL_MAX_BYTES;
-
-/// Characters of an API key.
-const API_KEY_CHARS: usize = 32;
-
-/// An account's secret: 32 ASCII letters and digits.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey(String);
-
-impl ApiKey {
-    /// The key in `text`, white space around it aside; `None` when it cannot be one.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let key = text.trim();
-        let fits = key.len() == API_KEY_CHARS && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        fits.then(|| Self(key.to_owned()))
-    }
-
-    /// The secret itself, to look the account up by.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ApiKey(***)")
-    }
-}
 
 /// What a caller shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,26 +21,54 @@ pub struct Credentials {
     pub api_key: ApiKey,
 }
 
-/// An authenticated account, person or bot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An authenticated account, person or bot, and the realm it was found in.
+#[derive(Debug, Clone)]
 pub struct Caller {
-    /// Its number; what it may do is the rules' business.
-    pub user_id: UserId,
+    /// The account.
+    pub user: Arc<User>,
+    /// The realm at that moment. A decision that changes it is taken on the newest, by `Site::commit`.
+    pub realm: Arc<RealmSnapshot>,
 }
 
-/// Knows whose credentials are whose.
-#[async_trait]
-pub trait Authenticator: Send + Sync {
-    /// The account of `credentials`, checked in this order: the key is known, the address is the key's owner's
-    /// (compared without case), the organization is active, the account is active, it is no incoming webhook.
-    ///
-    /// # Errors
-    /// [`Unauthenticated`] names the first check that fails.
-    async fn authenticate(&self, credentials: &Credentials) -> Result<Caller, Unauthenticated>;
+impl Caller {
+    /// The account's number.
+    #[must_use]
+    pub fn id(&self) -> UserId {
+        self.user.id
+    }
+}
+
+/// The account of `shown`, from memory, checked in this order: the key is known, the address is the key's owner's
+/// (compared without case), the organization is active, the account is active, it is no incoming webhook.
+///
+/// # Errors
+/// [`Unauthenticated`] names the first check that fails.
+pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Caller, Unauthenticated> {
+    let user = realm.user_by_key(&shown.api_key).ok_or(Unauthenticated::UnknownKey)?;
+    if user.email_key() != fold(&shown.email) {
+        return Err(Unauthenticated::UnknownKey);
+    }
+    may_enter(&realm, user)?;
+    if user.bot.as_ref().is_some_and(|bot| bot.kind == BotKind::IncomingWebhook) {
+        return Err(Unauthenticated::IncomingWebhook);
+    }
+    let user = Arc::clone(user);
+    Ok(Caller { user, realm })
+}
+
+/// Whether an account is let in, whatever it showed.
+///
+/// # Errors
+/// When the organization or the account is closed.
+pub fn may_enter(realm: &RealmSnapshot, user: &User) -> Result<(), Unauthenticated> {
+    if realm.realm().is_none_or(|realm| realm.is_deactivated) {
+        return Err(Unauthenticated::RealmDeactivated);
+    }
+    if user.is_active { Ok(()) } else { Err(Unauthenticated::AccountDeactivated) }
 }
 
 /// Why credentials open nothing.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unauthenticated {
     /// Nobody's key, or not of this address. The two are not told apart.
     #[error("Invalid API key")]
@@ -83,9 +82,6 @@ pub enum Unauthenticated {
     /// The key is an incoming webhook's, which may send through its own address only.
     #[error("This API is not available to incoming webhook bots.")]
     IncomingWebhook,
-    /// It could not be found out.
-    #[error(transparent)]
-    Failed(#[from] Failure),
 }
 
 /// Why a request shows no credentials that could be checked.
@@ -128,7 +124,7 @@ pub fn credentials(headers: &HeaderMap) -> Result<Credentials, CredentialsFault>
         return Err(CredentialsFault::Malformed);
     };
     let (email, key) = decoded(encoded).ok_or(CredentialsFault::Malformed)?;
-    let api_key = ApiKey::parse(&key).ok_or(CredentialsFault::MalformedKey)?;
+    let api_key = ApiKey::parse(key.trim()).map_err(|_| CredentialsFault::MalformedKey)?;
     Ok(Credentials { email, api_key })
 }
 

@@ -14,7 +14,7 @@ use http::request::Parts;
 
 use crate::agent::{Agent, client_name};
 use crate::answer::Answer;
-use crate::auth::{Caller, credentials};
+use crate::auth::{Caller, authenticate, credentials};
 use crate::body;
 use crate::error::Fault;
 use crate::limits::FORM_MAX_BYTES;
@@ -43,9 +43,9 @@ impl Who for Anyone {
 /// Endpoints for accounts. Who fails to show one counts by address, so that guessing has a price.
 impl Who for Caller {
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
-        match authenticated(app, head).await {
+        match authenticated(app, head) {
             Ok(caller) => {
-                let standing = app.by_user.check(&caller.user_id)?;
+                let standing = app.by_user.check(&caller.id())?;
                 Ok((caller, standing))
             }
             Err(fault) => {
@@ -56,9 +56,9 @@ impl Who for Caller {
     }
 }
 
-async fn authenticated(app: &App, head: &Parts) -> Result<Caller, Fault> {
+fn authenticated(app: &App, head: &Parts) -> Result<Caller, Fault> {
     let shown = credentials(&head.headers)?;
-    Ok(app.authenticator.authenticate(&shown).await?)
+    Ok(authenticate(app.realm(), &shown)?)
 }
 
 /// One call.

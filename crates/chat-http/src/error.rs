@@ -12,6 +12,18 @@ use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
+use chat_core::access::{NoSuchChannel, NoSuchMessage, NotAllowed};
+use chat_core::administer::AccountError;
+use chat_core::channel::ChannelNameError;
+use chat_core::edit::{DeleteError, EditError};
+use chat_core::event::UnsupportedOperator;
+use chat_core::membership::MembershipError;
+use chat_core::message::{ContentError, FlagError, TopicError};
+use chat_core::narrow::BadNarrow;
+use chat_core::ports::{Pruned, StoreError};
+use chat_core::send::SendError;
+use chat_core::user::FullNameError;
+
 use crate::answer;
 use crate::auth::{CredentialsFault, Unauthenticated};
 use crate::params::{ParamFault, RawFault};
@@ -59,6 +71,60 @@ pub enum Fault {
     /// Too many requests.
     #[error("too many requests")]
     Throttled(#[from] Exceeded),
+    /// The caller may not do this at all.
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
+    /// An account may not become that.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A name is no person's.
+    #[error(transparent)]
+    FullName(#[from] FullNameError),
+    /// A channel is not there for the caller.
+    #[error(transparent)]
+    NoChannel(#[from] NoSuchChannel),
+    /// A name is no channel's.
+    #[error(transparent)]
+    ChannelName(#[from] ChannelNameError),
+    /// The caller may not enter, leave, make or fill a channel.
+    #[error(transparent)]
+    Membership(#[from] MembershipError),
+    /// A message is not there for the caller.
+    #[error(transparent)]
+    NoMessage(#[from] NoSuchMessage),
+    /// A text is no message's.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A text is no topic's.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    /// A message may not be sent there.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// A message may not be changed so.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// A message may not be deleted.
+    #[error(transparent)]
+    Delete(#[from] DeleteError),
+    /// A flag is unknown or not the caller's to set.
+    #[error(transparent)]
+    Flag(#[from] FlagError),
+    /// A narrow selects nothing that could be.
+    #[error(transparent)]
+    Narrow(#[from] BadNarrow),
+    /// A queue cannot be narrowed so.
+    #[error(transparent)]
+    QueueNarrow(#[from] UnsupportedOperator),
+    /// A queue is not there for the caller.
+    #[error("Bad event queue ID: {queue_id}")]
+    NoQueue {
+        /// As asked for.
+        queue_id: String,
+    },
+    /// The events a queue asks for are gone.
+    #[error(transparent)]
+    Pruned(#[from] Pruned),
     /// A handler panicked.
     #[error("a handler panicked: {0}")]
     Panicked(String),
@@ -96,6 +162,12 @@ impl fmt::Display for Failure {
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as _)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Failure::new("the database was not asked", error).into()
     }
 }
 
@@ -146,15 +218,27 @@ impl Fault {
             }
             Self::BodyBroken => Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
             Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
-            Self::Unauthenticated(Unauthenticated::Failed(_)) | Self::Panicked(_) | Self::Failed(_) => {
+            Self::Panicked(_) | Self::Failed(_) => {
                 Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
             }
-            Self::Unauthenticated(
-                refused @ (Unauthenticated::UnknownKey
-                | Unauthenticated::RealmDeactivated
-                | Unauthenticated::AccountDeactivated
-                | Unauthenticated::IncomingWebhook),
-            ) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
+            Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
+            Self::Send(refused) => send(refused),
+            Self::Edit(refused) => edit(refused),
+            Self::Account(refused) => account(*refused),
+            Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
+            Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
+            Self::NotAllowed(_)
+            | Self::FullName(_)
+            | Self::NoChannel(_)
+            | Self::ChannelName(_)
+            | Self::Membership(_)
+            | Self::NoMessage(_)
+            | Self::Content(_)
+            | Self::Topic(_)
+            | Self::Delete(_)
+            | Self::Flag(_)
+            | Self::QueueNarrow(_)
+            | Self::Pruned(_) => refusal(BAD_REQUEST, self),
             Self::UnknownRoute => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
             Self::MethodNotAllowed { allowed } => {
                 Verdict::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method Not Allowed")
@@ -181,6 +265,76 @@ impl Fault {
         if let Self::Throttled(exceeded) = self {
             headers.insert(RETRY_AFTER, exceeded.retry_after_s().into());
             exceeded.standing.add_headers(headers);
+        }
+    }
+}
+
+/// A refusal with the usual status.
+fn refusal(code: &'static str, text: impl fmt::Display) -> Verdict {
+    Verdict::new(StatusCode::BAD_REQUEST, code, text)
+}
+
+/// The part of the table for sending.
+fn send(refused: &SendError) -> Verdict {
+    match refused {
+        SendError::NoChannelWithId(id) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream_id", id.0),
+        SendError::NoChannelNamed(name) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream", name.as_str()),
+        SendError::ChannelWildcardRefused => refusal("STREAM_WILDCARD_MENTION_NOT_ALLOWED", refused),
+        SendError::TopicWildcardRefused => refusal("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", refused),
+        SendError::NotInChannel(_)
+        | SendError::AdministratorsOnly
+        | SendError::ModeratorsOnly
+        | SendError::GuestRefused
+        | SendError::NewMemberRefused
+        | SendError::NoRecipients
+        | SendError::TooManyRecipients
+        | SendError::NoUserWithId(_)
+        | SendError::NoUserWithEmail(_)
+        | SendError::UserDeactivated(_)
+        | SendError::DirectDisabled
+        | SendError::DirectNotAuthorized
+        | SendError::DirectNotInitiated
+        | SendError::TopicRequired => refusal(BAD_REQUEST, refused),
+    }
+}
+
+/// The part of the table for edits and moves.
+fn edit(refused: &EditError) -> Verdict {
+    match refused {
+        EditError::PartlyTooLate { first_allowed, allowed, total } => {
+            refusal("MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", refused)
+                .with("first_message_id_allowed_to_move", first_allowed.0)
+                .with("total_messages_in_topic", *total)
+                .with("total_messages_allowed_to_move", *allowed)
+        }
+        EditError::Send(refused) => send(refused),
+        EditError::NothingToChange
+        | EditError::EditingOff
+        | EditError::NotPermitted
+        | EditError::ContentTooLate
+        | EditError::TopicTooLate
+        | EditError::ChannelTooLate
+        | EditError::DirectToChannel
+        | EditError::DirectTopic
+        | EditError::UnknownPropagate
+        | EditError::PropagateWithoutMove
+        | EditError::ContentAndChannel
+        | EditError::MoveNotPermitted
+        | EditError::Topic(_)
+        | EditError::Channel(_) => refusal(BAD_REQUEST, refused),
+    }
+}
+
+/// The part of the table for accounts.
+fn account(refused: AccountError) -> Verdict {
+    let last = |entity: &str| {
+        refusal("CANNOT_DEACTIVATE_LAST_USER", refused).with("is_last_owner", entity != "user").with("entity", entity)
+    };
+    match refused {
+        AccountError::OwnLastOwner => last("organization owner"),
+        AccountError::OwnLastUser => last("user"),
+        AccountError::NotAllowed(_) | AccountError::LastOwnerRole | AccountError::LastOwner => {
+            refusal(BAD_REQUEST, refused)
         }
     }
 }

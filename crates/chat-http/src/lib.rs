@@ -43,4 +43,4 @@ mod middleware;
 
 pub use rate::{Exceeded, Standing};
 pub use router::router;
-pub use state::{AboutRealm, ApiSettings, Domain, HealthProbe, Outside, Parts, RealmInfo};
+pub use state::{ApiSettings, Domain, HealthProbe, Outside, Parts, Passwords};

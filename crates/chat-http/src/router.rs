@@ -31,7 +31,7 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
     framed(routes, &frame)
 }
 
-/// The API: below `/api/v1`, one line for each path.
+/// The API below `/api/v1`: each area lists its own paths, one line for each.
 fn api() -> Router<App> {
     Router::new().route("/server_settings", get(endpoint(server_settings::get)))
 }

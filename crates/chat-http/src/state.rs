@@ -4,9 +4,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use chat_core::change::{Commit, Committed};
 use chat_core::id::UserId;
+use chat_core::ports::{EventLog, MessageStore, QueueStore, RealmStore};
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{ApiKey, PasswordHash};
 
-use crate::auth::Authenticator;
+use crate::error::{Failure, Fault};
 use crate::rate::Limiter;
 
 /// What the binary hands over to [`crate::router`] whatever the domain.
@@ -25,12 +29,35 @@ pub struct Parts {
 /// The domain behind the API.
 #[derive(Clone)]
 pub struct Domain {
-    /// Knows the accounts.
-    pub authenticator: Arc<dyn Authenticator>,
-    /// Knows the organization.
-    pub realm: Arc<dyn RealmInfo>,
+    /// The realm's state.
+    pub realm: Arc<dyn RealmStore>,
+    /// The realm's log.
+    pub log: Arc<dyn EventLog>,
+    /// The queues.
+    pub queues: Arc<dyn QueueStore>,
+    /// The messages.
+    pub messages: Arc<dyn MessageStore>,
+    /// Hashes passwords.
+    pub passwords: Arc<dyn Passwords>,
     /// What the deployment chose.
     pub settings: ApiSettings,
+}
+
+/// Makes and compares password hashes, where it may take its time.
+#[async_trait]
+pub trait Passwords: Send + Sync {
+    /// The hash of a new password.
+    ///
+    /// # Errors
+    /// When the hasher failed.
+    async fn hash(&self, password: String) -> Result<PasswordHash, Failure>;
+
+    /// Whether it is the password of the hash. `None`, for an account without one or none at all, takes as long and is
+    /// `false`, so that time tells nothing.
+    ///
+    /// # Errors
+    /// When the hasher failed.
+    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, Failure>;
 }
 
 /// Time and chance, as the binary knows them.
@@ -39,6 +66,8 @@ pub trait Outside: Send + Sync {
     fn now_us(&self) -> i64;
     /// 128 random bits, to name a request by.
     fn fresh_id(&self) -> u128;
+    /// Random bytes that nobody can guess, to make secrets of.
+    fn random(&self) -> [u8; 64];
 }
 
 /// Whether the server can do its work.
@@ -49,34 +78,11 @@ pub trait HealthProbe: Send + Sync {
     async fn is_healthy(&self) -> bool;
 }
 
-/// What strangers may know of the organization.
-pub trait RealmInfo: Send + Sync {
-    /// Its current state, from memory: clients ask before every login.
-    fn about(&self) -> AboutRealm;
-}
-
-/// An organization as it shows itself before login.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AboutRealm {
-    /// Canonical address, without a trailing slash.
-    pub url: String,
-    /// Its name.
-    pub name: String,
-    /// Address of its square logo; may be relative to `url`.
-    pub icon_url: String,
-    /// Its description, rendered.
-    pub description_html: String,
-    /// Whether channels can be read without an account, and one of them is such a channel.
-    pub web_public_access: bool,
-    /// Whether an address and a password open an account.
-    pub password_login: bool,
-    /// Whether telephones are notified.
-    pub push_notifications: bool,
-}
-
 /// The settings of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiSettings {
+    /// Canonical address of the server, without a trailing slash.
+    pub base_url: String,
     /// Largest request body taken, in bytes; a larger one is answered 413. Bodies without files have a bound of
     /// their own, [`crate::limits::FORM_MAX_BYTES`], when that is smaller.
     pub max_body_bytes: usize,
@@ -84,6 +90,8 @@ pub struct ApiSettings {
     pub rate_limit_per_user: u32,
     /// The word that existing clients find in the names of the version fields; empty sends none of those.
     pub brand: String,
+    /// Seconds without its client after which a queue goes.
+    pub event_queue_timeout_s: i64,
 }
 
 /// The state around every endpoint.
@@ -101,20 +109,70 @@ impl Frame {
     }
 }
 
+/// How often a decision is taken anew because another node was faster, before it is given up.
+const DECISIONS_MAX: usize = 32;
+
 /// The state of an endpoint of the API.
 pub(crate) struct Site {
     pub(crate) frame: Arc<Frame>,
-    pub(crate) authenticator: Arc<dyn Authenticator>,
-    pub(crate) realm: Arc<dyn RealmInfo>,
+    pub(crate) realm: Arc<dyn RealmStore>,
+    pub(crate) log: Arc<dyn EventLog>,
+    pub(crate) queues: Arc<dyn QueueStore>,
+    pub(crate) messages: Arc<dyn MessageStore>,
+    pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
+    /// Decisions of this node are taken one after the other, so that only another node can be faster.
+    deciding: tokio::sync::Mutex<()>,
 }
 
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain { authenticator, realm, settings } = domain;
+        let Domain { realm, log, queues, messages, passwords, settings } = domain;
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
-        Self { frame: Arc::clone(frame), authenticator, realm, settings, by_user }
+        let deciding = tokio::sync::Mutex::new(());
+        Self { frame: Arc::clone(frame), realm, log, queues, messages, passwords, settings, by_user, deciding }
+    }
+
+    /// The realm as this node knows it.
+    pub(crate) fn realm(&self) -> Arc<RealmSnapshot> {
+        self.realm.realm()
+    }
+
+    /// Now, in unix seconds.
+    pub(crate) fn now_s(&self) -> i64 {
+        self.frame.outside.now_us().div_euclid(1_000_000)
+    }
+
+    /// A key nobody has.
+    pub(crate) fn fresh_key(&self) -> Result<ApiKey, Fault> {
+        let key = (0..3).find_map(|_| ApiKey::from_random(&self.frame.outside.random()));
+        key.ok_or_else(|| Failure::said("no key could be made of the random bytes").into())
+    }
+
+    /// Makes a decision true: takes it on the newest realm, writes it down, and takes it again when the realm changed
+    /// in between. `decide` is given the realm and the commit to fill, whose time is set; a commit left empty is not
+    /// written. What `decide` returned for the decision that holds is handed on.
+    pub(crate) async fn commit<T>(
+        &self,
+        decide: impl Fn(&RealmSnapshot, &mut Commit) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<T, Fault> {
+        let _turn = self.deciding.lock().await;
+        for _ in 0..DECISIONS_MAX {
+            let realm = self.realm();
+            let mut commit = Commit { decided_at: realm.changed(), at_s: self.now_s(), ..Commit::default() };
+            let decided = decide(&realm, &mut commit)?;
+            drop(realm);
+            let nothing = commit.changes.is_empty() && commit.credentials.is_empty() && commit.events.is_empty();
+            if nothing {
+                return Ok(decided);
+            }
+            match self.realm.commit(commit).await? {
+                Committed::Done { .. } => return Ok(decided),
+                Committed::Stale(_) => {}
+            }
+        }
+        Err(Failure::said("the realm changed faster than a decision on it").into())
     }
 }
 

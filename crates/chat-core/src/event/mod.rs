@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use filter::{Capability, Filter, QueueTerm};
+pub use filter::{Capability, Filter, QueueTerm, UnsupportedOperator};
 pub use message::{DisplayRecipient, DisplayUser, Form, Local, MessageEvent, Sender, TopicLinkText};
 
 use crate::access;

@@ -1,11 +1,14 @@
 //! `/server_settings`.
 
+use chat_core::channel::Privacy;
+use chat_core::markdown::{self, Context, Emoticons, ImagePreviews};
+use chat_core::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::call::{Anyone, Call};
 use crate::error::Fault;
-use crate::state::AboutRealm;
+use crate::state::Site;
 
 /// The level of the API whose behaviours the server keeps.
 const FEATURE_LEVEL: u32 = 277;
@@ -18,7 +21,7 @@ const RELEASE: &str = "9.0";
 /// Specification, `GET /server_settings`.
 pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
     let mut fields = version(&call.app.frame.version, &call.app.settings.brand);
-    fields.extend(realm(&call.app.realm.about()));
+    fields.extend(realm(&call.app));
     fields.insert("is_incompatible".to_owned(), call.agent.is_incompatible().into());
     Answer::of(&fields)
 }
@@ -35,10 +38,14 @@ fn version(build: &str, brand: &str) -> Map<String, Value> {
     fields
 }
 
-/// Only the server's own accounts can log in, so every foreign method of authentication is off, and an address is
+/// What strangers may know of the organization. Only the server's own accounts can log in, so every foreign method of authentication is off, and an address is
 /// always the name to log in with.
-fn realm(about: &AboutRealm) -> Map<String, Value> {
-    let password = about.password_login;
+fn realm(app: &Site) -> Map<String, Value> {
+    let snapshot = app.realm();
+    let realm = snapshot.realm();
+    let url = &app.settings.base_url;
+    let password = true;
+    let description = realm.map_or_else(String::new, |realm| rendered(&snapshot, url, &realm.description));
     let fields = json!({
         "authentication_methods": {
             "password": password,
@@ -55,18 +62,35 @@ fn realm(about: &AboutRealm) -> Map<String, Value> {
             "openid connect": false,
         },
         "external_authentication_methods": [],
-        "push_notifications_enabled": about.push_notifications,
+        "push_notifications_enabled": false,
         "email_auth_enabled": password,
         "require_email_format_usernames": true,
-        "realm_url": about.url,
-        "realm_uri": about.url,
-        "realm_name": about.name,
-        "realm_icon": about.icon_url,
-        "realm_description": about.description_html,
-        "realm_web_public_access_enabled": about.web_public_access,
+        "realm_url": url,
+        "realm_uri": url,
+        "realm_name": realm.map_or("", |realm| &realm.name),
+        "realm_icon": format!("{url}/static/icon.png"),
+        "realm_description": description,
+        "realm_web_public_access_enabled": has_web_public_channel(&snapshot),
     });
     match fields {
         Value::Object(fields) => fields,
         _ => Map::new(),
     }
+}
+
+/// A description as HTML.
+fn rendered(realm: &RealmSnapshot, url: &str, description: &str) -> String {
+    let context = Context {
+        directory: realm,
+        linkifiers: &[],
+        realm_url: url,
+        emoticons: Emoticons::Keep,
+        image_previews: ImagePreviews::Hide,
+        default_code_language: None,
+    };
+    markdown::render(&markdown::parse(description, &context)).html
+}
+
+fn has_web_public_channel(realm: &RealmSnapshot) -> bool {
+    realm.channels().any(|channel| !channel.is_archived && channel.privacy == Privacy::WebPublic)
 }

@@ -1,4 +1,4 @@
-//! Parameter decoding from the bytes up, without a router.
+//! Parameter decoding from the bytes up without a router, and the API through the router over a real database.
 //!
 //! `cfg(test)` on the modules tells the lints that their helpers are test code too.
 
@@ -12,3 +12,5 @@ mod properties;
 mod recipients;
 #[cfg(test)]
 mod texts;
+#[cfg(test)]
+mod town;

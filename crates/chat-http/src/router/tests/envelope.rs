@@ -7,7 +7,7 @@ use crate::router;
 
 #[tokio::test]
 async fn an_address_nobody_answers_at_is_404_in_the_envelope() {
-    let world = World::new();
+    let world = World::new().await;
     for path in ["/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v1/open/", "/nowhere", "/api/v1/%ff"] {
         for method in ["GET", "POST", "DELETE", "BREW"] {
             let told = world.call(method, path).send().await;
@@ -18,7 +18,7 @@ async fn an_address_nobody_answers_at_is_404_in_the_envelope() {
 
 #[tokio::test]
 async fn a_path_id_that_is_no_number_is_an_address_nobody_answers_at() {
-    let world = World::new();
+    let world = World::new().await;
     for id in ["abc", "-1", "1.0", "+1", "99999999999999999999", "%31x"] {
         let told = world.call("DELETE", &format!("/api/v1/example/{id}/n")).iago().send().await;
         assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"), "{id}");
@@ -33,7 +33,7 @@ async fn a_path_id_that_is_no_number_is_an_address_nobody_answers_at() {
 
 #[tokio::test]
 async fn a_panic_and_a_failure_are_500_and_keep_their_text_inside() {
-    let world = World::new();
+    let world = World::new().await;
     for (method, path) in [("GET", "/api/v1/panics"), ("POST", "/api/v1/fails")] {
         let told = world.call(method, path).send().await;
         assert_eq!(told.error(), (500, "INTERNAL_SERVER_ERROR", "Internal server error"));
@@ -47,7 +47,7 @@ async fn a_panic_and_a_failure_are_500_and_keep_their_text_inside() {
 
 #[tokio::test]
 async fn every_answer_has_a_request_id_the_callers_when_well_formed() {
-    let world = World::new();
+    let world = World::new().await;
     for path in ["/health", "/api/v1/open", "/api/v1/example", "/nowhere", "/api/v1/panics"] {
         let own = world.call("GET", path).header("x-request-id", "abc-1.2_3").send().await;
         assert_eq!(own.header("x-request-id"), "abc-1.2_3", "{path}");
@@ -73,6 +73,7 @@ async fn without_a_domain_the_api_has_no_routes() {
     let app = router(parts(), None);
     let told = Asking::of(&app, "GET", "/api/v1/server_settings").send().await;
     assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"));
-    let app = router(parts(), Some(domain()));
+    let (domain, _folder) = domain(false).await;
+    let app = router(parts(), Some(domain));
     Asking::of(&app, "GET", "/api/v1/server_settings").send().await.success();
 }

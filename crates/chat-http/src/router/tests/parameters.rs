@@ -26,7 +26,7 @@ async fn posted(world: &World, media_type: &str, body: impl Into<Vec<u8>>) -> To
 
 #[tokio::test]
 async fn every_method_reads_query_and_both_kinds_of_body() {
-    let world = World::new();
+    let world = World::new().await;
     let multipart = format!("{}{}--XX--\r\n", part("to", "[1, 2]"), part("word", "hé llo"));
     for method in ["GET", "POST", "PATCH"] {
         let query = world.call(method, &format!("{PATH}?to=%5B1,2%5D&word=h%C3%A9+llo")).iago().send().await;
@@ -41,7 +41,7 @@ async fn every_method_reads_query_and_both_kinds_of_body() {
 
 #[tokio::test]
 async fn the_body_wins_over_the_query_and_the_last_value_over_the_first() {
-    let world = World::new();
+    let world = World::new().await;
     let told = world.call("POST", &format!("{PATH}?word=query&to=[9]")).iago().form("word=one&word=two").send().await;
     let body = told.success();
     assert_eq!((&body["word"], &body["to"]), (&json!("two"), &json!([9])));
@@ -49,7 +49,7 @@ async fn the_body_wins_over_the_query_and_the_last_value_over_the_first() {
 
 #[tokio::test]
 async fn an_empty_multipart_body_is_no_fields() {
-    let world = World::new();
+    let world = World::new().await;
     let told = world.call("POST", &format!("{PATH}?word=x")).iago().body(MULTIPART, "").send().await;
     assert_eq!(told.success()["word"], "x");
     assert_eq!(posted(&world, MULTIPART, "").await.error(), (400, "BAD_REQUEST", "Missing 'word' argument"));
@@ -57,7 +57,7 @@ async fn an_empty_multipart_body_is_no_fields() {
 
 #[tokio::test]
 async fn a_body_of_another_kind_is_not_looked_at() {
-    let world = World::new();
+    let world = World::new().await;
     for media_type in ["application/json", "text/plain", "no media type", "application/x-www-form-urlencodedx"] {
         let told = posted(&world, media_type, r#"{"word": "x"}"#).await;
         assert_eq!(told.error().2, "Missing 'word' argument", "{media_type}");
@@ -68,7 +68,7 @@ async fn a_body_of_another_kind_is_not_looked_at() {
 
 #[tokio::test]
 async fn a_malformed_multipart_body_is_refused() {
-    let world = World::new();
+    let world = World::new().await;
     let unending = part("word", "x");
     let nameless = "--XX\r\nContent-Disposition: form-data\r\n\r\nx\r\n--XX--\r\n";
     for body in ["garbage", unending.as_str(), nameless, "--XX\r\n\r\n--XX--\r\n"] {
@@ -83,7 +83,7 @@ async fn a_malformed_multipart_body_is_refused() {
 
 #[tokio::test]
 async fn files_are_no_parameters() {
-    let world = World::new();
+    let world = World::new().await;
     let body = format!("{}{}--XX--\r\n", file("word", "12345"), part("word", "x"));
     let told = posted(&world, MULTIPART, body).await;
     assert_eq!(told.success()["files"], json!(["word=5"]));
@@ -94,7 +94,7 @@ async fn files_are_no_parameters() {
 
 #[tokio::test]
 async fn what_is_not_supported_is_reported_sorted_and_on_success_only() {
-    let world = World::new();
+    let world = World::new().await;
     let told =
         world.call("POST", &format!("{PATH}?zeta=1&word=x&alpha=")).iago().form("mid=%FF&client=me").send().await;
     assert_eq!(told.success()["ignored_parameters_unsupported"], json!(["alpha", "mid", "zeta"]));
@@ -108,7 +108,7 @@ async fn what_is_not_supported_is_reported_sorted_and_on_success_only() {
 
 #[tokio::test]
 async fn the_client_is_named_by_its_parameter_else_its_program() {
-    let world = World::new();
+    let world = World::new().await;
     let ask = async |path: &str| {
         let told = world.call("GET", path).iago().header("user-agent", "MyBot/1 (x)").send().await;
         told.success()["client"].clone()
@@ -120,7 +120,7 @@ async fn the_client_is_named_by_its_parameter_else_its_program() {
 
 #[tokio::test]
 async fn each_refusal_has_its_text_and_its_further_keys() {
-    let world = World::new();
+    let world = World::new().await;
     let cases = [
         ("", "BAD_REQUEST", "Missing 'word' argument", json!({"var_name": "word"})),
         ("word=x&to=[1", "BAD_REQUEST", "to is not valid JSON", json!({})),
@@ -151,7 +151,7 @@ async fn each_refusal_has_its_text_and_its_further_keys() {
 
 #[tokio::test]
 async fn deep_json_is_refused_and_not_followed() {
-    let world = World::new();
+    let world = World::new().await;
     for levels in [33, 1000, 100_000] {
         let form = format!("word=x&to={}{}", "[".repeat(levels), "]".repeat(levels));
         let told = world.call("POST", PATH).iago().form(&form).send().await;
@@ -161,7 +161,7 @@ async fn deep_json_is_refused_and_not_followed() {
 
 #[tokio::test]
 async fn too_many_parameters_are_refused() {
-    let world = World::new();
+    let world = World::new().await;
     let form = |count: usize| "word=x&".repeat(count);
     assert_eq!(world.call("POST", PATH).iago().form(&form(PARAMETERS_MAX)).send().await.success()["word"], "x");
     let told = world.call("POST", PATH).iago().form(&form(PARAMETERS_MAX + 1)).send().await;
@@ -172,7 +172,7 @@ async fn too_many_parameters_are_refused() {
 
 #[tokio::test]
 async fn a_body_over_its_limit_is_413_announced_or_not() {
-    let world = World::new();
+    let world = World::new().await;
     let text = format!("The request is larger than the allowed limit of {FORM_MAX_BYTES} bytes");
     let long = format!("word={}", "x".repeat(FORM_MAX_BYTES));
     let told = world.call("POST", PATH).iago().form(&long).send().await;
@@ -192,7 +192,7 @@ async fn a_body_over_its_limit_is_413_announced_or_not() {
 
 #[tokio::test]
 async fn null_is_no_list_unless_the_endpoint_says_so() {
-    let world = World::new();
+    let world = World::new().await;
     let told = world.call("POST", PATH).iago().form("word=x&to=null").send().await;
     assert_eq!(told.error().2, "to is not a list");
     assert_eq!(told.body["var_name"], Value::Null);

@@ -6,7 +6,7 @@ const PATH: &str = "/api/v1/example?word=x";
 
 #[tokio::test]
 async fn an_account_over_its_limit_is_429_until_it_waits() {
-    let world = World::with(|_, domain| domain.settings.rate_limit_per_user = 6);
+    let world = World::with(|_, domain| domain.settings.rate_limit_per_user = 6).await;
     for remaining in (0..6).rev() {
         let told = world.call("GET", PATH).iago().send().await;
         told.success();
@@ -28,7 +28,7 @@ async fn an_account_over_its_limit_is_429_until_it_waits() {
 
 #[tokio::test]
 async fn a_refused_parameter_tells_the_standing_too() {
-    let world = World::with(|_, domain| domain.settings.rate_limit_per_user = 6);
+    let world = World::with(|_, domain| domain.settings.rate_limit_per_user = 6).await;
     let told = world.call("GET", "/api/v1/example").iago().send().await;
     assert_eq!((told.error().0, told.header("x-ratelimit-remaining")), (400, "5"));
 }
@@ -36,7 +36,7 @@ async fn a_refused_parameter_tells_the_standing_too() {
 #[tokio::test]
 async fn strangers_count_by_address_whatever_they_ask_for() {
     for (method, path) in [("GET", "/api/v1/open"), ("GET", PATH), ("GET", "/nowhere"), ("DELETE", PATH)] {
-        let world = World::with(|parts, _| parts.rate_limit_per_ip = 2);
+        let world = World::with(|parts, _| parts.rate_limit_per_ip = 2).await;
         let ask = |from: &'static str| world.call(method, path).from(from).send();
         for _ in 0..2 {
             assert_ne!(ask("192.0.2.1:4000").await.status, 429, "{path}");
@@ -52,7 +52,7 @@ async fn strangers_count_by_address_whatever_they_ask_for() {
 
 #[tokio::test]
 async fn whoever_has_one_ipv6_address_has_its_neighbours_too() {
-    let world = World::with(|parts, _| parts.rate_limit_per_ip = 1);
+    let world = World::with(|parts, _| parts.rate_limit_per_ip = 1).await;
     let ask = |from: &'static str| world.call("GET", "/api/v1/open").from(from).send();
     ask("[2001:db8:0:1::1]:1").await.success();
     assert_eq!(ask("[2001:db8:0:1:ffff::2]:1").await.error().0, 429);
@@ -61,7 +61,7 @@ async fn whoever_has_one_ipv6_address_has_its_neighbours_too() {
 
 #[tokio::test]
 async fn an_account_is_not_held_up_by_strangers_at_its_address() {
-    let world = World::with(|parts, _| parts.rate_limit_per_ip = 1);
+    let world = World::with(|parts, _| parts.rate_limit_per_ip = 1).await;
     for _ in 0..3 {
         world.call("GET", PATH).send().await;
     }
@@ -70,7 +70,7 @@ async fn an_account_is_not_held_up_by_strangers_at_its_address() {
 
 #[tokio::test]
 async fn without_a_limit_nobody_is_refused_or_told_of_one() {
-    let world = World::new();
+    let world = World::new().await;
     for _ in 0..1000 {
         let told = world.call("GET", PATH).iago().send().await;
         told.success();
@@ -80,7 +80,7 @@ async fn without_a_limit_nobody_is_refused_or_told_of_one() {
 
 #[tokio::test]
 async fn health_is_not_counted() {
-    let world = World::with(|parts, _| parts.rate_limit_per_ip = 1);
+    let world = World::with(|parts, _| parts.rate_limit_per_ip = 1).await;
     for _ in 0..3 {
         assert_eq!(world.call("GET", "/health").send().await.status, 200);
     }

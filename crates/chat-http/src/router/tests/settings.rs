@@ -6,7 +6,7 @@ use super::world::{Asking, domain, parts};
 use crate::router;
 
 async fn settings(brand: &str, agent: &str) -> Value {
-    let mut domain = domain();
+    let (mut domain, _folder) = domain(false).await;
     brand.clone_into(&mut domain.settings.brand);
     let app = router(parts(), Some(domain));
     let told = Asking::of(&app, "GET", "/api/v1/server_settings?x=1").header("user-agent", agent).send().await;
@@ -27,7 +27,7 @@ async fn every_field_of_the_specification_is_there() {
         "external_authentication_methods": [],
         "push_notifications_enabled": false, "email_auth_enabled": true, "require_email_format_usernames": true,
         "realm_url": "https://chat.example.com", "realm_uri": "https://chat.example.com", "realm_name": "Example",
-        "realm_icon": "/icon.png", "realm_description": "<p>Ours</p>", "realm_web_public_access_enabled": false,
+        "realm_icon": "https://chat.example.com/static/icon.png", "realm_description": "<p>Ours</p>", "realm_web_public_access_enabled": false,
         "is_incompatible": false,
     });
     assert_eq!(settings("zulip", "ZulipFlutter/1").await, expected);

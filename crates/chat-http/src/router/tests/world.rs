@@ -11,29 +11,41 @@ use axum::extract::ConnectInfo;
 use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::id::UserId;
+use chat_core::change::{Change, Commit, Committed};
+use chat_core::id::{EventId, UserId};
+use chat_core::ports::RealmStore as _;
+use chat_core::realm::{Realm, Rules};
+use chat_core::role::Role;
+use chat_core::user::{ApiKey, Bot, BotKind, PasswordHash, User};
+use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use crate::answer::Answer;
-use crate::auth::{Authenticator, Caller, Credentials, Unauthenticated};
+use crate::auth::Caller;
 use crate::call::{Anyone, Call, endpoint};
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{framed, operations};
-use crate::state::{AboutRealm, ApiSettings, App, Domain, Frame, HealthProbe, Outside, Parts, RealmInfo, Site};
+use crate::state::{ApiSettings, App, Domain, Frame, HealthProbe, Outside, Parts, Passwords, Site};
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
 pub(super) const IAGO: &str = "iago@example.com";
 pub(super) const IAGO_KEY: &str = "iagoiagoiagoiagoiagoiagoiagoiago";
 pub(super) const BOT: &str = "bot@example.com";
 pub(super) const BOT_KEY: &str = "b0tb0tb0tb0tb0tb0tb0tb0tb0tb0tb0";
+pub(super) const GONE: &str = "gone@example.com";
+pub(super) const GONE_KEY: &str = "gonegonegonegonegonegonegonegone";
+pub(super) const HOOK: &str = "hook@example.com";
+pub(super) const HOOK_KEY: &str = "hookhookhookhookhookhookhookhook";
 
 pub(super) struct World {
     router: Router,
     clock: Arc<Stopped>,
+    _folder: TempDir,
 }
 
 struct Stopped {
@@ -55,41 +67,61 @@ impl Outside for Stopped {
     fn fresh_id(&self) -> u128 {
         self.ids.fetch_add(1, Ordering::SeqCst).into()
     }
+
+    fn random(&self) -> [u8; 64] {
+        [u8::try_from(self.ids.fetch_add(1, Ordering::SeqCst) % 200).unwrap(); 64]
+    }
 }
 
-struct Accounts;
+/// Passwords that are their own hashes.
+struct Plain;
 
 #[async_trait]
-impl Authenticator for Accounts {
-    async fn authenticate(&self, shown: &Credentials) -> Result<Caller, Unauthenticated> {
-        match (shown.email.as_str(), shown.api_key.expose()) {
-            (IAGO, IAGO_KEY) => Ok(Caller { user_id: UserId(7) }),
-            (BOT, BOT_KEY) => Ok(Caller { user_id: UserId(8) }),
-            ("gone@example.com", _) => Err(Unauthenticated::AccountDeactivated),
-            ("closed@example.com", _) => Err(Unauthenticated::RealmDeactivated),
-            ("hook@example.com", _) => Err(Unauthenticated::IncomingWebhook),
-            ("broken@example.com", _) => {
-                Err(Failure::new("accounts were not read", "connection refused by 10.0.0.1").into())
-            }
-            _ => Err(Unauthenticated::UnknownKey),
-        }
+impl Passwords for Plain {
+    async fn hash(&self, password: String) -> Result<PasswordHash, Failure> {
+        Ok(PasswordHash(password))
+    }
+
+    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, Failure> {
+        Ok(hash.is_some_and(|hash| hash.0 == password))
     }
 }
 
-pub(super) struct Realm;
-
-impl RealmInfo for Realm {
-    fn about(&self) -> AboutRealm {
-        AboutRealm {
-            url: "https://chat.example.com".to_owned(),
-            name: "Example".to_owned(),
-            icon_url: "/icon.png".to_owned(),
-            description_html: "<p>Ours</p>".to_owned(),
-            web_public_access: false,
-            password_login: true,
-            push_notifications: false,
-        }
+/// A realm of people and bots, each with a key of the letters before the `@`.
+async fn accounts(store: &Store, is_deactivated: bool) {
+    let realm = Realm {
+        name: "Example".to_owned(),
+        description: "Ours".to_owned(),
+        created_s: NOW_S,
+        is_deactivated,
+        rules: Rules::default(),
+    };
+    let mut commit = Commit { decided_at: EventId::NONE, at_s: NOW_S, ..Commit::default() };
+    commit.changes.push(Change::Realm(Box::new(realm)));
+    let bot = |kind| Some(Bot { kind, owner_id: Some(UserId(7)) });
+    let people = [
+        (7, IAGO, IAGO_KEY, None),
+        (8, BOT, BOT_KEY, bot(BotKind::Generic)),
+        (9, GONE, GONE_KEY, None),
+        (10, HOOK, HOOK_KEY, bot(BotKind::IncomingWebhook)),
+    ];
+    for (id, email, key, bot) in people {
+        let user = User {
+            id: UserId(id),
+            email: email.to_owned(),
+            full_name: email.to_owned(),
+            role: Role::Member,
+            is_active: email != GONE,
+            joined_s: NOW_S,
+            bot,
+            timezone: String::new(),
+            avatar_url: None,
+            avatar_version: 1,
+        };
+        commit.changes.push(Change::User(Box::new(user)));
+        commit.set_key(UserId(id), ApiKey::parse(key).unwrap());
     }
+    assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
 }
 
 pub(super) struct Health(pub(super) bool);
@@ -120,7 +152,7 @@ impl Params for Example {
 async fn show(call: Call<Caller>, params: Example) -> Result<Answer, Fault> {
     let files: Vec<_> = call.files.iter().map(|file| format!("{}={}", file.field_name, file.content.len())).collect();
     Answer::of(&json!({
-        "user": call.who.user_id.0, "client": call.client, "files": files,
+        "user": call.who.id().0, "client": call.client, "files": files,
         "topic": params.topic, "to": params.to, "word": params.word,
     }))
 }
@@ -159,27 +191,57 @@ pub(super) fn parts() -> Parts {
     }
 }
 
-pub(super) fn domain() -> Domain {
-    let settings = ApiSettings { max_body_bytes: 3 * 1024 * 1024, rate_limit_per_user: 0, brand: "zulip".to_owned() };
-    Domain { authenticator: Arc::new(Accounts), realm: Arc::new(Realm), settings }
+/// A domain on a database of its own, which goes with the folder.
+pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::open(None, folder.path(), 2).await.unwrap();
+    let store = Arc::new(Store::start(db).await.unwrap());
+    accounts(&store, is_deactivated).await;
+    let settings = ApiSettings {
+        base_url: "https://chat.example.com".to_owned(),
+        max_body_bytes: 3 * 1024 * 1024,
+        rate_limit_per_user: 0,
+        brand: "zulip".to_owned(),
+        event_queue_timeout_s: 86_400,
+    };
+    let domain = Domain {
+        realm: Arc::<Store>::clone(&store),
+        log: Arc::<Store>::clone(&store),
+        queues: Arc::<Store>::clone(&store),
+        messages: store,
+        passwords: Arc::new(Plain),
+        settings,
+    };
+    (domain, folder)
 }
 
 impl World {
     /// The examples, with a change of what the server is made of.
-    pub(super) fn with(change: impl FnOnce(&mut Parts, &mut Domain)) -> Self {
-        let (mut parts, mut domain) = (parts(), domain());
+    pub(super) async fn with(change: impl FnOnce(&mut Parts, &mut Domain)) -> Self {
+        let (domain, folder) = domain(false).await;
+        Self::over(domain, folder, change)
+    }
+
+    /// The examples of an organization that was closed.
+    pub(super) async fn closed() -> Self {
+        let (domain, folder) = domain(true).await;
+        Self::over(domain, folder, |_, _| {})
+    }
+
+    fn over(mut domain: Domain, folder: TempDir, change: impl FnOnce(&mut Parts, &mut Domain)) -> Self {
+        let mut parts = parts();
         change(&mut parts, &mut domain);
         let clock = Arc::new(Stopped::new());
         parts.outside = Arc::<Stopped>::clone(&clock);
         let frame = Arc::new(Frame::new(parts));
         let app = Arc::new(Site::new(&frame, domain));
         let routes = operations(&frame).merge(examples().with_state(app));
-        Self { router: framed(routes, &frame), clock }
+        Self { router: framed(routes, &frame), clock, _folder: folder }
     }
 
     /// The examples without limits of rate.
-    pub(super) fn new() -> Self {
-        Self::with(|_, _| {})
+    pub(super) async fn new() -> Self {
+        Self::with(|_, _| {}).await
     }
 
     pub(super) fn wait_ms(&self, ms: i64) {

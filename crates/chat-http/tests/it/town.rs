@@ -1,0 +1,250 @@
+//! A chat server in process, over a database of its own: the clock stands still, and people have names.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chat_core::change::{Change, Commit, Committed};
+use chat_core::founding::{Founding, found};
+use chat_core::id::UserId;
+use chat_core::ports::RealmStore as _;
+use chat_core::role::Role;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{ApiKey, PasswordHash, User};
+use chat_http::error::Failure;
+use chat_http::{ApiSettings, Domain, HealthProbe, Outside, Parts, Passwords, router};
+use chat_storage::{Db, Store};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt as _;
+
+/// When the town is, in unix seconds.
+pub(crate) const NOW_S: i64 = 1_800_000_000;
+
+/// A server, and the people who were there before the test began.
+pub(crate) struct Town {
+    /// The database, to look past the wire.
+    pub(crate) store: Arc<Store>,
+    /// The owner, number 9: `ada@example.org`, subscribed to `general` and `sandbox`. Her password is `ada's`.
+    pub(crate) ada: Person,
+    clock: Arc<Clock>,
+    router: Router,
+    _folder: TempDir,
+}
+
+/// Someone with an account, or nobody.
+#[derive(Debug, Clone)]
+pub(crate) struct Person {
+    /// Their number.
+    pub(crate) id: i64,
+    /// Their address.
+    pub(crate) email: String,
+    /// Their key.
+    pub(crate) key: String,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// Its status.
+    pub(crate) status: StatusCode,
+    /// Its body; null when that is no JSON.
+    pub(crate) body: Value,
+}
+
+impl Told {
+    /// The body of a success.
+    #[track_caller]
+    pub(crate) fn success(self) -> Value {
+        assert_eq!((self.status.as_u16(), self.body["result"].as_str()), (200, Some("success")), "{}", self.body);
+        self.body
+    }
+
+    /// Status, code and text of a refusal.
+    #[track_caller]
+    pub(crate) fn error(&self) -> (u16, &str, &str) {
+        assert_eq!(self.body["result"], "error", "{}", self.body);
+        let text = |key: &str| self.body[key].as_str().unwrap();
+        (self.status.as_u16(), text("code"), text("msg"))
+    }
+
+    /// Asserts a refusal with 400 and `BAD_REQUEST`.
+    #[track_caller]
+    pub(crate) fn refused(&self, text: &str) {
+        assert_eq!(self.error(), (400, "BAD_REQUEST", text));
+    }
+}
+
+impl Town {
+    /// A realm with its owner.
+    pub(crate) async fn found() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::start(Db::open(None, folder.path(), 4).await.unwrap()).await.unwrap());
+        let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
+        let key = ApiKey::from_random(&[7; 64]).unwrap();
+        let founding = Founding {
+            realm_name: "Example".to_owned(),
+            email: "ada@example.org".to_owned(),
+            full_name: "Ada Lovelace".to_owned(),
+            password_hash: Some(PasswordHash("ada's".to_owned())),
+            api_key: key.clone(),
+            now_s: NOW_S - 1_000,
+        };
+        assert!(matches!(store.commit(found(founding)).await.unwrap(), Committed::Done { .. }));
+        let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
+        let router = served(&store, &clock);
+        Self { store, ada, clock, router, _folder: folder }
+    }
+
+    /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.
+    pub(crate) async fn person(&self, name: &str, role: Role) -> Person {
+        let realm = self.store.realm();
+        let id = UserId(realm.new_id(1));
+        let key = ApiKey::from_random(&[u8::try_from(id.0).unwrap(); 64]).unwrap();
+        let email = format!("{name}@example.org");
+        let user = User {
+            id,
+            email: email.clone(),
+            full_name: name.to_owned(),
+            role,
+            is_active: true,
+            joined_s: NOW_S - 1_000,
+            bot: None,
+            timezone: String::new(),
+            avatar_url: None,
+            avatar_version: 1,
+        };
+        let mut commit = Commit { decided_at: realm.changed(), at_s: NOW_S, ..Commit::default() };
+        commit.changes.push(Change::User(Box::new(user)));
+        commit.set_key(id, key.clone());
+        assert!(matches!(self.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+        Person { id: id.0, email, key: key.expose().to_owned() }
+    }
+
+    /// The realm as it is.
+    pub(crate) fn realm(&self) -> Arc<RealmSnapshot> {
+        self.store.realm()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait_s(&self, seconds: i64) {
+        self.clock.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    /// Calls `METHOD /path` below `/api/v1` as someone, with parameters in the query for GET and in a form otherwise.
+    pub(crate) async fn call(&self, who: &Person, call: &str, parameters: &[(&str, &str)]) -> Told {
+        let basic = format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)));
+        self.send(call, parameters, Some(&basic)).await
+    }
+
+    /// As [`Town::call`], without credentials.
+    pub(crate) async fn call_as_nobody(&self, call: &str, parameters: &[(&str, &str)]) -> Told {
+        self.send(call, parameters, None).await
+    }
+
+    async fn send(&self, call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Told {
+        let (method, path) = call.split_once(' ').unwrap();
+        let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        let in_query = method == "GET" && !fields.is_empty();
+        let uri = if in_query { format!("/api/v1{path}?{fields}") } else { format!("/api/v1{path}") };
+        let mut request = Request::builder().method(method).uri(uri).header("user-agent", "Test/1.0");
+        if let Some(basic) = basic {
+            request = request.header("authorization", basic);
+        }
+        let body = if method == "GET" {
+            Body::empty()
+        } else {
+            request = request.header("content-type", "application/x-www-form-urlencoded");
+            Body::from(fields)
+        };
+        let (head, body) = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap().into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Told { status: head.status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
+    }
+}
+
+fn served(store: &Arc<Store>, clock: &Arc<Clock>) -> Router {
+    let parts = Parts {
+        outside: Arc::<Clock>::clone(clock),
+        health: Arc::new(Healthy),
+        rate_limit_per_ip: 0,
+        version: "1.2.3".to_owned(),
+    };
+    let settings = ApiSettings {
+        base_url: "https://chat.example.org".to_owned(),
+        max_body_bytes: 1024 * 1024,
+        rate_limit_per_user: 0,
+        brand: "zulip".to_owned(),
+        event_queue_timeout_s: 86_400,
+    };
+    let domain = Domain {
+        realm: Arc::<Store>::clone(store),
+        log: Arc::<Store>::clone(store),
+        queues: Arc::<Store>::clone(store),
+        messages: Arc::<Store>::clone(store),
+        passwords: Arc::new(Plain),
+        settings,
+    };
+    router(parts, Some(domain))
+}
+
+/// A clock that goes when the test says so, and chance that can be foreseen.
+struct Clock {
+    now_us: AtomicI64,
+    drawn: AtomicU64,
+}
+
+impl Outside for Clock {
+    fn now_us(&self) -> i64 {
+        self.now_us.load(Ordering::SeqCst)
+    }
+
+    fn fresh_id(&self) -> u128 {
+        self.drawn.fetch_add(1, Ordering::SeqCst).into()
+    }
+
+    fn random(&self) -> [u8; 64] {
+        let draw = self.drawn.fetch_add(1, Ordering::SeqCst).to_le_bytes();
+        std::array::from_fn(|place| draw[place % 8].wrapping_add(u8::try_from(place).unwrap()) % 200)
+    }
+}
+
+struct Healthy;
+
+#[async_trait]
+impl HealthProbe for Healthy {
+    async fn is_healthy(&self) -> bool {
+        true
+    }
+}
+
+/// Passwords that are their own hashes.
+struct Plain;
+
+#[async_trait]
+impl Passwords for Plain {
+    async fn hash(&self, password: String) -> Result<PasswordHash, Failure> {
+        Ok(PasswordHash(password))
+    }
+
+    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, Failure> {
+        Ok(hash.is_some_and(|hash| hash.0 == password))
+    }
+}
+
+#[tokio::test]
+async fn a_town_answers_to_those_who_live_there() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    assert_eq!(town.realm().user_by_email("sam@example.org").unwrap().id.0, sam.id);
+    town.wait_s(1);
+    assert_eq!(town.call_as_nobody("GET /server_settings", &[]).await.success()["realm_name"], "Example");
+    assert_eq!(town.call(&town.ada, "GET /nowhere", &[]).await.error(), (404, "BAD_REQUEST", "Not Found"));
+    town.call(&sam, "GET /server_settings", &[("client", "x")]).await.success();
+}
