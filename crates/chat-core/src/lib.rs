@@ -8,6 +8,7 @@
 //! - [`access`], [`send`], [`edit`], [`membership`] and [`administer`] decide who may do what;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
+//! - [`object`] is what clients are shown of all that, in answers and events alike;
 //! - [`ports`] is what all that needs a database for;
 //! - [`markdown`] turns what people type into HTML and into the facts the server needs (who is mentioned, what is
 //!   linked);
@@ -41,6 +42,8 @@ pub mod founding;
 pub mod membership;
 pub mod narrow;
 pub mod send;
+
+pub mod object;
 
 pub mod emoji;
 pub mod markdown;

@@ -1,0 +1,8 @@
+//! What clients are shown: JSON objects, one file each, made in one place for answers, events and the first state of
+//! a queue.
+
+mod group;
+mod user;
+
+pub use group::group;
+pub use user::{Avatar, UserForm, avatar, avatar_url, sender, user};
