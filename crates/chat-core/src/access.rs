@@ -60,6 +60,12 @@ pub fn sees_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bo
             || realm.subscription(channel.id, user.id).is_some())
 }
 
+/// Whether the user may know who is in the channel: one they see, and for guests one they are in.
+#[must_use]
+pub fn sees_subscribers(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    sees_channel(realm, user, channel) && (!user.is_guest() || realm.subscription(channel.id, user.id).is_some())
+}
+
 /// Which of the channel's messages the user may read.
 ///
 /// Who left a private channel keeps what they received; an administrator reads no private channel they are not in.

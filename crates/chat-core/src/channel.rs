@@ -75,6 +75,22 @@ pub enum PostPolicy {
     Moderators,
 }
 
+impl PostPolicy {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Everyone, Self::Administrators, Self::FullMembers, Self::Moderators];
+
+    /// The number of the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Everyone => 1,
+            Self::Administrators => 2,
+            Self::FullMembers => 3,
+            Self::Moderators => 4,
+        }
+    }
+}
+
 /// A user's ties to a channel they are in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {

@@ -134,6 +134,7 @@ impl Filter {
             Gate::Any => true,
             Gate::With(capability) => self.capabilities.contains(&capability),
             Gate::Without(capability) => !self.capabilities.contains(&capability),
+            Gate::Both(wanted) => wanted.iter().all(|(capability, has)| self.capabilities.contains(capability) == *has),
         };
         passes
             && self.event_types.as_ref().is_none_or(|types| types.contains(record.kind()))

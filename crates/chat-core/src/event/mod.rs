@@ -100,6 +100,8 @@ pub enum Gate {
     With(Capability),
     /// Those without.
     Without(Capability),
+    /// Those that have each of the two, or have it not, as said.
+    Both([(Capability, bool); 2]),
 }
 
 /// An event that has no place in the log yet.
@@ -420,6 +422,11 @@ mod tests {
         };
         assert_eq!(accepted(Gate::With(Capability::SlimPresence)), [true, false]);
         assert_eq!(accepted(Gate::Without(Capability::SlimPresence)), [false, true]);
+        let both =
+            |slim, fields| Gate::Both([(Capability::SlimPresence, slim), (Capability::UserListIncomplete, fields)]);
+        assert_eq!(accepted(both(true, false)), [true, false]);
+        assert_eq!(accepted(both(false, false)), [false, true]);
+        assert_eq!(accepted(both(true, true)), [false, false]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What clients are shown: JSON objects, one file each, made in one place for answers, events and the first state of
 //! a queue.
 
+pub mod channel;
 mod group;
+pub mod subscription;
 mod user;
 
 pub use group::group;

@@ -1,0 +1,96 @@
+//! A channel as clients see it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::channel::{Channel, PostPolicy, Privacy};
+use crate::id::{ChannelId, MessageId};
+
+/// What the messages of channels come to: the part of a channel's object that is not in the realm's memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Figures {
+    first: HashMap<ChannelId, MessageId>,
+    weekly: HashMap<ChannelId, i64>,
+}
+
+impl Figures {
+    /// From the oldest message of each channel, as [`crate::ports::MessageStore::first_messages`] tells it.
+    #[must_use]
+    pub fn new(first: impl IntoIterator<Item = (ChannelId, MessageId)>) -> Self {
+        Self { first: first.into_iter().collect(), weekly: HashMap::new() }
+    }
+
+    /// The same with the messages a week of channels. Those that are left out are told as `null`: unknown.
+    #[must_use]
+    pub fn with_weekly(mut self, weekly: impl IntoIterator<Item = (ChannelId, i64)>) -> Self {
+        self.weekly = weekly.into_iter().collect();
+        self
+    }
+
+    /// The oldest message of a channel; `None` when it has none.
+    #[must_use]
+    pub fn first_message(&self, channel_id: ChannelId) -> Option<MessageId> {
+        self.first.get(&channel_id).copied()
+    }
+
+    /// The messages a week of a channel; `None` when it is too young to tell.
+    #[must_use]
+    pub fn weekly(&self, channel_id: ChannelId) -> Option<i64> {
+        self.weekly.get(&channel_id).copied()
+    }
+}
+
+/// The channel with all keys of the wire's basic object.
+///
+/// # Source
+/// Specification, "Channel object"; `is_default` is added by who is asked for it.
+#[must_use]
+pub fn basic(channel: &Channel, figures: &Figures) -> Map<String, Value> {
+    let object = json!({
+        "stream_id": channel.id,
+        "name": channel.name,
+        "description": channel.description,
+        "rendered_description": channel.rendered_description,
+        "date_created": channel.created_s,
+        "creator_id": channel.creator_id,
+        "first_message_id": figures.first_message(channel.id),
+        "invite_only": channel.privacy.is_private(),
+        "is_web_public": channel.privacy == Privacy::WebPublic,
+        "is_announcement_only": channel.post_policy == PostPolicy::Administrators,
+        "history_public_to_subscribers": channel.privacy.shares_history(),
+        "message_retention_days": channel.message_retention_days,
+        "stream_post_policy": channel.post_policy.number(),
+        "stream_weekly_traffic": figures.weekly(channel.id),
+        "can_remove_subscribers_group": channel.can_remove_subscribers_group,
+    });
+    match object {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_channel_has_every_key_and_what_its_messages_come_to() {
+        let channel = Channel {
+            post_policy: PostPolicy::Administrators,
+            ..testing::channel(20, Privacy::PrivateProtectedHistory)
+        };
+        let figures = Figures::new([(ChannelId(20), MessageId(7))]).with_weekly([(ChannelId(20), 12)]);
+        let expected = json!({
+            "stream_id": 20, "name": "Channel 20", "description": "", "rendered_description": "",
+            "date_created": testing::NOW_S - 1_000, "creator_id": null, "first_message_id": 7, "invite_only": true,
+            "is_web_public": false, "is_announcement_only": true, "history_public_to_subscribers": false,
+            "message_retention_days": null, "stream_post_policy": 2, "stream_weekly_traffic": 12,
+            "can_remove_subscribers_group": 1,
+        });
+        assert_eq!(Value::Object(basic(&channel, &figures)), expected);
+        let quiet = basic(&channel, &Figures::default());
+        assert_eq!((&quiet["first_message_id"], &quiet["stream_weekly_traffic"]), (&Value::Null, &Value::Null));
+    }
+}
