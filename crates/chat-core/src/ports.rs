@@ -268,6 +268,12 @@ pub trait MessageStore: Send + Sync {
         from: MessageId,
     ) -> Result<Vec<(MessageId, i64)>, StoreError>;
 
+    /// Who wrote in a conversation or gave a reaction there, in the order of their numbers.
+    async fn participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError>;
+
+    /// Whether exactly these users, in the order of their numbers, have written to each other.
+    async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError>;
+
     /// The topics of a channel with messages within the selection, the newest first.
     async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError>;
 

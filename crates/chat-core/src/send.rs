@@ -38,6 +38,18 @@ pub enum SendError {
     /// Full members only, and the sender is not one yet.
     #[error("New members cannot send to this channel.")]
     NewMemberRefused,
+    /// No channel was named.
+    #[error("Missing channel")]
+    NoChannel,
+    /// No topic was named.
+    #[error("Missing topic")]
+    NoTopic,
+    /// The sender wants to be someone else.
+    #[error("Invalid mirrored message")]
+    Forged,
+    /// The group may not be mentioned by this sender.
+    #[error("You are not allowed to mention user group '{0}'.")]
+    GroupMentionRefused(String),
     /// Nobody was named.
     #[error("Message must have recipients")]
     NoRecipients,

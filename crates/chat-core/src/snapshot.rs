@@ -42,6 +42,19 @@ pub struct RealmSnapshot {
     user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
 }
 
+/// Tells whether two snapshots hold the same small things, without comparing them. It keeps them in memory.
+#[derive(Debug, Clone)]
+pub struct ItemsMark {
+    items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
+    user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
+}
+
+impl PartialEq for ItemsMark {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.items, &other.items) && Arc::ptr_eq(&self.user_items, &other.user_items)
+    }
+}
+
 /// What a store read, of which a snapshot is made.
 #[derive(Debug, Default)]
 pub struct Loaded {
@@ -260,6 +273,12 @@ impl RealmSnapshot {
         items
             .take_while(move |((found, _), _)| *found == kind)
             .map(|((_, key), document)| (key.as_str(), document.as_ref()))
+    }
+
+    /// The mark of the small things of the realm and its users.
+    #[must_use]
+    pub fn items_mark(&self) -> ItemsMark {
+        ItemsMark { items: Arc::clone(&self.items), user_items: Arc::clone(&self.user_items) }
     }
 
     fn apply(&mut self, at: EventId, change: Change) {

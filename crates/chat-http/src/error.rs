@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use chat_core::access::{NoSuchChannel, NoSuchMessage, NotAllowed};
 use chat_core::administer::AccountError;
 use chat_core::channel::ChannelNameError;
+use chat_core::compose::ComposeError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
 use chat_core::membership::MembershipError;
@@ -171,6 +172,17 @@ impl From<StoreError> for Fault {
     }
 }
 
+impl From<ComposeError> for Fault {
+    fn from(refused: ComposeError) -> Self {
+        match refused {
+            ComposeError::Content(refused) => refused.into(),
+            ComposeError::Topic(refused) => refused.into(),
+            ComposeError::ChannelName(refused) => refused.into(),
+            ComposeError::Send(refused) => refused.into(),
+        }
+    }
+}
+
 /// What a caller is told.
 struct Verdict {
     status: StatusCode,
@@ -281,7 +293,11 @@ fn send(refused: &SendError) -> Verdict {
         SendError::NoChannelNamed(name) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream", name.as_str()),
         SendError::ChannelWildcardRefused => refusal("STREAM_WILDCARD_MENTION_NOT_ALLOWED", refused),
         SendError::TopicWildcardRefused => refusal("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", refused),
-        SendError::NotInChannel(_)
+        SendError::NoChannel
+        | SendError::NoTopic
+        | SendError::Forged
+        | SendError::GroupMentionRefused(_)
+        | SendError::NotInChannel(_)
         | SendError::AdministratorsOnly
         | SendError::ModeratorsOnly
         | SendError::GuestRefused

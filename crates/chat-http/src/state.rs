@@ -1,11 +1,12 @@
 //! What the wire is given: time, chance, settings, and the domain's ports.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use chat_core::change::{Commit, Committed};
 use chat_core::id::UserId;
+use chat_core::lexicon::Lexicon;
 use chat_core::ports::{EventLog, MessageStore, QueueStore, RealmStore};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash};
@@ -110,7 +111,7 @@ impl Frame {
 }
 
 /// How often a decision is taken anew because another node was faster, before it is given up.
-const DECISIONS_MAX: usize = 32;
+pub(crate) const DECISIONS_MAX: usize = 32;
 
 /// The state of an endpoint of the API.
 pub(crate) struct Site {
@@ -124,6 +125,8 @@ pub(crate) struct Site {
     pub(crate) by_user: Limiter<UserId>,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
+    /// The lexicon of the newest realm a text was read in.
+    lexicon: Mutex<Option<Arc<Lexicon>>>,
 }
 
 impl Site {
@@ -131,7 +134,8 @@ impl Site {
         let Domain { realm, log, queues, messages, passwords, settings } = domain;
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
         let deciding = tokio::sync::Mutex::new(());
-        Self { frame: Arc::clone(frame), realm, log, queues, messages, passwords, settings, by_user, deciding }
+        let (frame, lexicon) = (Arc::clone(frame), Mutex::default());
+        Self { frame, realm, log, queues, messages, passwords, settings, by_user, deciding, lexicon }
     }
 
     /// The realm as this node knows it.
@@ -142,6 +146,15 @@ impl Site {
     /// Now, in unix seconds.
     pub(crate) fn now_s(&self) -> i64 {
         self.frame.outside.now_us().div_euclid(1_000_000)
+    }
+
+    /// What texts of that realm are read with; made when first asked for after its words changed.
+    pub(crate) fn lexicon(&self, realm: &RealmSnapshot) -> Arc<Lexicon> {
+        let mut kept = self.lexicon.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.as_ref().filter(|lexicon| lexicon.is_current(realm)) {
+            Some(lexicon) => Arc::clone(lexicon),
+            None => Arc::clone(kept.insert(Arc::new(Lexicon::of(realm)))),
+        }
     }
 
     /// A key nobody has.

@@ -44,6 +44,11 @@ const FIND_DIRECT: &str = "SELECT recipient_id FROM direct WHERE users = $1";
 const OWN_DIRECTS: &str = "SELECT recipient_id FROM direct_user WHERE user_id = $1";
 const CONVERSATION: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 AND topic_key = $2 AND id >= $3
 ORDER BY id";
+const PARTICIPANTS: &str = "SELECT sender_id AS user_id FROM message WHERE recipient_id = $1 AND topic_key = $2
+UNION
+SELECT r.user_id FROM message AS m JOIN reaction AS r ON r.message_id = m.id
+WHERE m.recipient_id = $1 AND m.topic_key = $2
+ORDER BY user_id";
 static FIRST_MESSAGES: Sql =
     Sql::new("SELECT recipient_id, min(id) FROM message WHERE recipient_id {in_numbers:$1} GROUP BY recipient_id");
 const RECENT_DIRECTS: &str = "SELECT newest.users, newest.id FROM (
@@ -444,6 +449,18 @@ impl MessageStore for Store {
             .bind(recipient).bind(&conversation.topic_key).bind(from.0))
         .map_err(failed)?;
         Ok(rows.into_iter().map(|(id, sent_s)| (MessageId(id), sent_s)).collect())
+    }
+
+    async fn participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError> {
+        let recipient = i64::from(conversation.recipient);
+        let users: Vec<i64> = run!(self.shared.db.reader(), fetch_all: sqlx::query_scalar(PARTICIPANTS)
+            .bind(recipient).bind(&conversation.topic_key))
+        .map_err(failed)?;
+        Ok(users.into_iter().map(UserId).collect())
+    }
+
+    async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError> {
+        Ok(find_direct(&self.shared, users).await?.is_some())
     }
 
     async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError> {

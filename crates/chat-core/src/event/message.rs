@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Filter;
-use crate::id::{ChannelId, EventId, MessageId, UserId};
-use crate::message::{Flag, Message, Reaction, Recipient};
+use crate::id::{EventId, UserId};
+use crate::message::{Flag, Message};
+use crate::object::message::Scene;
 
 /// A message as it was sent, with what was true of its sender and its receivers then.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -105,75 +106,14 @@ impl Form {
     }
 }
 
-/// A message as the wire shows it, without flags.
-#[derive(Serialize)]
-struct Shown<'a> {
-    id: MessageId,
-    sender_id: UserId,
-    content: &'a str,
-    content_type: &'static str,
-    recipient_id: i64,
-    timestamp: i64,
-    client: &'a str,
-    subject: &'a str,
-    topic_links: &'a [TopicLinkText],
-    is_me_message: bool,
-    reactions: Vec<ShownReaction<'a>>,
-    submessages: [(); 0],
-    sender_full_name: &'a str,
-    sender_email: &'a str,
-    sender_realm_str: &'static str,
-    display_recipient: &'a DisplayRecipient,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream_id: Option<ChannelId>,
-    avatar_url: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_edit_timestamp: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct ShownReaction<'a> {
-    emoji_name: &'a str,
-    emoji_code: &'a str,
-    reaction_type: &'static str,
-    user_id: UserId,
-}
-
 impl MessageEvent {
     /// The message object of the wire, without flags.
     #[must_use]
     pub fn object(&self, form: Form) -> String {
-        let message = &self.message;
-        let (kind, stream_id) = match message.recipient {
-            Recipient::Channel(id) => ("stream", Some(id)),
-            Recipient::Direct(_) => ("private", None),
-        };
-        let leaves_avatar = form.client_gravatar && self.sender.has_gravatar;
-        let shown = Shown {
-            id: message.id,
-            sender_id: message.sender_id,
-            content: if form.html { &message.html } else { &message.content },
-            content_type: if form.html { "text/html" } else { "text/x-markdown" },
-            recipient_id: message.recipient.into(),
-            timestamp: message.sent_s,
-            client: &message.client,
-            subject: &message.topic,
-            topic_links: &self.topic_links,
-            is_me_message: message.marks.is_me,
-            reactions: message.reactions.iter().map(shown_reaction).collect(),
-            submessages: [],
-            sender_full_name: &self.sender.full_name,
-            sender_email: &self.sender.email,
-            sender_realm_str: "",
-            display_recipient: &self.display_recipient,
-            kind,
-            stream_id,
-            avatar_url: (!leaves_avatar).then_some(self.sender.avatar_url.as_str()),
-            last_edit_timestamp: message.last_edit_s,
-        };
-        serde_json::to_string(&shown).unwrap_or_default()
+        let mut object = Vec::with_capacity(1_024 + self.message.html.len());
+        let Self { message, sender, display_recipient, topic_links, .. } = self;
+        Scene { message, sender, display_recipient, topic_links, realm: None }.write(form, &mut object);
+        String::from_utf8(object).unwrap_or_default()
     }
 
     /// The event without its receiver's part and its end.
@@ -191,14 +131,5 @@ impl MessageEvent {
         flags.sort_unstable();
         flags.dedup();
         flags
-    }
-}
-
-fn shown_reaction(reaction: &Reaction) -> ShownReaction<'_> {
-    ShownReaction {
-        emoji_name: &reaction.emoji_name,
-        emoji_code: &reaction.emoji_code,
-        reaction_type: reaction.reaction_type.name(),
-        user_id: reaction.user_id,
     }
 }

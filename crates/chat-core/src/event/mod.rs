@@ -20,6 +20,7 @@ use crate::access;
 use crate::change::Change;
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::Flag;
+use crate::object::message::flag_names;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -276,11 +277,11 @@ fn object_with_id(id: EventId, object: &Value) -> String {
 
 fn write_flags(flags: &[Flag], out: &mut String) {
     out.push_str(",\"flags\":[");
-    for (place, flag) in flags.iter().enumerate() {
+    for (place, name) in flag_names(flags).enumerate() {
         if place > 0 {
             out.push(',');
         }
-        out.extend(["\"", flag.name(), "\""]);
+        out.extend(["\"", name, "\""]);
     }
     out.push(']');
 }

@@ -3,6 +3,7 @@
 
 pub mod channel;
 mod group;
+pub mod message;
 pub mod subscription;
 mod user;
 

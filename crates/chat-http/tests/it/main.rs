@@ -7,6 +7,8 @@ mod given;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod recipients;

@@ -1,0 +1,353 @@
+//! From what someone wants to say to a message that waits to be sent.
+//!
+//! Two things about it only the store knows, and only rare messages ask for them: who took part in a topic, and
+//! whether people have written to each other before. So composing has two steps: [`draft`] decides everything that
+//! follows from the realm, and [`Draft::finish`] takes the answer to what it [`Draft::asks`].
+
+use std::collections::BTreeSet;
+
+use crate::channel::{ChannelNameError, channel_name};
+use crate::event::{DisplayRecipient, Local, MessageEvent};
+use crate::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
+use crate::lexicon::Setting;
+use crate::markdown::{Reach, Rendered};
+use crate::message::{self, ContentError, Conversation, Flag, Marks, Message, Recipient, TopicError, topic_key};
+use crate::object::message as object;
+use crate::ports::{Destination, NewMessage};
+use crate::send::{SendError, Wildcard, to_channel, to_users, under_topic, with_wildcard};
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// What someone wants to send.
+#[derive(Debug, Clone)]
+pub struct Wish<'a> {
+    /// Where.
+    pub to: To<'a>,
+    /// The text, as typed.
+    pub content: &'a str,
+    /// The program it is sent with.
+    pub client: &'a str,
+    /// Whether the sender has read it by sending it.
+    pub read_by_sender: bool,
+    /// What the sender's own queue gets back.
+    pub local: Option<Local>,
+}
+
+/// Where a message is to go, in the sender's words.
+#[derive(Debug, Clone, Copy)]
+pub enum To<'a> {
+    /// To a channel, under a topic as typed.
+    Channel(ChannelRef<'a>, &'a str),
+    /// To people by their numbers.
+    Ids(&'a [UserId]),
+    /// To people by their addresses.
+    Emails(&'a [String]),
+}
+
+/// A channel, in the sender's words.
+#[derive(Debug, Clone, Copy)]
+pub enum ChannelRef<'a> {
+    /// By number.
+    Id(ChannelId),
+    /// By name.
+    Name(&'a str),
+}
+
+/// Why a message is not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ComposeError {
+    /// The text is none.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The topic is none.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    /// The name is no channel's.
+    #[error(transparent)]
+    ChannelName(#[from] ChannelNameError),
+    /// It may not be sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+/// What only the store knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// Who wrote in the topic or gave a reaction there.
+    Participants(Conversation),
+    /// Whether these users have written to each other before.
+    HaveWritten(Vec<UserId>),
+}
+
+/// The answer to a [`Question`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing was asked.
+    Nothing,
+    /// To [`Question::Participants`].
+    Participants(Vec<UserId>),
+    /// To [`Question::HaveWritten`].
+    HaveWritten(bool),
+}
+
+/// A message that is permitted as far as the realm tells.
+#[derive(Debug)]
+pub struct Draft {
+    message: NewMessage,
+    question: Option<Question>,
+}
+
+/// Who gets a message.
+#[derive(Debug, Clone, Copy)]
+pub enum Receivers<'a> {
+    /// Who is in the channel.
+    Channel(ChannelId),
+    /// These users, in the order of their numbers.
+    Users(&'a [UserId]),
+}
+
+impl Receivers<'_> {
+    /// Whether the user is among them.
+    #[must_use]
+    pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
+        match self {
+            Self::Channel(id) => realm.subscription(id, user_id).is_some(),
+            Self::Users(users) => users.binary_search(&user_id).is_ok(),
+        }
+    }
+
+    /// All of them, in the order of their numbers.
+    #[must_use]
+    pub fn all(self, realm: &RealmSnapshot) -> Vec<UserId> {
+        match self {
+            Self::Channel(id) => realm.subscribers(id).collect(),
+            Self::Users(users) => users.to_vec(),
+        }
+    }
+}
+
+/// Decides whether the sender may send the message, renders it, and finds whom it concerns.
+///
+/// # Errors
+/// The first of: the topic, the text, the name of the channel or a receiver is none; the sender may not write there;
+/// they may not mention everybody or a group.
+pub fn draft(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    wish: Wish<'_>,
+) -> Result<Draft, ComposeError> {
+    let topic = match wish.to {
+        To::Channel(_, topic) => message::topic(topic)?,
+        To::Ids(_) | To::Emails(_) => String::new(),
+    };
+    let content = message::content(wish.content)?;
+    let (to, question) = address(setting, realm, sender, (wish.to, &topic))?;
+    let rendered = setting.render(realm, sender, &content);
+    let participants = check_mentions(setting, realm, sender, (&to, &topic, &rendered))?;
+    let receivers = match &to {
+        Destination::Channel { channel_id, .. } => Receivers::Channel(*channel_id),
+        Destination::Direct(users) => Receivers::Users(users),
+    };
+    let event = MessageEvent {
+        flags: flags(setting, realm, receivers, (&content, &rendered)),
+        wildcard: rendered.wildcards.contains(&Reach::Channel),
+        sender: crate::object::sender(sender),
+        display_recipient: in_words(realm, receivers),
+        topic_links: object::topic_links(&topic, setting.lexicon),
+        message: Message {
+            marks: marks(&rendered, wish.read_by_sender),
+            id: MessageId(0),
+            sender_id: sender.id,
+            recipient: recipient(&to),
+            direct_users: match &to {
+                Destination::Channel { .. } => Vec::new(),
+                Destination::Direct(users) => users.clone(),
+            },
+            topic,
+            content,
+            html: rendered.html,
+            sent_s: setting.now_s,
+            client: wish.client.to_owned(),
+            last_edit_s: None,
+            revision: EventId::NONE,
+            reactions: Vec::new(),
+        },
+        local: wish.local,
+    };
+    let message = NewMessage { decided_at: realm.changed(), to, event };
+    Ok(Draft { message, question: question.or(participants) })
+}
+
+impl Draft {
+    /// What has to be known before the message can go.
+    #[must_use]
+    pub fn asks(&self) -> Option<&Question> {
+        self.question.as_ref()
+    }
+
+    /// The message, ready to be sent.
+    ///
+    /// # Errors
+    /// When what the store knows forbids it.
+    pub fn finish(self, realm: &RealmSnapshot, sender: &User, known: &Known) -> Result<NewMessage, SendError> {
+        let mut message = self.message;
+        let at_s = message.event.message.sent_s;
+        match (self.question, known) {
+            (None, _) | (Some(Question::HaveWritten(_)), Known::HaveWritten(true)) => {}
+            (Some(Question::HaveWritten(_)), _) => return Err(SendError::DirectNotInitiated),
+            (Some(Question::Participants(conversation)), Known::Participants(participants)) => {
+                let Recipient::Channel(channel_id) = conversation.recipient else { return Ok(message) };
+                with_wildcard(realm, sender, (channel_id, Wildcard::Topic(participants.len())), at_s)?;
+                let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
+                message.event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+                message.event.flags.sort_unstable();
+            }
+            (Some(Question::Participants(_)), _) => return Err(SendError::TopicWildcardRefused),
+        }
+        Ok(message)
+    }
+}
+
+type Address = (Destination, Option<Question>);
+
+fn address(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    (to, topic): (To<'_>, &str),
+) -> Result<Address, ComposeError> {
+    match to {
+        To::Channel(channel, _) => {
+            let channel = match channel {
+                ChannelRef::Id(id) => realm.channel(id).ok_or(SendError::NoChannelWithId(id))?,
+                ChannelRef::Name(name) => {
+                    let name = channel_name(name)?;
+                    realm.channel_by_name(name).ok_or_else(|| SendError::NoChannelNamed(name.to_owned()))?
+                }
+            };
+            to_channel(realm, sender, channel, setting.now_s)?;
+            under_topic(realm, topic)?;
+            let to = Destination::Channel { channel_id: channel.id, public: !channel.privacy.is_private() };
+            Ok((to, None))
+        }
+        To::Ids(ids) => direct(setting, realm, sender, ids),
+        To::Emails(emails) => {
+            let find = |email: &String| {
+                let user = realm.user_by_email(email).ok_or_else(|| SendError::NoUserWithEmail(email.clone()))?;
+                Ok::<_, SendError>(user.id)
+            };
+            let ids: Vec<UserId> = emails.iter().map(find).collect::<Result<_, _>>()?;
+            direct(setting, realm, sender, &ids)
+        }
+    }
+}
+
+fn direct(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    ids: &[UserId],
+) -> Result<Address, ComposeError> {
+    let (users, question) = match to_users(realm, sender, ids, (true, setting.now_s)) {
+        // Only who begins a conversation needs that permission, and whether they do the store knows.
+        Err(SendError::DirectNotInitiated) => {
+            let users = to_users(realm, sender, ids, (false, setting.now_s))?;
+            (users.clone(), Some(Question::HaveWritten(users)))
+        }
+        decided => (decided?, None),
+    };
+    Ok((Destination::Direct(users), question))
+}
+
+/// Whether the sender may mention all they mention; what has to be known for that.
+fn check_mentions(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    (to, topic, rendered): (&Destination, &str, &Rendered),
+) -> Result<Option<Question>, SendError> {
+    let mut question = None;
+    if let Destination::Channel { channel_id, .. } = to {
+        if rendered.wildcards.contains(&Reach::Channel) {
+            with_wildcard(realm, sender, (*channel_id, Wildcard::Channel), setting.now_s)?;
+        }
+        if rendered.wildcards.contains(&Reach::Topic) {
+            let conversation = Conversation { recipient: Recipient::Channel(*channel_id), topic_key: topic_key(topic) };
+            question = Some(Question::Participants(conversation));
+        }
+    }
+    check_groups(realm, sender, &rendered.mentioned_groups, setting.now_s)?;
+    Ok(question)
+}
+
+/// Whether the sender may mention these groups.
+///
+/// # Errors
+/// [`SendError::GroupMentionRefused`] names the first that they may not.
+pub fn check_groups(
+    realm: &RealmSnapshot,
+    sender: &User,
+    groups: &BTreeSet<UserGroupId>,
+    now_s: i64,
+) -> Result<(), SendError> {
+    let refused = groups.iter().filter_map(|id| realm.group(*id));
+    let refused = refused.into_iter().find(|group| !realm.is_granted(sender, &group.can_mention, now_s));
+    refused.map_or(Ok(()), |group| Err(SendError::GroupMentionRefused(group.name.clone())))
+}
+
+/// What a rendered text has in it.
+#[must_use]
+pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
+    Marks {
+        is_me: rendered.is_me_message,
+        has_link: rendered.has_link(),
+        has_image: rendered.has_image,
+        has_attachment: rendered.has_attachment(),
+        mentions_channel: rendered.wildcards.contains(&Reach::Channel),
+        read_by_sender,
+    }
+}
+
+/// The receivers for whom a text sets a flag, in the order of their numbers: those it mentions, by name or in a
+/// group, and those who wait for one of its words. Everybody at once is not among them.
+#[must_use]
+pub fn flags(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    receivers: Receivers<'_>,
+    (content, rendered): (&str, &Rendered),
+) -> Vec<(UserId, Flag)> {
+    let mut flags: BTreeSet<(UserId, Flag)> = BTreeSet::new();
+    let received = |user: &UserId| receivers.include(realm, *user);
+    let mentioned = rendered.mentioned_users.iter().copied();
+    flags.extend(mentioned.filter(received).map(|user| (user, Flag::Mentioned)));
+    if !rendered.mentioned_groups.is_empty() {
+        let in_group = |user: &UserId| {
+            let is_in = |user: &User| {
+                rendered.mentioned_groups.iter().any(|group| realm.is_in_group(user, *group, setting.now_s))
+            };
+            realm.user(*user).is_some_and(|user| is_in(user))
+        };
+        let members = receivers.all(realm).into_iter().filter(in_group);
+        flags.extend(members.map(|user| (user, Flag::Mentioned)));
+    }
+    let alerted = setting.lexicon.alerted(content).into_iter();
+    flags.extend(alerted.filter(received).map(|user| (user, Flag::HasAlertWord)));
+    flags.into_iter().collect()
+}
+
+/// The number of a set of users is given when the message is written.
+fn recipient(to: &Destination) -> Recipient {
+    match to {
+        Destination::Channel { channel_id, .. } => Recipient::Channel(*channel_id),
+        Destination::Direct(_) => Recipient::Direct(DirectId(0)),
+    }
+}
+
+fn in_words(realm: &RealmSnapshot, receivers: Receivers<'_>) -> DisplayRecipient {
+    match receivers {
+        Receivers::Channel(id) => object::display_recipient(realm, Recipient::Channel(id), &[]),
+        Receivers::Users(users) => DisplayRecipient::Users(object::display_users(realm, users)),
+    }
+}

@@ -1,0 +1,146 @@
+//! The words of a realm that every text is searched for: linkifiers and alert words, made ready once for many texts.
+
+use serde_json::Value;
+
+use crate::alert_words::AlertWords;
+use crate::change::{ItemKind, UserItemKind};
+use crate::id::UserId;
+use crate::markdown::{self, Context, Emoticons, ImagePreviews, Linkifier, Rendered};
+use crate::snapshot::{ItemsMark, RealmSnapshot};
+use crate::user::User;
+
+/// What the texts of a realm are read with.
+///
+/// Making one compiles every pattern of the realm, so it is kept for as long as it [`Lexicon::is_current`].
+#[derive(Debug)]
+pub struct Lexicon {
+    linkifiers: Vec<Linkifier>,
+    alert_words: Option<AlertWords>,
+    of: ItemsMark,
+}
+
+impl Lexicon {
+    /// The words of the realm as it is.
+    ///
+    /// A linkifier is a document with `pattern`, `url_template` and, where it was given one, `order`; one that
+    /// cannot be compiled is left out, since whoever made it was told. Alert words are a list of texts.
+    #[must_use]
+    pub fn of(realm: &RealmSnapshot) -> Self {
+        let mut linkifiers: Vec<(i64, Linkifier)> = realm
+            .items(ItemKind::Linkifier)
+            .filter_map(|(id, document)| {
+                let text = |key: &str| document.get(key).and_then(Value::as_str);
+                let order = document.get("order").and_then(Value::as_i64).unwrap_or(id);
+                Some((order, Linkifier::new(text("pattern")?, text("url_template")?).ok()?))
+            })
+            .collect();
+        linkifiers.sort_by_key(|(order, _)| *order);
+        let words = realm.users().flat_map(|user| alert_words(realm, user.id));
+        Self {
+            linkifiers: linkifiers.into_iter().map(|(_, linkifier)| linkifier).collect(),
+            alert_words: AlertWords::new(words).ok(),
+            of: realm.items_mark(),
+        }
+    }
+
+    /// Whether the realm has the words it was made of.
+    #[must_use]
+    pub fn is_current(&self, realm: &RealmSnapshot) -> bool {
+        self.of == realm.items_mark()
+    }
+
+    /// The realm's linkifiers, in their order.
+    #[must_use]
+    pub fn linkifiers(&self) -> &[Linkifier] {
+        &self.linkifiers
+    }
+
+    /// Whose alert words stand in the text, in the order of their numbers.
+    #[must_use]
+    pub fn alerted(&self, content: &str) -> Vec<UserId> {
+        let found = self.alert_words.as_ref().map(|words| words.owners_in(content));
+        found.into_iter().flatten().collect()
+    }
+}
+
+fn alert_words(realm: &RealmSnapshot, user_id: UserId) -> impl Iterator<Item = (UserId, &str)> {
+    let words = realm.user_item(user_id, UserItemKind::AlertWords, "").and_then(Value::as_array);
+    words.into_iter().flatten().filter_map(move |word| Some((user_id, word.as_str()?)))
+}
+
+/// What a text is read against beside itself and the realm.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The realm's own address, without a slash at the end.
+    pub realm_url: &'a str,
+    /// The realm's words.
+    pub lexicon: &'a Lexicon,
+    /// Now, in unix seconds.
+    pub now_s: i64,
+}
+
+impl Setting<'_> {
+    /// Renders a text of that writer.
+    #[must_use]
+    pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> Rendered {
+        let settings = realm.user_item(writer.id, UserItemKind::Settings, "");
+        let translate = settings.and_then(|settings| settings.get("translate_emoticons")).and_then(Value::as_bool);
+        let against = Context {
+            directory: realm,
+            linkifiers: self.lexicon.linkifiers(),
+            realm_url: self.realm_url,
+            emoticons: if translate == Some(true) { Emoticons::Translate } else { Emoticons::Keep },
+            image_previews: ImagePreviews::Show,
+            default_code_language: None,
+        };
+        markdown::render(&markdown::parse(content, &against))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::change::Change;
+    use crate::event::EventRecord;
+    use crate::id::EventId;
+    use crate::realm::Rules;
+    use crate::testing;
+
+    fn linkifier(id: i64, order: i64, host: &str) -> Change {
+        let document =
+            json!({"pattern": "#(?P<id>[0-9]+)", "url_template": format!("https://{host}/{{id}}"), "order": order});
+        Change::Item { kind: ItemKind::Linkifier, id, document: Some(document) }
+    }
+
+    #[test]
+    fn linkifiers_apply_in_their_order_and_a_broken_one_not_at_all() {
+        let broken = Change::Item { kind: ItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
+        let changes = vec![linkifier(1, 2, "second.example"), linkifier(2, 1, "first.example"), broken];
+        let realm = testing::realm(Rules::default(), changes);
+        let lexicon = Lexicon::of(&realm);
+        assert_eq!(lexicon.linkifiers().len(), 2);
+        let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, now_s: 0 };
+        let html = setting.render(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
+        assert_eq!(html, r#"<p>see <a href="https://first.example/12">#12</a></p>"#);
+    }
+
+    #[test]
+    fn a_lexicon_is_current_until_its_words_change() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let lexicon = Lexicon::of(&realm);
+        let words = Change::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::AlertWords,
+            key: String::new(),
+            document: Some(json!(["Lunch"])),
+        };
+        let talked = realm.with(&EventRecord::new(EventId(1_000), 0, Vec::new(), None));
+        assert!(lexicon.is_current(&talked));
+        let worded = talked.with(&EventRecord::new(EventId(1_001), 0, vec![words], None));
+        assert!(!lexicon.is_current(&worded));
+        assert_eq!(lexicon.alerted("lunch"), []);
+        assert_eq!(Lexicon::of(&worded).alerted("time for lunch!"), [UserId(4)]);
+    }
+}

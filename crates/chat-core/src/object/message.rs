@@ -1,0 +1,255 @@
+//! The message as clients see it, written straight into bytes: an answer holds thousands.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::event::{DisplayRecipient, DisplayUser, Form, Sender, TopicLinkText};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::lexicon::Lexicon;
+use crate::markdown;
+use crate::message::{Flag, Message, Reaction, Recipient};
+use crate::object;
+use crate::ports::PastEdit;
+use crate::snapshot::RealmSnapshot;
+
+/// A message with what was or is true of its sender and its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The message.
+    pub message: &'a Message,
+    /// Who sent it.
+    pub sender: &'a Sender,
+    /// Where it went, in words.
+    pub display_recipient: &'a DisplayRecipient,
+    /// Links in its topic.
+    pub topic_links: &'a [TopicLinkText],
+    /// Who is looked up for its reactions.
+    pub realm: Option<&'a RealmSnapshot>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    id: MessageId,
+    sender_id: UserId,
+    content: &'a str,
+    content_type: &'static str,
+    recipient_id: i64,
+    timestamp: i64,
+    client: &'a str,
+    subject: &'a str,
+    topic_links: &'a [TopicLinkText],
+    is_me_message: bool,
+    reactions: Vec<ShownReaction<'a>>,
+    submessages: [(); 0],
+    sender_full_name: &'a str,
+    sender_email: &'a str,
+    sender_realm_str: &'static str,
+    display_recipient: &'a DisplayRecipient,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_id: Option<ChannelId>,
+    avatar_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_edit_timestamp: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct ShownReaction<'a> {
+    emoji_name: &'a str,
+    emoji_code: &'a str,
+    reaction_type: &'static str,
+    user_id: UserId,
+    user: Option<Reactor<'a>>,
+}
+
+/// Kept for existing clients, which know the number beside it too.
+#[derive(Serialize)]
+struct Reactor<'a> {
+    id: UserId,
+    email: &'a str,
+    full_name: &'a str,
+}
+
+impl<'a> Scene<'a> {
+    /// Appends the message object, without flags.
+    pub fn write(&self, form: Form, out: &mut Vec<u8>) {
+        let message = self.message;
+        let (kind, stream_id) = match message.recipient {
+            Recipient::Channel(id) => ("stream", Some(id)),
+            Recipient::Direct(_) => ("private", None),
+        };
+        let leaves_avatar = form.client_gravatar && self.sender.has_gravatar;
+        let shown = Shown {
+            id: message.id,
+            sender_id: message.sender_id,
+            content: if form.html { &message.html } else { &message.content },
+            content_type: if form.html { "text/html" } else { "text/x-markdown" },
+            recipient_id: message.recipient.into(),
+            timestamp: message.sent_s,
+            client: &message.client,
+            subject: &message.topic,
+            topic_links: self.topic_links,
+            is_me_message: message.marks.is_me,
+            reactions: message.reactions.iter().map(|reaction| self.reaction(reaction)).collect(),
+            submessages: [],
+            sender_full_name: &self.sender.full_name,
+            sender_email: &self.sender.email,
+            sender_realm_str: "",
+            display_recipient: self.display_recipient,
+            kind,
+            stream_id,
+            avatar_url: (!leaves_avatar).then_some(self.sender.avatar_url.as_str()),
+            last_edit_timestamp: message.last_edit_s,
+        };
+        put(out, &shown);
+    }
+
+    fn reaction(&self, reaction: &'a Reaction) -> ShownReaction<'a> {
+        let user = self.realm.and_then(|realm| realm.user(reaction.user_id));
+        ShownReaction {
+            emoji_name: &reaction.emoji_name,
+            emoji_code: &reaction.emoji_code,
+            reaction_type: reaction.reaction_type.name(),
+            user_id: reaction.user_id,
+            user: user.map(|user| Reactor { id: user.id, email: &user.email, full_name: &user.full_name }),
+        }
+    }
+}
+
+/// Writing to memory fails for no type of this module.
+fn put(out: &mut Vec<u8>, value: &impl Serialize) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+}
+
+/// The name of a channel, or everybody in a conversation.
+#[must_use]
+pub fn display_recipient(realm: &RealmSnapshot, recipient: Recipient, direct_users: &[UserId]) -> DisplayRecipient {
+    match recipient {
+        Recipient::Channel(id) => {
+            DisplayRecipient::Channel(realm.channel(id).map(|channel| channel.name.clone()).unwrap_or_default())
+        }
+        Recipient::Direct(_) => DisplayRecipient::Users(display_users(realm, direct_users)),
+    }
+}
+
+/// Users in words, as far as they are known.
+#[must_use]
+pub fn display_users(realm: &RealmSnapshot, users: &[UserId]) -> Vec<DisplayUser> {
+    let users = users.iter().filter_map(|id| realm.user(*id));
+    users
+        .map(|user| DisplayUser {
+            id: user.id,
+            email: user.email.clone(),
+            full_name: user.full_name.clone(),
+            is_mirror_dummy: false,
+        })
+        .collect()
+}
+
+/// The links in a topic.
+#[must_use]
+pub fn topic_links(topic: &str, lexicon: &Lexicon) -> Vec<TopicLinkText> {
+    let links = markdown::topic_links(topic, lexicon.linkifiers()).into_iter();
+    links.map(|link| TopicLinkText { text: link.text, url: link.url.as_str().to_owned() }).collect()
+}
+
+/// The names of a receiver's flags on the wire, in its order. A mention of everybody has its older name too.
+pub fn flag_names(flags: &[Flag]) -> impl Iterator<Item = &'static str> {
+    let everybody = flags.iter().any(|flag| flag.is_mention() && *flag != Flag::Mentioned);
+    flags.iter().map(|flag| flag.name()).chain(everybody.then_some("wildcard_mentioned"))
+}
+
+/// What a reader is told of a message beside what all are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extras<'a> {
+    /// The reader's flags.
+    pub flags: &'a [Flag],
+    /// Its earlier states, the newest first; told when there are any.
+    pub edits: &'a [PastEdit],
+}
+
+/// One earlier state of a message.
+#[derive(Serialize)]
+struct ShownEdit<'a> {
+    timestamp: i64,
+    user_id: Option<UserId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_rendered_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_stream: Option<ChannelId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<ChannelId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_topic: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<&'a str>,
+}
+
+impl<'a> From<&'a PastEdit> for ShownEdit<'a> {
+    fn from(edit: &'a PastEdit) -> Self {
+        let (prev_content, prev_rendered_content) =
+            edit.content.as_ref().map(|(text, html)| (&**text, &**html)).unzip();
+        let (prev_stream, stream) = edit.channel.unzip();
+        let (prev_topic, topic) = edit.topic.as_ref().map(|(before, after)| (&**before, &**after)).unzip();
+        let (timestamp, user_id) = (edit.at_s, edit.user_id);
+        Self { timestamp, user_id, prev_content, prev_rendered_content, prev_stream, stream, prev_topic, topic }
+    }
+}
+
+/// Writes stored messages for one reader as the realm is now. What many messages share is worked out once.
+#[derive(Debug)]
+pub struct Writer<'r> {
+    realm: &'r RealmSnapshot,
+    lexicon: &'r Lexicon,
+    form: Form,
+    senders: HashMap<UserId, Sender>,
+    places: HashMap<Recipient, DisplayRecipient>,
+    topics: HashMap<String, Vec<TopicLinkText>>,
+}
+
+impl<'r> Writer<'r> {
+    /// A writer of messages in that form.
+    #[must_use]
+    pub fn new(realm: &'r RealmSnapshot, lexicon: &'r Lexicon, form: Form) -> Self {
+        let (senders, places, topics) = Default::default();
+        Self { realm, lexicon, form, senders, places, topics }
+    }
+
+    /// Appends the message object.
+    pub fn write(&mut self, message: &Message, extras: Extras<'_>, out: &mut Vec<u8>) {
+        let (realm, lexicon, form) = (self.realm, self.lexicon, self.form);
+        let display_recipient = self
+            .places
+            .entry(message.recipient)
+            .or_insert_with(|| display_recipient(realm, message.recipient, &message.direct_users));
+        let sender = self.senders.entry(message.sender_id).or_insert_with(|| of_sender(realm, message.sender_id));
+        if !self.topics.contains_key(&message.topic) {
+            self.topics.insert(message.topic.clone(), topic_links(&message.topic, lexicon));
+        }
+        let topic_links = self.topics.get(&message.topic).map(Vec::as_slice).unwrap_or_default();
+        Scene { message, sender, display_recipient, topic_links, realm: Some(realm) }.write(form, out);
+        out.pop();
+        if !extras.edits.is_empty() {
+            out.extend_from_slice(b",\"edit_history\":");
+            put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
+        }
+        out.extend_from_slice(b",\"flags\":");
+        put(out, &flag_names(extras.flags).collect::<Vec<_>>());
+        out.push(b'}');
+    }
+}
+
+/// Accounts are never removed, so there is always one.
+fn of_sender(realm: &RealmSnapshot, id: UserId) -> Sender {
+    let nobody =
+        || Sender { email: String::new(), full_name: String::new(), avatar_url: String::new(), has_gravatar: false };
+    realm.user(id).map_or_else(nobody, |user| object::sender(user))
+}

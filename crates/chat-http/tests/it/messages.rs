@@ -1,0 +1,3 @@
+//! Sending and reading messages.
+
+mod sending;

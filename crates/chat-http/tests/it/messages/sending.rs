@@ -1,0 +1,320 @@
+//! What becomes of a message that is sent, and why one is not.
+
+use chat_core::change::{Change, Commit, Committed};
+use chat_core::channel::{Channel, PostPolicy, Privacy};
+use chat_core::event::{Body, DisplayRecipient, MessageEvent};
+use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::message::Flag;
+use chat_core::ports::{EventLog as _, RealmStore as _};
+use chat_core::role::Role;
+use serde_json::{Value, json};
+
+use crate::town::{NOW_S, Person, Town};
+
+/// Makes changes true, as another part of the server would.
+pub(super) async fn change(town: &Town, changes: Vec<Change>) {
+    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+}
+
+/// The number of a channel.
+pub(super) fn channel_id(town: &Town, name: &str) -> ChannelId {
+    town.realm().channel_by_name(name).unwrap().id
+}
+
+/// Puts people into a channel.
+pub(super) async fn join(town: &Town, name: &str, people: &[&Person]) {
+    let channel_id = channel_id(town, name);
+    let pattern = town.realm().subscription(channel_id, UserId(town.ada.id)).cloned();
+    let pattern = pattern.or_else(|| town.realm().subscription(ChannelId(10), UserId(town.ada.id)).cloned());
+    let of = |person: &&Person| {
+        let mut subscription = pattern.clone().unwrap();
+        subscription.channel_id = channel_id;
+        subscription.user_id = UserId(person.id);
+        Change::Subscription(Box::new(subscription))
+    };
+    change(town, people.iter().map(of).collect()).await;
+}
+
+/// Makes a channel like `general`, but for its name and what else differs.
+pub(super) async fn make_channel(town: &Town, name: &str, differ: impl Fn(&mut Channel)) {
+    let realm = town.realm();
+    let mut channel = Channel::clone(realm.channel_by_name("general").unwrap());
+    channel.id = ChannelId(realm.new_id(1));
+    channel.name = name.to_owned();
+    differ(&mut channel);
+    change(town, vec![Change::Channel(Box::new(channel))]).await;
+}
+
+/// Every message the log tells of.
+pub(super) async fn told(town: &Town) -> Vec<MessageEvent> {
+    let records = town.store.after(EventId::NONE, 10_000).await.unwrap().unwrap();
+    let message = |body: &Body| match body {
+        Body::Message(message) => Some(MessageEvent::clone(message)),
+        Body::Plain { .. } | Body::Edit { .. } => None,
+    };
+    records.iter().filter_map(|record| message(&record.event.as_ref()?.body)).collect()
+}
+
+async fn send(town: &Town, who: &Person, to: &str, content: &str) -> Value {
+    let parameters = [("type", "channel"), ("to", to), ("topic", "lunch"), ("content", content)];
+    town.call(who, "POST /messages", &parameters).await.success()
+}
+
+#[tokio::test]
+async fn a_message_to_a_channel_is_told_with_all_that_is_true_of_it() {
+    let town = Town::found().await;
+    let answer = send(&town, &town.ada, "general", "\n\n*soup* :)  \n").await;
+    let events = told(&town).await;
+    let [event] = events.as_slice() else { panic!("{events:?}") };
+    let message = &event.message;
+    assert_eq!(answer["id"], message.id.0);
+    assert_eq!(message.content, "*soup* :)");
+    assert_eq!(message.html, "<p><em>soup</em> :)</p>");
+    assert_eq!((message.topic.as_str(), message.client.as_str(), message.sent_s), ("lunch", "Test", NOW_S));
+    assert_eq!(event.display_recipient, DisplayRecipient::Channel("general".to_owned()));
+    assert_eq!(event.sender.full_name, "Ada Lovelace");
+    assert!(event.flags.is_empty() && event.local.is_none() && !message.marks.read_by_sender);
+}
+
+#[tokio::test]
+async fn a_channel_is_named_in_each_of_the_five_ways() {
+    let town = Town::found().await;
+    let id = channel_id(&town, "general").0;
+    for to in ["general", "GENERAL", "\"general\"", "[\"general\"]", &id.to_string(), &format!("[{id}]")] {
+        send(&town, &town.ada, to, "hi").await;
+    }
+    assert_eq!(told(&town).await.len(), 6);
+}
+
+#[tokio::test]
+async fn a_direct_message_goes_to_its_people_and_its_sender() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let kim = town.person("kim", Role::Guest).await;
+    let ids = format!("[{}, {}, {}]", kim.id, sam.id, kim.id);
+    for to in [ids.as_str(), "kim@example.org,SAM@example.org", r#"["sam@example.org", "kim@example.org"]"#] {
+        let parameters = [("type", "private"), ("to", to), ("content", "hi")];
+        town.call(&town.ada, "POST /messages", &parameters).await.success();
+    }
+    let events = told(&town).await;
+    let users = [UserId(town.ada.id), UserId(sam.id), UserId(kim.id)];
+    for event in &events {
+        assert_eq!(event.message.direct_users, users);
+        assert_eq!(event.message.recipient, events[0].message.recipient);
+    }
+    assert_eq!(events.len(), 3);
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_cut_in_silence() {
+    let town = Town::found().await;
+    let (topic, content) = ("t".repeat(10_000), "ä".repeat(20_000));
+    let parameters = [("type", "stream"), ("to", "general"), ("subject", &topic), ("content", &content)];
+    town.call(&town.ada, "POST /messages", &parameters).await.success();
+    let events = told(&town).await;
+    assert_eq!(events[0].message.topic, format!("{}...", "t".repeat(57)));
+    assert_eq!(events[0].message.content.chars().count(), 10_000);
+    assert!(events[0].message.content.ends_with("ä\n[message truncated]"));
+}
+
+#[tokio::test]
+async fn refusals_come_in_their_order_and_write_nothing() {
+    let town = Town::found().await;
+    let gone = town.person("gone", Role::Member).await;
+    let user = chat_core::user::User {
+        is_active: false,
+        ..chat_core::user::User::clone(town.realm().user(UserId(gone.id)).unwrap())
+    };
+    change(&town, vec![Change::User(Box::new(user))]).await;
+    let to_gone = format!("[{}]", gone.id);
+    let channel = |to, topic, content| vec![("type", "channel"), ("to", to), ("topic", topic), ("content", content)];
+    let direct = |to, content| vec![("type", "direct"), ("to", to), ("content", content)];
+    let cases = [
+        (vec![("to", "general")], "Missing 'type' argument"),
+        (vec![("type", "odd"), ("content", "x")], "Invalid type"),
+        (vec![("type", "channel"), ("topic", "t")], "Missing 'content' argument"),
+        (vec![("type", "channel"), ("topic", "t"), ("content", "x")], "Missing channel"),
+        (vec![("type", "channel"), ("to", "general"), ("content", "x")], "Missing topic"),
+        (channel("[1,2]", "t", "x"), "Expected exactly one channel"),
+        (channel("{}", "t", "x"), "Invalid data type for channel"),
+        (channel("", "t", "x"), "Channel name can't be empty."),
+        (channel("general", " ", ""), "Topic can't be empty!"),
+        (channel("general", "a\u{7}", "x"), "Invalid character in topic, at position 2!"),
+        (channel("general", "a\0b", "x"), "Invalid character in topic, at position 2!"),
+        (channel("nowhere", "t", " \n"), "Message must not be empty"),
+        (channel("nowhere", "t", "a\0"), "Message must not contain null bytes"),
+        (vec![("type", "direct"), ("content", "x")], "Message must have recipients"),
+        (direct("[]", "x"), "Message must have recipients"),
+        (direct("7", "x"), "Invalid data type for recipients"),
+        (direct("[9, \"ada@example.org\"]", "x"), "Recipient lists may contain emails or user IDs, but not both."),
+        (direct("[123456]", "x"), "Invalid user ID 123456"),
+        (direct("nobody@example.org", "x"), "Invalid email 'nobody@example.org'"),
+        (direct(&to_gone, "x"), "'gone@example.org' is no longer using the chat."),
+        (
+            vec![("type", "direct"), ("to", "[9]"), ("content", "x"), ("sender", "x@example.org")],
+            "Invalid mirrored message",
+        ),
+        (
+            vec![("type", "direct"), ("to", "[9]"), ("content", "x"), ("read_by_sender", "True")],
+            "read_by_sender is not valid JSON",
+        ),
+    ];
+    for (parameters, text) in cases {
+        town.call(&town.ada, "POST /messages", &parameters).await.refused(text);
+    }
+    let both = [("type", "channel"), ("to", "general"), ("topic", "a"), ("subject", "b"), ("content", "x")];
+    let told_both = town.call(&town.ada, "POST /messages", &both).await;
+    assert_eq!(told_both.error().1, "REQUEST_CONFUSING_VAR");
+    assert_eq!(told(&town).await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_channel_that_is_not_there_is_named_in_the_refusal() {
+    let town = Town::found().await;
+    let by_name = [("type", "channel"), ("to", "nowhere"), ("topic", "t"), ("content", "x")];
+    let answer = town.call(&town.ada, "POST /messages", &by_name).await;
+    assert_eq!(answer.error(), (400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist"));
+    assert_eq!(answer.body["stream"], "nowhere");
+    let by_id = [("type", "channel"), ("to", "[4711]"), ("topic", "t"), ("content", "x")];
+    let answer = town.call(&town.ada, "POST /messages", &by_id).await;
+    assert_eq!(answer.error(), (400, "STREAM_DOES_NOT_EXIST", "Channel with ID '4711' does not exist"));
+    assert_eq!(answer.body["stream_id"], 4711);
+}
+
+#[tokio::test]
+async fn who_may_not_write_in_a_channel_is_told_why() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let kim = town.person("kim", Role::Guest).await;
+    make_channel(&town, "secret", |channel| channel.privacy = Privacy::PrivateSharedHistory).await;
+    make_channel(&town, "news", |channel| channel.post_policy = PostPolicy::Administrators).await;
+    make_channel(&town, "old", |channel| channel.is_archived = true).await;
+    let post = async |who: &Person, to: &str| {
+        let parameters = [("type", "channel"), ("to", to), ("topic", "t"), ("content", "x")];
+        town.call(who, "POST /messages", &parameters).await
+    };
+    post(&sam, "secret").await.refused("Not authorized to send to channel 'secret'");
+    post(&town.ada, "secret").await.refused("Not authorized to send to channel 'secret'");
+    post(&kim, "general").await.refused("Not authorized to send to channel 'general'");
+    post(&sam, "news").await.refused("Only organization administrators can send to this channel.");
+    assert_eq!(post(&sam, "old").await.error().1, "STREAM_DOES_NOT_EXIST");
+    assert_eq!(told(&town).await.len(), 0);
+    post(&sam, "general").await.success();
+    join(&town, "general", &[&kim]).await;
+    post(&kim, "general").await.success();
+}
+
+#[tokio::test]
+async fn those_a_text_concerns_get_their_flags() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let kim = town.person("kim", Role::Member).await;
+    let out = town.person("outsider", Role::Member).await;
+    join(&town, "general", &[&sam, &kim]).await;
+    let words = |id: i64, words: Value| Change::UserItem {
+        user_id: UserId(id),
+        kind: chat_core::change::UserItemKind::AlertWords,
+        key: String::new(),
+        document: Some(words),
+    };
+    change(&town, vec![words(kim.id, json!(["soup"])), words(out.id, json!(["soup"]))]).await;
+    send(&town, &town.ada, "general", "@**sam** @**outsider** there is Soup").await;
+    send(&town, &town.ada, "general", "@_**sam** `@**sam**`\n\n> @**sam**").await;
+    send(&town, &town.ada, "general", "@**all**").await;
+    let events = told(&town).await;
+    let flags = |place: usize, who: &Person| events[place].flags_of(UserId(who.id));
+    assert_eq!(events[0].flags, [(UserId(sam.id), Flag::Mentioned), (UserId(kim.id), Flag::HasAlertWord)]);
+    assert_eq!((flags(1, &sam), flags(1, &kim)), (vec![], vec![]));
+    assert_eq!(flags(2, &sam), [Flag::StreamWildcardMentioned]);
+}
+
+#[tokio::test]
+async fn a_group_is_mentioned_by_who_may() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    join(&town, "general", &[&sam]).await;
+    let realm = town.realm();
+    let of = |system| realm.system_group(system).unwrap().id;
+    let group = |place, name: &str, can_mention| chat_core::group::UserGroup {
+        id: chat_core::id::UserGroupId(realm.new_id(place)),
+        name: name.to_owned(),
+        description: String::new(),
+        system: None,
+        members: vec![UserId(sam.id)],
+        subgroups: Vec::new(),
+        can_mention: chat_core::group::GroupSetting::Group(can_mention),
+    };
+    let open = group(1, "cooks", of(chat_core::group::SystemGroup::Everyone));
+    let closed = group(2, "bosses", of(chat_core::group::SystemGroup::Administrators));
+    change(&town, vec![Change::Group(Box::new(open)), Change::Group(Box::new(closed))]).await;
+    let said = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "@*bosses* hi")];
+    town.call(&sam, "POST /messages", &said).await.refused("You are not allowed to mention user group 'bosses'.");
+    send(&town, &sam, "general", "@*cooks* hi").await;
+    send(&town, &town.ada, "general", "@*bosses* hi").await;
+    for event in told(&town).await {
+        assert_eq!(event.flags, [(UserId(sam.id), Flag::Mentioned)]);
+    }
+}
+
+#[tokio::test]
+async fn who_took_part_in_a_topic_is_mentioned_with_it() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let kim = town.person("kim", Role::Member).await;
+    join(&town, "general", &[&sam, &kim]).await;
+    send(&town, &sam, "general", "first").await;
+    send(&town, &town.ada, "general", "@**topic** second").await;
+    let events = told(&town).await;
+    assert_eq!(events[1].flags, [(UserId(sam.id), Flag::TopicWildcardMentioned)]);
+}
+
+#[tokio::test]
+async fn a_client_that_shows_what_it_sends_has_read_it() {
+    let town = Town::found().await;
+    let read = async |parameters: &[(&str, &str)]| {
+        let mut all = vec![("type", "direct"), ("to", "[9]"), ("content", "x")];
+        all.extend_from_slice(parameters);
+        town.call(&town.ada, "POST /messages", &all).await.success();
+        let events = told(&town).await;
+        events.last().unwrap().flags_of(UserId(9)) == [Flag::Read]
+    };
+    assert!(!read(&[]).await);
+    for client in ["website", "ZulipMobile", "My Desktop App"] {
+        assert!(read(&[("client", client)]).await, "{client}");
+    }
+    assert!(!read(&[("client", "website"), ("read_by_sender", "false")]).await);
+    assert!(read(&[("read_by_sender", "true")]).await);
+}
+
+#[tokio::test]
+async fn the_clients_own_name_of_a_message_goes_back_to_its_queue() {
+    let town = Town::found().await;
+    let named = [("type", "direct"), ("to", "[9]"), ("content", "x"), ("queue_id", "q1"), ("local_id", "12.01")];
+    town.call(&town.ada, "POST /messages", &named).await.success();
+    town.call(&town.ada, "POST /messages", &named[..4]).await.success();
+    let events = told(&town).await;
+    let local = events[0].local.as_ref().unwrap();
+    assert_eq!((local.queue_id.as_str(), local.local_id.as_str()), ("q1", "12.01"));
+    assert!(events[1].local.is_none());
+}
+
+#[tokio::test]
+async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let mut realm = town.realm().realm().unwrap().clone();
+    realm.rules.initiate_direct_messages = chat_core::role::Policy::Administrators;
+    change(&town, vec![Change::Realm(Box::new(realm))]).await;
+    let to = |id: i64| format!("[{id}]");
+    let parameters = |to: &str| [("type", "direct"), ("to", to), ("content", "x")].map(|(k, v)| (k, v.to_owned()));
+    let call = async |who: &Person, to: &str| {
+        let parameters = parameters(to);
+        let parameters: Vec<_> = parameters.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        town.call(who, "POST /messages", &parameters).await
+    };
+    let refusal = "You do not have permission to initiate direct message conversations.";
+    call(&sam, &to(town.ada.id)).await.refused(refusal);
+    call(&town.ada, &to(sam.id)).await.success();
+    call(&sam, &to(town.ada.id)).await.success();
+}
