@@ -100,7 +100,7 @@ pub trait QueueStore: Send + Sync {
     async fn register(&self, queue: Queue) -> Result<(), StoreError>;
 
     /// The queue of that name, whoever owns it.
-    async fn find(&self, id: &str) -> Result<Option<Queue>, StoreError>;
+    async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError>;
 
     /// Notes that the client confirmed an event and is there. Written down within seconds and not before: what a
     /// client gets follows from the event it says it has, so a note that is lost loses no event and repeats none.

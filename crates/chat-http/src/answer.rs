@@ -45,7 +45,7 @@ impl Answer {
     }
 
     /// The whole body: the envelope around the fields, and the names of what was ignored.
-    pub(crate) fn into_response(self, ignored: &[&str]) -> Response {
+    pub(crate) fn into_response(self, ignored: &[String]) -> Response {
         let mut body = br#"{"result":"success","msg":"""#.to_vec();
         let fields = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
         if !fields.is_empty() {
@@ -71,7 +71,8 @@ mod tests {
     use super::*;
 
     async fn text(answer: Answer, ignored: &[&str]) -> String {
-        let body = answer.into_response(ignored).into_body().collect().await.unwrap().to_bytes();
+        let ignored: Vec<_> = ignored.iter().map(|name| (*name).to_owned()).collect();
+        let body = answer.into_response(&ignored).into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(body.to_vec()).unwrap()
     }
 

@@ -110,28 +110,40 @@ where
     move |State(app), request| {
         let run = run.clone();
         Box::pin(async move {
-            let (mut head, body) = request.into_parts();
+            let (head, body) = request.into_parts();
             let (who, standing) = match W::identify(&app, &head).await {
                 Ok(identified) => identified,
                 Err(fault) => return fault.into_response(),
             };
-            let answered = async {
-                let raw = read(&app, &head, body).await?;
-                let mut reader = Reader::new(&raw);
-                let params = P::read(&mut reader)?;
-                let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
-                let call = call(app, who, &mut head, raw).await?;
-                let answer = run(call, params).await?;
-                let ignored: Vec<_> = ignored.iter().map(String::as_str).collect();
-                Ok::<_, Fault>(answer.into_response(&ignored))
+            // Boxed by itself, so that what the request was made of does not stay while an endpoint waits.
+            let mut response = match Box::pin(prepare::<W, P>(app, who, head, body)).await {
+                Ok((call, params, ignored)) => {
+                    let answered = run(call, params).await;
+                    let wrap = |answer: Answer| answer.into_response(&ignored);
+                    answered.map_or_else(Fault::into_response, wrap)
+                }
+                Err(fault) => fault.into_response(),
             };
-            let mut response = answered.await.unwrap_or_else(Fault::into_response);
             if let Some(standing) = standing {
                 standing.add_headers(response.headers_mut());
             }
             response
         })
     }
+}
+
+/// The call, its parameters, and the names of what was sent beside them.
+async fn prepare<W, P: Params>(
+    app: App,
+    who: W,
+    mut head: Parts,
+    body: Body,
+) -> Result<(Call<W>, P, Vec<String>), Fault> {
+    let raw = read(&app, &head, body).await?;
+    let mut reader = Reader::new(&raw);
+    let params = P::read(&mut reader)?;
+    let ignored = reader.ignored().into_iter().map(str::to_owned).collect();
+    Ok((call(app, who, &mut head, raw).await?, params, ignored))
 }
 
 async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> {

@@ -18,6 +18,7 @@ use chat_core::channel::ChannelNameError;
 use chat_core::compose::ComposeError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
+use chat_core::id::EventId;
 use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
 use chat_core::narrow::BadNarrow;
@@ -123,6 +124,15 @@ pub enum Fault {
         /// As asked for.
         queue_id: String,
     },
+    /// A queue is asked for what follows an event that nobody was told.
+    #[error("Event {event_id} was not in this queue")]
+    NotInQueue {
+        /// As asked for.
+        event_id: EventId,
+    },
+    /// The caller may not hear of channels they are not in.
+    #[error("User not authorized for this query")]
+    NotAuthorizedForQuery,
     /// The events a queue asks for are gone.
     #[error(transparent)]
     Pruned(#[from] Pruned),
@@ -250,6 +260,8 @@ impl Fault {
             | Self::Delete(_)
             | Self::Flag(_)
             | Self::QueueNarrow(_)
+            | Self::NotInQueue { .. }
+            | Self::NotAuthorizedForQuery
             | Self::Pruned(_) => refusal(BAD_REQUEST, self),
             Self::UnknownRoute => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
             Self::MethodNotAllowed { allowed } => {
@@ -382,6 +394,7 @@ fn parameter(fault: &ParamFault) -> Verdict {
         | ParamFault::KeyMissing { .. }
         | ParamFault::KeyMissingFrom { .. }
         | ParamFault::KeyUnexpected { .. }
+        | ParamFault::NotAPair { .. }
         | ParamFault::Recipients(_) => bad(BAD_REQUEST),
     }
 }

@@ -33,6 +33,7 @@ pub mod params;
 
 pub mod agent;
 pub mod auth;
+mod polls;
 mod rate;
 
 pub mod answer;

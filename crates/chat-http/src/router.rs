@@ -8,7 +8,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 
 use crate::call::endpoint;
-use crate::endpoint::{health, messages, server_settings};
+use crate::endpoint::{events, health, messages, register, server_settings};
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic};
 use crate::rate::address;
@@ -33,7 +33,11 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
 
 /// The API below `/api/v1`: each area lists its own paths, one line for each.
 fn api() -> Router<App> {
-    Router::new().route("/server_settings", get(endpoint(server_settings::get))).merge(messages::routes())
+    Router::new()
+        .route("/server_settings", get(endpoint(server_settings::get)))
+        .merge(events::routes())
+        .merge(register::routes())
+        .merge(messages::routes())
 }
 
 /// For whoever runs the server: not counted.

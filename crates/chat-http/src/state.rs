@@ -12,6 +12,7 @@ use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash};
 
 use crate::error::{Failure, Fault};
+use crate::polls::Polls;
 use crate::rate::Limiter;
 
 /// What the binary hands over to [`crate::router`] whatever the domain.
@@ -123,6 +124,7 @@ pub(crate) struct Site {
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
+    pub(crate) polls: Polls,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
     /// The lexicon of the newest realm a text was read in.
@@ -133,9 +135,19 @@ impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
         let Domain { realm, log, queues, messages, passwords, settings } = domain;
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
-        let deciding = tokio::sync::Mutex::new(());
-        let (frame, lexicon) = (Arc::clone(frame), Mutex::default());
-        Self { frame, realm, log, queues, messages, passwords, settings, by_user, deciding, lexicon }
+        Self {
+            frame: Arc::clone(frame),
+            realm,
+            log,
+            queues,
+            messages,
+            passwords,
+            settings,
+            by_user,
+            polls: Polls::default(),
+            deciding: tokio::sync::Mutex::new(()),
+            lexicon: Mutex::default(),
+        }
     }
 
     /// The realm as this node knows it.

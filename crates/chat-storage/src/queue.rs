@@ -1,6 +1,6 @@
 //! Queues: rows, and what their clients confirmed since those were last written.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use chat_core::id::{EventId, UserId};
@@ -51,13 +51,13 @@ impl QueueStore for Store {
         Ok(())
     }
 
-    async fn find(&self, id: &str) -> Result<Option<Queue>, StoreError> {
+    async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
         let row: Option<(i64, String, i64, i64, i64)> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
         let Some((user_id, filter, cursor, seen_s, idle_limit_s)) = row else { return Ok(None) };
         let filter = serde_json::from_str(&filter).map_err(failed)?;
         let (user_id, cursor) = (UserId(user_id), EventId(cursor));
-        Ok(Some(Queue { id: id.to_owned(), user_id, filter, cursor, seen_s, idle_limit_s }))
+        Ok(Some(Arc::new(Queue { id: id.to_owned(), user_id, filter, cursor, seen_s, idle_limit_s })))
     }
 
     fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64) {

@@ -27,7 +27,7 @@ pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
 }
 
 /// The version under the specification's names, and under those of the brand existing clients look for.
-fn version(build: &str, brand: &str) -> Map<String, Value> {
+pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
     let version = format!("{RELEASE}+{build}");
     let mut fields = Map::new();
     for prefix in ["service", brand].into_iter().filter(|prefix| !prefix.is_empty()) {

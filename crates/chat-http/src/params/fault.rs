@@ -96,6 +96,12 @@ pub enum ParamFault {
         /// Where the key is.
         path: String,
     },
+    /// A list that should have two elements has more or fewer.
+    #[error("{path} should have exactly 2 items")]
+    NotAPair {
+        /// Where.
+        path: String,
+    },
     /// A parameter and its older name are both given.
     #[error("Can't decide between '{first}' and '{second}' arguments")]
     Confusing {

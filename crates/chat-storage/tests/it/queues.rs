@@ -27,7 +27,7 @@ told! {
         let store = home.open().await;
         found(&store).await;
         store.register(queue("q", 3)).await.unwrap();
-        assert_eq!(store.find("q").await.unwrap(), Some(queue("q", 3)));
+        assert_eq!(store.find("q").await.unwrap().as_deref(), Some(&queue("q", 3)));
         store.acknowledge("q", EventId(5), NOW_S + 10);
         store.acknowledge("q", EventId(4), NOW_S + 20);
         store.stop().await;

@@ -1,0 +1,262 @@
+//! `/events`.
+
+use std::fmt::Write as _;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing;
+use chat_core::event::{EventRecord, Reader as EventReader};
+use chat_core::id::{EventId, MessageId, UserId};
+use chat_core::message::Flag;
+use chat_core::ports::{Listener, Queue};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Text};
+use crate::polls::{Ended, Turn};
+use crate::state::{App, Site};
+
+/// A poll without events is answered after this time at the least.
+const HEARTBEAT_AFTER: Duration = Duration::from_secs(45);
+/// And after so many milliseconds more at most, so that clients that came together do not come back together.
+const HEARTBEAT_SPREAD_MS: u128 = 10_000;
+/// Records looked at in one go.
+const LOOK_AT: usize = 500;
+/// An answer that has grown to so many bytes is sent; the rest is for the next poll.
+const ANSWER_BYTES: usize = 1024 * 1024;
+/// How long a poll waits for this node to hear of an event that its client got from another node.
+const CATCH_UP_WITHIN: Duration = Duration::from_secs(2);
+/// How often it looks whether the node has.
+const CATCH_UP_EVERY: Duration = Duration::from_millis(20);
+/// After this time a poll that waits makes sure that no other node has deleted its queue meanwhile.
+const CONFIRM_AFTER: Duration = Duration::from_secs(3);
+
+/// The paths of event queues.
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/events", routing::get(endpoint(get)).delete(endpoint(delete)))
+}
+
+/// What a client asks its queue for.
+pub(crate) struct Poll {
+    queue_id: String,
+    last_event_id: EventId,
+    dont_block: bool,
+}
+
+impl Params for Poll {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            queue_id: given.required::<Text>("queue_id")?,
+            last_event_id: EventId(given.required::<Json<i64>>("last_event_id")?),
+            dont_block: given.or::<Json<bool>>("dont_block", false)?,
+        })
+    }
+}
+
+/// The events after the one that the client has, as soon as there are any.
+///
+/// The queue remembers nothing of what was sent: a client that asks again with an older number gets the same again,
+/// so an answer that was lost on its way costs no event.
+///
+/// # Source
+/// Specification, "Events"; the rest as existing clients know it. A heartbeat has the number of the last event that
+/// was looked at, so that the client skips with it what its queue does not want.
+pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
+    // What a poll that waits for a minute does not need is let go first.
+    let (app, user_id) = essence(call);
+    let Poll { queue_id, last_event_id, dont_block } = poll;
+    let queue = owned(&app, queue_id, user_id).await?;
+    let mut turn = app.polls.begin(&queue.id);
+    catch_up(&app, last_event_id).await?;
+    app.queues.acknowledge(&queue.id, last_event_id, app.now_s());
+    let mut delivery = Delivery::after(last_event_id, &queue.id);
+    let deadline = Instant::now() + heartbeat_after(&app);
+    let mut confirmed = false;
+    while delivery.look(&app, &queue).await? && !dont_block {
+        let at = delivery.at;
+        let until = if confirmed { deadline } else { Instant::now() + CONFIRM_AFTER };
+        match wait(&app, &queue, at, (&mut turn, until)).await {
+            Woken::Told => {}
+            Woken::Ended(Ended::Superseded) => break,
+            Woken::Ended(Ended::Deleted) => return Err(Fault::NoQueue { queue_id: queue.id.clone() }),
+            Woken::Late if confirmed => {
+                delivery.beat();
+                break;
+            }
+            Woken::Late => {
+                confirmed = true;
+                owned(&app, queue.id.clone(), user_id).await?;
+            }
+        }
+    }
+    Ok(delivery.answer())
+}
+
+/// What of a call a poll keeps.
+fn essence(call: Call<Caller>) -> (App, UserId) {
+    (call.app, call.who.user.id)
+}
+
+/// The caller's queue of that name.
+async fn owned(app: &Site, queue_id: String, user_id: UserId) -> Result<Arc<Queue>, Fault> {
+    let found = app.queues.find(&queue_id).await?;
+    found.filter(|queue| queue.user_id == user_id).ok_or(Fault::NoQueue { queue_id })
+}
+
+fn heartbeat_after(app: &Site) -> Duration {
+    let more_ms = u64::try_from(app.frame.outside.fresh_id() % HEARTBEAT_SPREAD_MS).unwrap_or(0);
+    HEARTBEAT_AFTER + Duration::from_millis(more_ms)
+}
+
+/// Waits until this node knows of the event that the client has, if another node told it.
+async fn catch_up(app: &Site, last: EventId) -> Result<(), Fault> {
+    let give_up = Instant::now() + CATCH_UP_WITHIN;
+    while app.log.head() < last {
+        if Instant::now() >= give_up {
+            return Err(Fault::NotInQueue { event_id: last });
+        }
+        sleep(CATCH_UP_EVERY).await;
+    }
+    Ok(())
+}
+
+/// Why waiting is over.
+enum Woken {
+    /// Something was told that may concern the queue.
+    Told,
+    /// The poll is to end.
+    Ended(Ended),
+    /// The time has come.
+    Late,
+}
+
+async fn wait(app: &Site, queue: &Queue, at: EventId, (turn, until): (&mut Turn<'_>, Instant)) -> Woken {
+    let listener = Listener { user_id: queue.user_id, overhears: queue.filter.overhears() };
+    let time = pin!(sleep_until(until));
+    tokio::select! {
+        biased;
+        ended = turn.ended() => Woken::Ended(ended),
+        () = app.log.wait(listener, at) => Woken::Told,
+        () = time => Woken::Late,
+    }
+}
+
+/// The events of one answer, as they come together.
+struct Delivery {
+    /// The last record that was looked at.
+    at: EventId,
+    /// `{"queue_id":"…","events":[` and the events; nothing while there is none.
+    text: String,
+    queue_id: String,
+}
+
+impl Delivery {
+    fn after(at: EventId, queue_id: &str) -> Self {
+        Self { at, text: String::new(), queue_id: queue_id.to_owned() }
+    }
+
+    /// Takes in what the queue wants of the records not looked at yet. Says whether there is still nothing to answer.
+    async fn look(&mut self, app: &Site, queue: &Queue) -> Result<bool, Fault> {
+        loop {
+            let records = app.log.after(self.at, LOOK_AT).await??;
+            let full = records.len() == LOOK_AT;
+            let Some(last) = records.last().map(|record| record.id) else { return Ok(self.text.is_empty()) };
+            self.take(app, queue, &records).await?;
+            if self.text.len() >= ANSWER_BYTES {
+                return Ok(false);
+            }
+            self.at = last;
+            if !full {
+                return Ok(self.text.is_empty());
+            }
+        }
+    }
+
+    /// Writes those records that the queue wants, up to the size of an answer.
+    async fn take(&mut self, app: &Site, queue: &Queue, records: &[Arc<EventRecord>]) -> Result<(), Fault> {
+        // Read after the records, so it holds what they changed.
+        let realm = app.realm();
+        let user = realm.user(queue.user_id).filter(|user| user.is_active);
+        let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
+        let reader = EventReader { user, queue_id: &queue.id, filter: &queue.filter, realm: &realm };
+        for record in records {
+            if self.text.len() >= ANSWER_BYTES {
+                return Ok(());
+            }
+            self.at = record.id;
+            if queue.filter.accepts(record, user, &realm) {
+                let flags = match record.wants_flags_of() {
+                    None => Vec::new(),
+                    Some(message) => Box::pin(flags_of(app, user.id, message)).await?,
+                };
+                self.open();
+                record.write(&reader, &flags, &mut self.text);
+            }
+        }
+        Ok(())
+    }
+
+    /// A sign of life.
+    fn beat(&mut self) {
+        self.open();
+        // Writing to a string does not fail.
+        let _ = write!(self.text, r#"{{"id":{},"type":"heartbeat"}}"#, self.at);
+    }
+
+    /// Makes room for one more event.
+    fn open(&mut self) {
+        if self.text.is_empty() {
+            self.begin();
+        } else {
+            self.text.push(',');
+        }
+    }
+
+    fn begin(&mut self) {
+        // Queues are found by their names, which are letters, digits and hyphens.
+        self.text = format!(r#"{{"queue_id":"{}","events":["#, self.queue_id);
+    }
+
+    fn answer(mut self) -> Answer {
+        if self.text.is_empty() {
+            self.begin();
+        }
+        self.text.push_str("]}");
+        Answer::from_object(self.text.into_bytes())
+    }
+}
+
+/// The receiver's flags of a message, by now. One that is gone has none.
+async fn flags_of(app: &Site, user_id: UserId, message: MessageId) -> Result<Vec<Flag>, Fault> {
+    let found = app.messages.find(user_id, &[message]).await?;
+    Ok(found.into_iter().next().map(|(_, flags)| flags).unwrap_or_default())
+}
+
+/// A queue by its name.
+pub(crate) struct Named {
+    queue_id: String,
+}
+
+impl Params for Named {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { queue_id: given.required::<Text>("queue_id")? })
+    }
+}
+
+/// Ends a queue.
+///
+/// # Source
+/// Specification, `DELETE /events`.
+pub(crate) async fn delete(call: Call<Caller>, named: Named) -> Result<Answer, Fault> {
+    let Named { queue_id } = named;
+    if !call.app.queues.delete(&queue_id, call.who.id()).await? {
+        return Err(Fault::NoQueue { queue_id });
+    }
+    call.app.polls.end(&queue_id);
+    Ok(Answer::empty())
+}

@@ -1,0 +1,143 @@
+//! What a client asks for when it registers a queue.
+
+use std::collections::BTreeSet;
+
+use chat_core::event::Capability;
+use chat_core::limits::MAX_NARROW_TERMS;
+use serde_json::Value;
+
+use crate::params::{Expected, FromJson, Json, Object, ParamFault, Params, Path, Reader};
+
+/// Names of types that are kept with a queue; there are not half as many.
+const TYPES_MAX: usize = 200;
+/// Bytes of the longest name that is kept; those of types are shorter.
+const TYPE_MAX_BYTES: usize = 64;
+
+/// The parameters of a registration.
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own on the wire")]
+pub(crate) struct Wish {
+    /// The types of events; `None` for all.
+    pub(super) event_types: Option<BTreeSet<String>>,
+    /// The types whose state is wanted, where they differ.
+    fetch_event_types: Option<BTreeSet<String>>,
+    pub(super) apply_markdown: bool,
+    pub(super) client_gravatar: bool,
+    slim_presence: bool,
+    include_subscribers: bool,
+    pub(super) all_public_streams: bool,
+    pub(super) narrow: Vec<Pair>,
+    client_capabilities: Capabilities,
+    /// Seconds without its client after which the queue may go; 0 leaves it to the server.
+    pub(super) lifespan_s: i64,
+}
+
+impl Params for Wish {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            event_types: given.optional::<Json<Option<Types>>>("event_types")?.flatten().map(|types| types.0),
+            fetch_event_types: given
+                .optional::<Json<Option<Types>>>("fetch_event_types")?
+                .flatten()
+                .map(|types| types.0),
+            apply_markdown: given.or::<Json<bool>>("apply_markdown", false)?,
+            client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
+            slim_presence: given.or::<Json<bool>>("slim_presence", false)?,
+            include_subscribers: given.or::<Json<bool>>("include_subscribers", false)?,
+            all_public_streams: given.or::<Json<bool>>("all_public_streams", false)?,
+            narrow: given.optional::<Json<Narrow>>("narrow")?.map(|narrow| narrow.0).unwrap_or_default(),
+            client_capabilities: given.optional::<Json<Capabilities>>("client_capabilities")?.unwrap_or_default(),
+            lifespan_s: given.or::<Json<i64>>("queue_lifespan_secs", 0)?,
+        })
+    }
+}
+
+impl Wish {
+    /// The types whose state is wanted; `None` for all.
+    pub(super) fn fetched(&self) -> Option<&BTreeSet<String>> {
+        self.fetch_event_types.as_ref().or(self.event_types.as_ref())
+    }
+
+    /// What decides, of two events, which one the queue gets.
+    pub(super) fn capabilities(&self) -> BTreeSet<Capability> {
+        let by_name = self.event_types.as_ref().is_some_and(|types| types.contains("user_topic"));
+        let asked = [
+            (self.slim_presence, Capability::SlimPresence),
+            (self.include_subscribers, Capability::IncludeSubscribers),
+            (by_name, Capability::UserTopic),
+        ];
+        let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, capability)| capability);
+        self.client_capabilities.0.iter().copied().chain(asked).collect()
+    }
+}
+
+/// Names of types. Not specified: unknown ones are not refused, because every client is older or newer than its
+/// server; what cannot be a name is not kept.
+struct Types(BTreeSet<String>);
+
+impl FromJson for Types {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let names = Vec::<String>::from_json(value, path)?;
+        Ok(Self(names.into_iter().filter(|name| name.len() <= TYPE_MAX_BYTES).take(TYPES_MAX).collect()))
+    }
+}
+
+/// The terms of a queue's narrow.
+struct Narrow(Vec<Pair>);
+
+impl FromJson for Narrow {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let pairs = Vec::from_json(value, path)?;
+        if pairs.len() > MAX_NARROW_TERMS {
+            return Err(ParamFault::TooLarge { path: path.to_string() });
+        }
+        Ok(Self(pairs))
+    }
+}
+
+/// A term as this endpoint takes it: a list of two strings.
+pub(super) struct Pair {
+    pub(super) operator: String,
+    pub(super) operand: String,
+}
+
+impl FromJson for Pair {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let Value::Array(elements) = value else { return Err(path.is_not(Expected::List)) };
+        let not_a_pair = |_| ParamFault::NotAPair { path: path.to_string() };
+        let [operator, operand] = <[Value; 2]>::try_from(elements).map_err(not_a_pair)?;
+        let text = |value, index| String::from_json(value, &path.index(index));
+        Ok(Self { operator: text(operator, 0)?, operand: text(operand, 1)? })
+    }
+}
+
+/// What a client says it understands. Unknown words are ignored: clients are newer than servers.
+#[derive(Default)]
+struct Capabilities(BTreeSet<Capability>);
+
+/// The one that has to be there, and the others.
+const NULL_NOTIFICATIONS: &str = "notification_settings_null";
+const CAPABILITIES: [(&str, Capability); 7] = [
+    ("bulk_message_deletion", Capability::BulkMessageDeletion),
+    ("user_avatar_url_field_optional", Capability::UserAvatarUrlFieldOptional),
+    ("stream_typing_notifications", Capability::StreamTypingNotifications),
+    ("user_settings_object", Capability::UserSettingsObject),
+    ("linkifier_url_template", Capability::LinkifierUrlTemplate),
+    ("user_list_incomplete", Capability::UserListIncomplete),
+    ("include_deactivated_groups", Capability::IncludeDeactivatedGroups),
+];
+
+impl FromJson for Capabilities {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let mut object = Object::of(value, path)?;
+        let mut understood = BTreeSet::new();
+        if object.required_key::<bool>(NULL_NOTIFICATIONS)? {
+            understood.insert(Capability::NotificationSettingsNull);
+        }
+        for (key, capability) in CAPABILITIES {
+            if object.optional::<bool>(key)?.unwrap_or(false) {
+                understood.insert(capability);
+            }
+        }
+        Ok(Self(understood))
+    }
+}

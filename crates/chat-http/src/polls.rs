@@ -1,0 +1,99 @@
+//! Who waits for events of which queue: at most one at a time.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Why a poll is over before an event or its time came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// A later poll of the same queue came to this node.
+    Superseded,
+    /// The queue was deleted.
+    Deleted,
+}
+
+/// The polls that run on this node. Those of other nodes end with their heartbeat.
+#[derive(Default)]
+pub(crate) struct Polls(Mutex<Running>);
+
+#[derive(Default)]
+struct Running {
+    by_queue: HashMap<Box<str>, (u64, oneshot::Sender<Ended>)>,
+    next_number: u64,
+}
+
+/// The place of a poll, given up when dropped.
+pub(crate) struct Turn<'a> {
+    polls: &'a Polls,
+    queue_id: &'a str,
+    number: u64,
+    ended: oneshot::Receiver<Ended>,
+}
+
+impl Polls {
+    /// Ends the queue's poll that runs, and begins another.
+    pub(crate) fn begin<'a>(&'a self, queue_id: &'a str) -> Turn<'a> {
+        let (end, ended) = oneshot::channel();
+        let mut running = self.lock();
+        let number = running.next_number;
+        running.next_number += 1;
+        if let Some((_, end)) = running.by_queue.insert(queue_id.into(), (number, end)) {
+            // It may have got its answer in this moment.
+            let _ = end.send(Ended::Superseded);
+        }
+        Turn { polls: self, queue_id, number, ended }
+    }
+
+    /// Ends the queue's poll that runs, because the queue is gone.
+    pub(crate) fn end(&self, queue_id: &str) {
+        if let Some((_, end)) = self.lock().by_queue.remove(queue_id) {
+            let _ = end.send(Ended::Deleted);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn<'_> {
+    /// Returns when the poll is to end.
+    pub(crate) async fn ended(&mut self) -> Ended {
+        (&mut self.ended).await.unwrap_or(Ended::Superseded)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut running = self.polls.lock();
+        if running.by_queue.get(self.queue_id).is_some_and(|(number, _)| *number == self.number) {
+            running.by_queue.remove(self.queue_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_later_poll_ends_the_earlier_and_keeps_its_own_place() {
+        let polls = Polls::default();
+        let mut first = polls.begin("q");
+        let mut second = polls.begin("q");
+        let _other = polls.begin("other");
+        assert_eq!(first.ended().await, Ended::Superseded);
+        drop(first);
+        polls.end("q");
+        assert_eq!(second.ended().await, Ended::Deleted);
+    }
+
+    #[test]
+    fn a_poll_that_is_dropped_leaves_nothing_behind() {
+        let polls = Polls::default();
+        drop((polls.begin("q"), polls.begin("q")));
+        assert!(polls.lock().by_queue.is_empty());
+    }
+}

@@ -1,0 +1,288 @@
+//! Queues: registered, polled, deleted.
+
+use std::sync::Arc;
+
+use chat_core::change::Commit;
+use chat_core::channel::Privacy;
+use chat_core::event::{Audience, DisplayRecipient, MessageEvent, NewEvent, Sender};
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::message::{Marks, Message, Recipient};
+use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage, QueueStore, RealmStore as _, Sent};
+use chat_core::role::Role;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::town::{NOW_S, Person, Told, Town};
+
+/// A registered queue and how far its client is.
+struct Queue {
+    id: String,
+    last: i64,
+}
+
+impl Town {
+    async fn queue(&self, who: &Person, parameters: &[(&str, &str)]) -> Queue {
+        let told = self.call(who, "POST /register", parameters).await.success();
+        Queue { id: told["queue_id"].as_str().unwrap().to_owned(), last: told["last_event_id"].as_i64().unwrap() }
+    }
+
+    async fn poll(&self, who: &Person, queue: &Queue, parameters: &[(&str, &str)]) -> Told {
+        let last = queue.last.to_string();
+        let mut all = vec![("queue_id", queue.id.as_str()), ("last_event_id", &last)];
+        all.extend(parameters);
+        self.call(who, "GET /events", &all).await
+    }
+
+    /// What the queue has now.
+    async fn now(&self, who: &Person, queue: &Queue) -> Vec<Value> {
+        let told = self.poll(who, queue, &[("dont_block", "true")]).await.success();
+        assert_eq!(told["queue_id"], queue.id.as_str());
+        told["events"].as_array().unwrap().clone()
+    }
+
+    /// Sends to `general`, past the wire.
+    async fn say(&self, who: &Person, topic: &str, content: &str) -> i64 {
+        let realm = self.realm();
+        let channel = realm.channel_by_name("general").unwrap();
+        let event = message(who, channel.id, (topic, content));
+        let public = channel.privacy == Privacy::Public;
+        let to = Destination::Channel { channel_id: channel.id, public };
+        let sent = self.store.append(NewMessage { decided_at: realm.changed(), to, event }).await.unwrap();
+        match sent {
+            Sent::Done { id, .. } => id.0,
+            Sent::Stale(at) => panic!("stale at {at}"),
+        }
+    }
+
+    /// Tells something to people, past the wire.
+    async fn tell(&self, audience: Audience, event: Value) -> i64 {
+        let decided_at = self.realm().changed();
+        let events = vec![NewEvent::plain(audience, event)];
+        self.store.commit(Commit { decided_at, at_s: NOW_S, events, ..Commit::default() }).await.unwrap();
+        self.store.head().0
+    }
+}
+
+fn message(who: &Person, channel_id: ChannelId, (topic, content): (&str, &str)) -> MessageEvent {
+    MessageEvent {
+        message: Message {
+            id: MessageId(0),
+            sender_id: UserId(who.id),
+            recipient: Recipient::Channel(channel_id),
+            direct_users: Vec::new(),
+            topic: topic.to_owned(),
+            content: content.to_owned(),
+            html: format!("<p>{content}</p>"),
+            sent_s: NOW_S,
+            client: "test".to_owned(),
+            marks: Marks::default(),
+            last_edit_s: None,
+            revision: EventId::NONE,
+            reactions: Vec::new(),
+        },
+        sender: Sender {
+            email: who.email.clone(),
+            full_name: "x".to_owned(),
+            avatar_url: "/a.png".to_owned(),
+            has_gravatar: false,
+        },
+        display_recipient: DisplayRecipient::Channel("general".to_owned()),
+        topic_links: Vec::new(),
+        flags: Vec::new(),
+        wildcard: false,
+        local: None,
+    }
+}
+
+fn contents(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["message"]["content"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_message_sent_after_registration_is_in_the_queue() {
+    let town = Town::found().await;
+    town.say(&town.ada, "t", "before").await;
+    let queue = town.queue(&town.ada, &[("apply_markdown", "true")]).await;
+    assert_eq!(town.now(&town.ada, &queue).await, Vec::<Value>::new());
+    let id = town.say(&town.ada, "t", "hi").await;
+    let events = town.now(&town.ada, &queue).await;
+    assert_eq!(contents(&events), ["<p>hi</p>"]);
+    assert_eq!(
+        (&events[0]["id"], &events[0]["type"], &events[0]["flags"]),
+        (&json!(id), &json!("message"), &json!([]))
+    );
+}
+
+#[tokio::test]
+async fn what_was_confirmed_does_not_come_again_and_what_was_not_does() {
+    let town = Town::found().await;
+    let mut queue = town.queue(&town.ada, &[]).await;
+    town.say(&town.ada, "t", "one").await;
+    let first = town.now(&town.ada, &queue).await;
+    town.say(&town.ada, "t", "two").await;
+    // The first answer may have been lost on its way.
+    assert_eq!(contents(&town.now(&town.ada, &queue).await), ["one", "two"]);
+    queue.last = first[0]["id"].as_i64().unwrap();
+    assert_eq!(contents(&town.now(&town.ada, &queue).await), ["two"]);
+    queue.last = town.store.head().0;
+    assert_eq!(contents(&town.now(&town.ada, &queue).await), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn a_queue_gets_the_types_it_was_registered_for() {
+    let town = Town::found().await;
+    let messages = town.queue(&town.ada, &[("event_types", r#"["message"]"#)]).await;
+    let others = town.queue(&town.ada, &[("event_types", r#"["realm", "unheard_of"]"#)]).await;
+    let all = town.queue(&town.ada, &[("event_types", "null")]).await;
+    town.say(&town.ada, "t", "hi").await;
+    town.tell(Audience::Everyone, json!({"type": "realm", "op": "update"})).await;
+    let mut kinds = Vec::new();
+    for queue in [&messages, &others, &all] {
+        let events = town.now(&town.ada, queue).await;
+        kinds.push(events.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>());
+    }
+    assert_eq!(kinds, [vec!["message"], vec!["realm"], vec!["message", "realm"]]);
+}
+
+#[tokio::test]
+async fn a_narrow_bounds_the_messages_of_a_queue_and_nothing_else() {
+    let town = Town::found().await;
+    let narrow = r#"[["stream", "General"], ["topic", "LUNCH"]]"#;
+    let queue = town.queue(&town.ada, &[("narrow", narrow)]).await;
+    town.say(&town.ada, "lunch", "soup").await;
+    town.say(&town.ada, "dinner", "bread").await;
+    town.tell(Audience::Everyone, json!({"type": "realm"})).await;
+    let events = town.now(&town.ada, &queue).await;
+    assert_eq!(events.iter().map(|event| event["type"].as_str().unwrap()).collect::<Vec<_>>(), ["message", "realm"]);
+    assert_eq!(events[0]["message"]["content"], "soup");
+}
+
+#[tokio::test]
+async fn a_stranger_to_a_channel_hears_it_only_when_all_public_ones_are_asked_for() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let deaf = town.queue(&sam, &[]).await;
+    let hears = town.queue(&sam, &[("all_public_streams", "true")]).await;
+    town.say(&town.ada, "t", "hi").await;
+    assert_eq!(town.now(&sam, &deaf).await, Vec::<Value>::new());
+    assert_eq!(contents(&town.now(&sam, &hears).await), ["hi"]);
+    let guest = town.person("gus", Role::Guest).await;
+    town.call(&guest, "POST /register", &[("all_public_streams", "true")])
+        .await
+        .refused("User not authorized for this query");
+}
+
+#[tokio::test]
+async fn wrong_parameters_of_a_registration_are_refused_with_their_place() {
+    let town = Town::found().await;
+    for (name, value, text) in [
+        ("event_types", "{}", "event_types is not a list"),
+        ("event_types", "[1]", "event_types[0] is not a string"),
+        ("event_types", "[", "event_types is not valid JSON"),
+        ("narrow", r#"[["dm", "1"]]"#, "Operator dm not supported."),
+        ("narrow", r#"[["is", "x"]]"#, "Operator is not supported."),
+        ("narrow", r#"[["topic"]]"#, "narrow[0] should have exactly 2 items"),
+        ("narrow", r#"[{"operator": "topic"}]"#, "narrow[0] is not a list"),
+        ("narrow", r#"[["topic", 1]]"#, "narrow[0][1] is not a string"),
+        ("client_capabilities", "{}", "notification_settings_null key is missing from client_capabilities"),
+        (
+            "client_capabilities",
+            r#"{"notification_settings_null": true, "bulk_message_deletion": 1}"#,
+            r#"client_capabilities["bulk_message_deletion"] is not a boolean"#,
+        ),
+        ("client_gravatar", "yes", "client_gravatar is not valid JSON"),
+    ] {
+        town.call(&town.ada, "POST /register", &[(name, value)]).await.refused(text);
+    }
+    let understood = r#"{"notification_settings_null": true, "to_come": "x"}"#;
+    town.call(&town.ada, "POST /register", &[("client_capabilities", understood)]).await.success();
+}
+
+#[tokio::test]
+async fn a_queue_is_its_owners_and_its_name_is_random() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let queue = town.queue(&town.ada, &[]).await;
+    let other = town.queue(&town.ada, &[]).await;
+    assert_ne!(queue.id, other.id);
+    assert_eq!((queue.id.len(), &queue.id[14..15]), (36, "4"));
+    let foreign = town.poll(&sam, &queue, &[("dont_block", "true")]).await;
+    let text = format!("Bad event queue ID: {}", queue.id);
+    assert_eq!(foreign.error(), (400, "BAD_EVENT_QUEUE_ID", text.as_str()));
+    assert_eq!(foreign.body["queue_id"], queue.id.as_str());
+    let deleted = town.call(&sam, "DELETE /events", &[("queue_id", &queue.id)]).await;
+    assert_eq!(deleted.error(), (400, "BAD_EVENT_QUEUE_ID", text.as_str()));
+    town.now(&town.ada, &queue).await;
+}
+
+#[tokio::test]
+async fn a_deleted_queue_is_gone_and_cannot_be_deleted_again() {
+    let town = Town::found().await;
+    let queue = town.queue(&town.ada, &[]).await;
+    town.now(&town.ada, &queue).await;
+    town.call(&town.ada, "DELETE /events", &[("queue_id", &queue.id)]).await.success();
+    for told in [
+        town.poll(&town.ada, &queue, &[]).await,
+        town.call(&town.ada, "DELETE /events", &[("queue_id", &queue.id)]).await,
+        town.call(&town.ada, "DELETE /events", &[("queue_id", "x\"y")]).await,
+    ] {
+        assert_eq!((told.status.as_u16(), told.body["code"].as_str()), (400, Some("BAD_EVENT_QUEUE_ID")));
+    }
+    assert!(QueueStore::find(town.store.as_ref(), &queue.id).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_a_poll_must_say_is_asked_for() {
+    let town = Town::found().await;
+    let queue = town.queue(&town.ada, &[]).await;
+    let call = |parameters: Vec<(&'static str, String)>| {
+        let town = &town;
+        async move {
+            let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            town.call(&town.ada, "GET /events", &parameters).await
+        }
+    };
+    call(vec![]).await.refused("Missing 'queue_id' argument");
+    let id = || ("queue_id", queue.id.clone());
+    call(vec![id()]).await.refused("Missing 'last_event_id' argument");
+    call(vec![id(), ("last_event_id", "x".to_owned())]).await.refused("last_event_id is not valid JSON");
+    town.call(&town.ada, "DELETE /events", &[]).await.refused("Missing 'queue_id' argument");
+}
+
+#[tokio::test]
+async fn an_event_nobody_was_told_is_not_in_the_queue() {
+    let town = Town::found().await;
+    let queue = Queue { last: 1_000, ..town.queue(&town.ada, &[]).await };
+    tokio::time::pause();
+    town.poll(&town.ada, &queue, &[("dont_block", "true")]).await.refused("Event 1000 was not in this queue");
+}
+
+#[tokio::test]
+async fn events_that_are_pruned_are_not_passed_over_in_silence() {
+    let town = Town::found().await;
+    let queue = town.queue(&town.ada, &[]).await;
+    town.say(&town.ada, "t", "one").await;
+    town.say(&town.ada, "t", "two").await;
+    town.store.prune(NOW_S * 10).await.unwrap();
+    let old = Queue { last: -1, ..queue };
+    let told = town.poll(&town.ada, &old, &[("dont_block", "true")]).await;
+    told.refused("An event newer than -1 has already been pruned!");
+}
+
+#[tokio::test]
+async fn everybody_who_polls_gets_the_message() {
+    let town = Arc::new(Town::found().await);
+    let mut polls = JoinSet::new();
+    for _ in 0..50 {
+        let queue = town.queue(&town.ada, &[]).await;
+        let town = Arc::clone(&town);
+        polls.spawn(async move { town.poll(&town.ada, &queue, &[]).await });
+    }
+    town.say(&town.ada, "t", "hi").await;
+    let mut answered = 0;
+    while let Some(told) = polls.join_next().await {
+        assert_eq!(contents(told.unwrap().success()["events"].as_array().unwrap()), ["hi"]);
+        answered += 1;
+    }
+    assert_eq!(answered, 50);
+}
