@@ -141,6 +141,9 @@ pub enum NotAllowed {
     /// The realm's choices do not permit it.
     #[error("Insufficient permission")]
     Insufficient,
+    /// More is asked for than the caller may see.
+    #[error("User not authorized for this query")]
+    QueryRefused,
 }
 
 /// Lets administrators and owners pass.

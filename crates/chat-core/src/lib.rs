@@ -7,6 +7,7 @@
 //! - [`snapshot`] is the realm in memory; [`change`] is the one way it changes, [`event`] what is told to whom;
 //! - [`access`], [`send`], [`edit`], [`membership`] and [`administer`] decide who may do what;
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
+//! - [`channels`] makes, changes, fills and closes channels;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
@@ -38,6 +39,7 @@ pub mod snapshot;
 
 pub mod access;
 pub mod administer;
+pub mod channels;
 pub mod compose;
 pub mod edit;
 pub mod founding;

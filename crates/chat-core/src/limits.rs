@@ -11,6 +11,9 @@ pub const MAX_TOPIC_CHARS: usize = 60;
 pub const MAX_CHANNEL_NAME_CHARS: usize = 60;
 /// Characters of a channel's description.
 pub const MAX_CHANNEL_DESCRIPTION_CHARS: usize = 1_024;
+/// Subscriptions that one request begins or ends: users times channels. Not specified; we stop where a request would
+/// hold up all others.
+pub const MAX_SUBSCRIPTIONS_AT_ONCE: usize = 20_000;
 /// Characters of a user's full name, at least two.
 pub const MAX_FULL_NAME_CHARS: usize = 100;
 /// Characters of a user group's name.

@@ -64,6 +64,17 @@ pub fn may_add_others(
         return Err(MembershipError::GuestRefused);
     }
     may_enter(realm, user, channel)?;
+    may_bring_others(realm, user, now_s)
+}
+
+/// Whether the user may put others into channels at all, those they make among them.
+///
+/// # Errors
+/// See [`MembershipError`].
+pub fn may_bring_others(realm: &RealmSnapshot, user: &User, now_s: i64) -> Result<(), MembershipError> {
+    if user.is_guest() {
+        return Err(MembershipError::GuestRefused);
+    }
     permitted(realm, user, realm.realm().map_or(Policy::Nobody, |realm| realm.rules.subscribe_others), now_s)
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use chat_core::access::{NoSuchChannel, NoSuchMessage, NotAllowed};
 use chat_core::administer::AccountError;
 use chat_core::channel::ChannelNameError;
+use chat_core::channels::ChannelError;
 use chat_core::compose::ComposeError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
@@ -85,6 +86,9 @@ pub enum Fault {
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] NoSuchChannel),
+    /// A channel or a subscription stays as it is.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
     /// A name is no channel's.
     #[error(transparent)]
     ChannelName(#[from] ChannelNameError),
@@ -252,6 +256,7 @@ impl Fault {
             Self::NotAllowed(_)
             | Self::FullName(_)
             | Self::NoChannel(_)
+            | Self::Channel(_)
             | Self::ChannelName(_)
             | Self::Membership(_)
             | Self::NoMessage(_)
@@ -387,6 +392,9 @@ fn parameter(fault: &ParamFault) -> Verdict {
         | ParamFault::WrongType { .. }
         | ParamFault::NotAWord { .. }
         | ParamFault::NotListed { .. }
+        | ParamFault::Unfit { .. }
+        | ParamFault::UnknownProperty { .. }
+        | ParamFault::NothingToDo
         | ParamFault::Blank { .. }
         | ParamFault::TooLong { .. }
         | ParamFault::TooSmall { .. }

@@ -8,7 +8,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 
 use crate::call::endpoint;
-use crate::endpoint::{events, health, messages, register, server_settings};
+use crate::endpoint::{channels, events, health, messages, register, server_settings, subscriptions};
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic};
 use crate::rate::address;
@@ -38,6 +38,8 @@ fn api() -> Router<App> {
         .merge(events::routes())
         .merge(register::routes())
         .merge(messages::routes())
+        .merge(channels::routes())
+        .merge(subscriptions::routes())
 }
 
 /// For whoever runs the server: not counted.

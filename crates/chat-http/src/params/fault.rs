@@ -48,6 +48,23 @@ pub enum ParamFault {
         /// Where.
         path: String,
     },
+    /// A value that is none, in words of its own.
+    #[error("Invalid {path}: Value error, {what}")]
+    Unfit {
+        /// Where.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A property that subscriptions do not have.
+    #[error("Unknown subscription property: {property}")]
+    UnknownProperty {
+        /// As it was sent.
+        property: String,
+    },
+    /// Nothing to add and nothing to delete.
+    #[error("Nothing to do. Specify at least one of \"add\" or \"delete\".")]
+    NothingToDo,
     /// Empty, or white space alone.
     #[error("{path} cannot be blank")]
     Blank {

@@ -1,0 +1,65 @@
+//! What a user chooses for a channel they are in.
+
+use std::collections::BTreeMap;
+
+use super::{ChannelError, Env, tell};
+use crate::access;
+use crate::change::{Change, Commit};
+use crate::channel::Subscription;
+use crate::id::ChannelId;
+
+/// One choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// The color, as written.
+    Color(String),
+    /// Whether it is muted.
+    Muted(bool),
+    /// Whether it stands above the others.
+    Pinned(bool),
+    /// Notifications on the desktop.
+    Desktop(bool),
+    /// Notifications with a sound.
+    Audible(bool),
+    /// Notifications on the telephone.
+    Push(bool),
+    /// Notifications by mail.
+    Email(bool),
+    /// Notifications when everybody is mentioned.
+    WildcardMentions(bool),
+}
+
+impl Choice {
+    fn apply(&self, subscription: &mut Subscription) {
+        let notifications = &mut subscription.notifications;
+        match self {
+            Self::Color(color) => subscription.color.clone_from(color),
+            Self::Muted(muted) => subscription.is_muted = *muted,
+            Self::Pinned(pinned) => subscription.pin_to_top = *pinned,
+            Self::Desktop(on) => notifications.desktop = Some(*on),
+            Self::Audible(on) => notifications.audible = Some(*on),
+            Self::Push(on) => notifications.push = Some(*on),
+            Self::Email(on) => notifications.email = Some(*on),
+            Self::WildcardMentions(on) => notifications.wildcard_mentions = Some(*on),
+        }
+    }
+}
+
+/// Makes the caller's choices, in order. Those that are made already change nothing.
+///
+/// # Errors
+/// When the caller is not in one of the channels; nothing is to be written then.
+pub fn choose(env: &Env<'_>, choices: &[(ChannelId, Choice)], commit: &mut Commit) -> Result<(), ChannelError> {
+    let mut chosen: BTreeMap<ChannelId, Subscription> = BTreeMap::new();
+    for (id, choice) in choices {
+        let channel = access::channel(env.realm, env.caller, *id)?;
+        let before = env.realm.subscription(channel.id, env.caller.id).ok_or(ChannelError::NotSubscribed(*id))?;
+        choice.apply(chosen.entry(*id).or_insert_with(|| before.clone()));
+    }
+    let differs = |subscription: &Subscription| {
+        env.realm.subscription(subscription.channel_id, env.caller.id) != Some(subscription)
+    };
+    let changes = chosen.into_values().filter(differs).map(|chosen| Change::Subscription(Box::new(chosen))).collect();
+    tell(env.realm, env.figures, changes, commit);
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Channels that are made because somebody wants to enter them.
+
+use serde_json::json;
+
+use super::{ChannelError, Env, one_line, remover_group, rendered};
+use crate::access::{self, NotAllowed};
+use crate::change::{Change, Commit, ItemKind};
+use crate::channel::{Channel, PostPolicy, Privacy, channel_name};
+use crate::group::SystemGroup;
+use crate::id::{ChannelId, UserGroupId};
+use crate::membership::may_create;
+
+/// How open a channel shall be, in the three words of the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Openness {
+    /// Only subscribers see it.
+    pub invite_only: bool,
+    /// Everybody sees it, also without an account.
+    pub is_web_public: bool,
+    /// Who enters reads what was there before.
+    pub shares_history: Option<bool>,
+}
+
+impl Openness {
+    /// The privacy of a new channel. A public one shares its history whatever was asked for; a private one only when
+    /// it was.
+    ///
+    /// # Errors
+    /// [`ChannelError::Openness`] when it is both private and without accounts.
+    pub fn of_new(self) -> Result<Privacy, ChannelError> {
+        match (self.invite_only, self.is_web_public) {
+            (true, true) => Err(ChannelError::Openness),
+            (false, true) => Ok(Privacy::WebPublic),
+            (false, false) => Ok(Privacy::Public),
+            (true, false) if self.shares_history == Some(true) => Ok(Privacy::PrivateSharedHistory),
+            (true, false) => Ok(Privacy::PrivateProtectedHistory),
+        }
+    }
+}
+
+/// How long a channel keeps its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Retention {
+    /// As long as the realm does.
+    #[default]
+    Realm,
+    /// For ever.
+    Unlimited,
+    /// So many days, at least one.
+    Days(i64),
+}
+
+impl Retention {
+    /// As [`Channel::message_retention_days`] keeps it.
+    #[must_use]
+    pub fn days(self) -> Option<i64> {
+        match self {
+            Self::Realm => None,
+            Self::Unlimited => Some(-1),
+            Self::Days(days) => Some(days),
+        }
+    }
+}
+
+/// What all channels made by one request are like.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    /// Who sees them.
+    pub openness: Openness,
+    /// Who may write.
+    pub post_policy: PostPolicy,
+    /// How long messages stay.
+    pub retention: Retention,
+    /// Whose members may take others out; administrators when nothing is said.
+    pub can_remove_subscribers_group: Option<UserGroupId>,
+    /// Whether new users are put into them.
+    pub is_default: bool,
+}
+
+/// Checks that the caller may make channels in this manner. Which privacy they get is the answer.
+pub(super) fn may_make(env: &Env<'_>, manner: &Manner, now_s: i64) -> Result<Privacy, ChannelError> {
+    let privacy = manner.openness.of_new()?;
+    may_create(env.realm, env.caller, privacy, now_s)?;
+    if manner.is_default && !env.caller.is_administrator() {
+        return Err(NotAllowed::Insufficient.into());
+    }
+    if manner.is_default && privacy.is_private() {
+        return Err(ChannelError::DefaultMadePrivate);
+    }
+    if manner.retention != Retention::Realm {
+        access::require_owner(env.caller)?;
+    }
+    manner.can_remove_subscribers_group.map(|group| remover_group(env.realm, group)).transpose()?;
+    Ok(privacy)
+}
+
+/// The changes that make a channel, to be applied before anybody enters it.
+pub(super) fn make(
+    env: &Env<'_>,
+    (id, privacy): (ChannelId, Privacy),
+    (name, description): (&str, &str),
+    manner: &Manner,
+    commit: &Commit,
+) -> Result<(Channel, Vec<Change>), ChannelError> {
+    let administrators = || env.realm.system_group(SystemGroup::Administrators).map(|group| group.id);
+    let description = one_line(description);
+    let channel = Channel {
+        id,
+        name: channel_name(name)?.to_owned(),
+        rendered_description: rendered(env, &description),
+        description,
+        created_s: commit.at_s,
+        creator_id: Some(env.caller.id),
+        privacy,
+        post_policy: manner.post_policy,
+        message_retention_days: manner.retention.days(),
+        can_remove_subscribers_group: manner
+            .can_remove_subscribers_group
+            .or_else(administrators)
+            .ok_or(ChannelError::NoSuchGroup)?,
+        is_archived: false,
+    };
+    let mut changes = vec![Change::Channel(Box::new(channel.clone()))];
+    if manner.is_default {
+        changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
+    }
+    Ok((channel, changes))
+}

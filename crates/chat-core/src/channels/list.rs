@@ -1,0 +1,48 @@
+//! Which channels there are for someone.
+
+use std::sync::Arc;
+
+use crate::access::NotAllowed;
+use crate::channel::{Channel, Privacy};
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// A group of channels one can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Those all users but guests see; guests get none of them.
+    Public,
+    /// Those everybody sees.
+    WebPublic,
+    /// Those the user is in.
+    Subscribed,
+    /// Those a bot's owner is in.
+    OwnerSubscribed,
+    /// All; for administrators.
+    All,
+}
+
+/// The channels of at least one of these groups, in the order of their numbers.
+///
+/// # Errors
+/// [`NotAllowed::QueryRefused`] when all are asked for and the user is no administrator.
+///
+/// # Source
+/// Specification, `GET /streams`.
+pub fn list<'a>(realm: &'a RealmSnapshot, user: &User, groups: &[Group]) -> Result<Vec<&'a Arc<Channel>>, NotAllowed> {
+    if groups.contains(&Group::All) && !user.is_administrator() {
+        return Err(NotAllowed::QueryRefused);
+    }
+    let owner = user.bot.as_ref().and_then(|bot| bot.owner_id);
+    let is_in = |group: &Group, channel: &Channel| match group {
+        Group::Public => !user.is_guest() && !channel.privacy.is_private(),
+        Group::WebPublic => channel.privacy == Privacy::WebPublic,
+        Group::Subscribed => realm.subscription(channel.id, user.id).is_some(),
+        Group::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
+        Group::All => true,
+    };
+    let in_use = realm.channels().filter(|channel| !channel.is_archived);
+    let mut found: Vec<_> = in_use.filter(|channel| groups.iter().any(|group| is_in(group, channel))).collect();
+    found.sort_unstable_by_key(|channel| channel.id);
+    Ok(found)
+}

@@ -1,0 +1,136 @@
+//! Making, changing, entering, leaving and closing channels: decisions that become commits.
+//!
+//! Each function is given what the decision stands on, checks that it may be taken, and says what changes. What is
+//! told of it follows from the changes alone (`tell`): who sees something new, who something no longer, who is in
+//! and who is out. So no two operations can tell the same change in different ways, and none can forget to.
+
+mod choose;
+mod create;
+mod defaults;
+mod list;
+mod subscribe;
+mod tell;
+mod unsubscribe;
+mod update;
+
+pub use choose::{Choice, choose};
+pub use create::{Manner, Openness, Retention};
+pub use defaults::{add_default, remove_default};
+pub use list::{Group, list};
+pub use subscribe::{Principals, Subscribed, Subscribing, Wanted, subscribe};
+pub use tell::tell;
+pub use unsubscribe::{Unsubscribed, unsubscribe};
+pub use update::{Update, archive, update};
+
+use crate::access::{NoSuchChannel, NotAllowed};
+use crate::channel::ChannelNameError;
+use crate::group::SystemGroup;
+use crate::id::{ChannelId, UserGroupId};
+use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
+use crate::markdown::{self, Context, Emoticons, ImagePreviews, Linkifier};
+use crate::membership::MembershipError;
+use crate::object::channel::Figures;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// What a decision about channels stands on.
+#[derive(Debug, Clone, Copy)]
+pub struct Env<'a> {
+    /// The realm.
+    pub realm: &'a RealmSnapshot,
+    /// Who decides.
+    pub caller: &'a User,
+    /// What the messages of channels come to, for the objects that are told.
+    pub figures: &'a Figures,
+    /// The realm's own address, without a slash at the end.
+    pub realm_url: &'a str,
+    /// The realm's linkifiers, for descriptions.
+    pub linkifiers: &'a [Linkifier],
+}
+
+/// Why a channel or a subscription stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChannelError {
+    /// There is no such channel for the caller.
+    #[error(transparent)]
+    NoSuchChannel(#[from] NoSuchChannel),
+    /// There are no channels of these names for the caller.
+    #[error("Channel(s) ({}) do not exist", .0.join(", "))]
+    NoneNamed(Vec<String>),
+    /// The caller is not who may.
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
+    /// The caller may not enter, make, fill or empty a channel.
+    #[error(transparent)]
+    Membership(#[from] MembershipError),
+    /// A name is no channel's.
+    #[error(transparent)]
+    Name(#[from] ChannelNameError),
+    /// The name is another channel's.
+    #[error("Channel name already in use.")]
+    NameTaken,
+    /// The name is the channel's own.
+    #[error("Channel already has that name.")]
+    NameUnchanged,
+    /// A private channel without accounts, or a public one that hides its history.
+    #[error("Invalid parameters")]
+    Openness,
+    /// A channel new users are put into would be private.
+    #[error("A default channel cannot be private.")]
+    DefaultMadePrivate,
+    /// New users would be put into a private channel.
+    #[error("Private channels cannot be made default.")]
+    PrivateMadeDefault,
+    /// There is no such group.
+    #[error("Invalid user group")]
+    NoSuchGroup,
+    /// Only a group of the system will do.
+    #[error("'can_remove_subscribers_group' must be a system user group.")]
+    SystemGroupRequired,
+    /// Not this group of the system.
+    #[error("'can_remove_subscribers_group' setting cannot be set to '{}' group.", .0.name())]
+    GroupRefused(SystemGroup),
+    /// Somebody who is named is not there.
+    #[error("No such user")]
+    NoSuchUser,
+    /// Somebody who is named closed their account.
+    #[error("User is deactivated")]
+    UserDeactivated,
+    /// More than [`MAX_SUBSCRIPTIONS_AT_ONCE`] at once.
+    #[error("Cannot change more than {MAX_SUBSCRIPTIONS_AT_ONCE} subscriptions at once.")]
+    TooMany,
+    /// The caller is not in the channel.
+    #[error("Not subscribed to channel id {0}")]
+    NotSubscribed(ChannelId),
+}
+
+/// A description on one line.
+fn one_line(description: &str) -> String {
+    description.replace('\n', " ")
+}
+
+/// A description as HTML.
+fn rendered(env: &Env<'_>, description: &str) -> String {
+    let context = Context {
+        directory: env.realm,
+        linkifiers: env.linkifiers,
+        realm_url: env.realm_url,
+        emoticons: Emoticons::Keep,
+        image_previews: ImagePreviews::Hide,
+        default_code_language: None,
+    };
+    markdown::render(&markdown::parse(description, &context)).html
+}
+
+/// The group that may take others out of a channel: one of the system's, but not everyone on the internet, nor one
+/// that leaves administrators out.
+fn remover_group(realm: &RealmSnapshot, id: UserGroupId) -> Result<UserGroupId, ChannelError> {
+    let group = realm.group(id).ok_or(ChannelError::NoSuchGroup)?;
+    match group.system {
+        None => Err(ChannelError::SystemGroupRequired),
+        Some(system @ (SystemGroup::Internet | SystemGroup::Owners | SystemGroup::Nobody)) => {
+            Err(ChannelError::GroupRefused(system))
+        }
+        Some(_) => Ok(id),
+    }
+}

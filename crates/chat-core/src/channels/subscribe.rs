@@ -1,0 +1,200 @@
+//! Entering channels, and putting others into them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::create::{make, may_make};
+use super::{ChannelError, Env, Manner, tell};
+use crate::access;
+use crate::change::{Change, Commit};
+use crate::channel::{Channel, Subscription, channel_name, name_key};
+use crate::id::{ChannelId, UserId};
+use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
+use crate::membership::{MembershipError, may_add_others, may_bring_others, may_enter};
+use crate::object::subscription::unchosen;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// A channel somebody wants to enter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its name.
+    pub name: String,
+    /// The color of the subscription; one not used yet when nothing is said.
+    pub color: Option<String>,
+    /// What it is for, if it has to be made.
+    pub description: String,
+}
+
+/// Whose subscriptions change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principals {
+    /// The caller's.
+    Caller,
+    /// Those of these users.
+    Ids(Vec<UserId>),
+    /// Those of the users of these addresses.
+    Emails(Vec<String>),
+}
+
+impl Principals {
+    /// The users, each once; the caller where none is named.
+    ///
+    /// # Errors
+    /// When one is not there, or closed their account.
+    pub fn users<'a>(&self, env: &Env<'a>) -> Result<Vec<&'a Arc<User>>, ChannelError> {
+        let found: Vec<Option<&Arc<User>>> = match self {
+            Self::Caller => vec![env.realm.user(env.caller.id)],
+            Self::Ids(ids) => ids.iter().map(|id| env.realm.user(*id)).collect(),
+            Self::Emails(emails) => emails.iter().map(|email| env.realm.user_by_email(email.trim())).collect(),
+        };
+        let mut seen = BTreeSet::new();
+        let mut users = Vec::new();
+        for user in found {
+            let user = user.ok_or(ChannelError::NoSuchUser)?;
+            if !user.is_active {
+                return Err(ChannelError::UserDeactivated);
+            }
+            if seen.insert(user.id) {
+                users.push(user);
+            }
+        }
+        Ok(users)
+    }
+}
+
+/// The wish to enter channels.
+#[derive(Debug, Clone)]
+pub struct Subscribing {
+    /// The channels; those that do not exist are made.
+    pub channels: Vec<Wanted>,
+    /// Who shall be in them.
+    pub principals: Principals,
+    /// What those are like that have to be made.
+    pub manner: Manner,
+    /// Whether one channel that may not be entered refuses all.
+    pub all_or_nothing: bool,
+}
+
+/// What became of it. Users are named by their addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Subscribed {
+    /// The channels each user is newly in.
+    pub subscribed: BTreeMap<String, Vec<String>>,
+    /// The channels each user was in already.
+    pub already_subscribed: BTreeMap<String, Vec<String>>,
+    /// The channels that may not be entered.
+    pub unauthorized: Vec<String>,
+}
+
+/// Puts the caller or others into channels, and makes those that do not exist.
+///
+/// # Errors
+/// See [`ChannelError`]; nothing is to be written then.
+pub fn subscribe(env: &Env<'_>, wish: &Subscribing, commit: &mut Commit) -> Result<Subscribed, ChannelError> {
+    access::require_member(env.caller)?;
+    let users = wish.principals.users(env)?;
+    if users.len().saturating_mul(wish.channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
+        return Err(ChannelError::TooMany);
+    }
+    let mut done = Subscribed::default();
+    let mut changes = Vec::new();
+    let doors = doors(env, wish, &mut done, (&mut changes, commit))?;
+    if users.iter().any(|user| user.id != env.caller.id) {
+        may_bring_others(env.realm, env.caller, commit.at_s)?;
+        for door in doors.iter().filter(|door| !door.is_new) {
+            may_add_others(env.realm, env.caller, &door.channel, commit.at_s)?;
+        }
+    }
+    for user in users {
+        enter(env.realm, user, &doors, (&mut done, &mut changes));
+    }
+    tell(env.realm, env.figures, changes, commit);
+    Ok(done)
+}
+
+/// A channel that may be entered.
+struct Door {
+    channel: Channel,
+    color: Option<String>,
+    is_new: bool,
+}
+
+/// The channels of the wish that may be entered, each once. Those that are made are among the changes.
+fn doors(
+    env: &Env<'_>,
+    wish: &Subscribing,
+    done: &mut Subscribed,
+    (changes, commit): (&mut Vec<Change>, &Commit),
+) -> Result<Vec<Door>, ChannelError> {
+    let mut doors = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut place = 0;
+    for wanted in &wish.channels {
+        let name = channel_name(&wanted.name)?;
+        if !seen.insert(name_key(name)) {
+            continue;
+        }
+        let color = wanted.color.clone();
+        if let Some(channel) = env.realm.channel_by_name(name) {
+            match may_enter(env.realm, env.caller, channel) {
+                Ok(()) => doors.push(Door { channel: Channel::clone(channel), color, is_new: false }),
+                // What is said of a channel that may not be seen is what the caller typed.
+                Err(_) if wish.all_or_nothing => {
+                    return Err(MembershipError::NotAccessible(name.to_owned()).into());
+                }
+                Err(_) => done.unauthorized.push(name.to_owned()),
+            }
+            continue;
+        }
+        let privacy = may_make(env, &wish.manner, commit.at_s)?;
+        place += 1;
+        let id = ChannelId(env.realm.new_id(place));
+        let (channel, made) = make(env, (id, privacy), (name, &wanted.description), &wish.manner, commit)?;
+        changes.extend(made);
+        doors.push(Door { channel, color, is_new: true });
+    }
+    Ok(doors)
+}
+
+fn enter(realm: &RealmSnapshot, user: &User, doors: &[Door], (done, changes): (&mut Subscribed, &mut Vec<Change>)) {
+    let mut palette = Palette::of(realm, user.id);
+    for Door { channel, color, .. } in doors {
+        let inside = realm.subscription(channel.id, user.id).is_some();
+        let list = if inside { &mut done.already_subscribed } else { &mut done.subscribed };
+        list.entry(user.email.clone()).or_default().push(channel.name.clone());
+        if !inside {
+            let color = color.clone().unwrap_or_else(|| palette.next());
+            changes.push(Change::Subscription(Box::new(Subscription { color, ..unchosen(channel, user.id) })));
+        }
+    }
+}
+
+/// Colors for subscriptions, those first that the user has not seen yet.
+struct Palette {
+    used: BTreeSet<String>,
+    given: usize,
+}
+
+/// Not specified; colors that are told apart beside each other, on light and on dark ground.
+const COLORS: [&str; 16] = [
+    "#4f8de4", "#e0803c", "#58a866", "#c95f9e", "#8a6fd1", "#c4a93a", "#3fa7a3", "#d2605a", "#7f9f3f", "#5c6fc4",
+    "#b5774a", "#4a9cc9", "#a34fb0", "#6b8e7d", "#cf8fb4", "#8c8c8c",
+];
+
+impl Palette {
+    fn of(realm: &RealmSnapshot, user_id: UserId) -> Self {
+        let subscriptions = realm.memberships(user_id).filter_map(|(_, membership)| membership.subscription.as_ref());
+        let used: BTreeSet<_> = subscriptions.map(|subscription| subscription.color.to_lowercase()).collect();
+        let given = used.len();
+        Self { used, given }
+    }
+
+    fn next(&mut self) -> String {
+        let free = COLORS.into_iter().find(|color| !self.used.contains(*color));
+        let color = free.or_else(|| COLORS.get(self.given % COLORS.len()).copied()).unwrap_or_default();
+        self.given += 1;
+        self.used.insert(color.to_owned());
+        color.to_owned()
+    }
+}

@@ -1,0 +1,365 @@
+//! What is told of a change, and to whom: worked out from the realm before it and after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::access::{sees_channel, sees_subscribers};
+use crate::change::{Change, Commit, ItemKind};
+use crate::channel::{Channel, PostPolicy, Privacy, Subscription};
+use crate::event::{Audience, Capability, EventRecord, Gate, NewEvent};
+use crate::id::{ChannelId, EventId, UserId};
+use crate::object::channel::{Figures, basic};
+use crate::object::subscription::{Wish, full};
+use crate::snapshot::RealmSnapshot;
+
+/// Puts changes of channels, subscriptions and default channels into the commit, with all that is told of them, and
+/// returns the realm as it is then. Changes of other things are put in as they are, and nothing is told of them.
+///
+/// In this order: channels that come into sight, subscriptions that begin, that end, others' subscriptions, changes
+/// of channels, channels that go out of sight, choices, the default channels. So nobody hears of something they do
+/// not know yet.
+///
+/// Costs a look at each user for each channel whose privacy changes.
+///
+/// # Source
+/// Not specified; the events are those existing clients know.
+pub fn tell(realm: &RealmSnapshot, figures: &Figures, changes: Vec<Change>, commit: &mut Commit) -> RealmSnapshot {
+    // The place is not known yet; what is asked of the realm after it does not depend on it.
+    let next = EventId(realm.at().0.saturating_add(1));
+    let record = EventRecord::new(next, commit.at_s, changes, None);
+    let after = realm.with(&record);
+    let scene = Scene { before: realm, after: &after, figures };
+    let turns = turns(&scene, &record.changes);
+    let events = &mut commit.events;
+    for turn in &turns {
+        scene.appears(turn, events);
+    }
+    scene.begins(&turns, events);
+    ends(&turns, events);
+    for turn in turns.iter().filter(|turn| !turn.after.is_archived) {
+        scene.peers(turn, events);
+        scene.updates(turn, events);
+    }
+    for turn in &turns {
+        scene.vanishes(turn, events);
+    }
+    scene.choices(&record.changes, events);
+    scene.defaults(&record.changes, events);
+    commit.changes.extend(record.changes);
+    after
+}
+
+/// Before and after.
+struct Scene<'a> {
+    before: &'a RealmSnapshot,
+    after: &'a RealmSnapshot,
+    figures: &'a Figures,
+}
+
+/// What happens to one channel.
+struct Turn<'a> {
+    /// As it was; `None` when it is new.
+    before: Option<&'a Arc<Channel>>,
+    after: &'a Arc<Channel>,
+    entered: Vec<UserId>,
+    left: Vec<UserId>,
+}
+
+impl Turn<'_> {
+    fn id(&self) -> ChannelId {
+        self.after.id
+    }
+
+    /// Whether everybody's sight of it may have changed, not only that of who entered or left.
+    fn opens_or_closes(&self) -> bool {
+        self.before
+            .is_none_or(|before| before.privacy != self.after.privacy || before.is_archived != self.after.is_archived)
+    }
+}
+
+fn turns<'a>(scene: &Scene<'a>, changes: &[Change]) -> Vec<Turn<'a>> {
+    let mut turns: BTreeMap<ChannelId, Turn<'a>> = BTreeMap::new();
+    for change in changes {
+        let id = match change {
+            Change::Channel(channel) => channel.id,
+            Change::Subscription(subscription) => subscription.channel_id,
+            Change::Unsubscription { channel_id, .. } => *channel_id,
+            _ => continue,
+        };
+        let Some(after) = scene.after.channel(id) else { continue };
+        let fresh = || Turn { before: scene.before.channel(id), after, entered: Vec::new(), left: Vec::new() };
+        let turn = turns.entry(id).or_insert_with(fresh);
+        match change {
+            Change::Subscription(subscription) if scene.before.subscription(id, subscription.user_id).is_none() => {
+                turn.entered.push(subscription.user_id);
+            }
+            Change::Unsubscription { user_id, .. } if scene.before.subscription(id, *user_id).is_some() => {
+                turn.left.push(*user_id);
+            }
+            _ => {}
+        }
+    }
+    turns.into_values().collect()
+}
+
+impl Scene<'_> {
+    /// Tells those who did not see the channel and now do.
+    fn appears(&self, turn: &Turn<'_>, events: &mut Vec<NewEvent>) {
+        let audiences = match turn.before {
+            None => all_who_see(self.after, turn.after),
+            Some(before) => self.newly(turn, (self.before, before), (self.after, turn.after)),
+        };
+        let event = json!({"type": "stream", "op": "create", "streams": [basic(turn.after, self.figures)]});
+        events.extend(audiences.into_iter().map(|audience| NewEvent::plain(audience, event.clone())));
+    }
+
+    /// Tells those who saw the channel and no longer do.
+    fn vanishes(&self, turn: &Turn<'_>, events: &mut Vec<NewEvent>) {
+        let Some(before) = turn.before else { return };
+        let audiences = if turn.after.is_archived && !before.is_archived {
+            all_who_see(self.before, before)
+        } else {
+            self.newly(turn, (self.after, turn.after), (self.before, before))
+        };
+        let event = json!({"type": "stream", "op": "delete", "streams": [basic(before, self.figures)]});
+        events.extend(audiences.into_iter().map(|audience| NewEvent::plain(audience, event.clone())));
+    }
+
+    /// Who sees the channel in the second state and not in the first.
+    fn newly(
+        &self,
+        turn: &Turn<'_>,
+        (first, hidden): (&RealmSnapshot, &Channel),
+        (second, seen): (&RealmSnapshot, &Channel),
+    ) -> Vec<Audience> {
+        let sees_newly = |id: &UserId| {
+            self.after
+                .user(*id)
+                .is_some_and(|user| sees_channel(second, user, seen) && !sees_channel(first, user, hidden))
+        };
+        let candidates: Vec<UserId> = if turn.opens_or_closes() {
+            self.after.users().filter(|user| user.is_active).map(|user| user.id).collect()
+        } else {
+            turn.entered.iter().chain(&turn.left).copied().collect()
+        };
+        some(candidates.into_iter().filter(sees_newly)).into_iter().collect()
+    }
+
+    /// Tells users of the subscriptions they have now. Those to whom the same is told share an event.
+    fn begins(&self, turns: &[Turn<'_>], events: &mut Vec<NewEvent>) {
+        let mut entered: BTreeMap<UserId, Vec<&Channel>> = BTreeMap::new();
+        for turn in turns {
+            for user_id in &turn.entered {
+                entered.entry(*user_id).or_default().push(turn.after);
+            }
+        }
+        for wish in [(false, false), (false, true), (true, false), (true, true)] {
+            let wish = Wish { null_notifications: wish.0, subscribers: wish.1 };
+            let gate = Gate::Both([
+                (Capability::NotificationSettingsNull, wish.null_notifications),
+                (Capability::IncludeSubscribers, wish.subscribers),
+            ]);
+            let shown = entered.iter().map(|(user_id, channels)| {
+                let of = |channel: &&Channel| self.subscription(channel, *user_id, wish);
+                (*user_id, channels.iter().filter_map(of).collect())
+            });
+            for (subscriptions, users) in alike(shown) {
+                let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
+                events.push(NewEvent::plain(Audience::users(users), event).gated(gate));
+            }
+        }
+    }
+
+    fn subscription(&self, channel: &Channel, user_id: UserId, wish: Wish) -> Option<Value> {
+        let subscription = self.after.subscription(channel.id, user_id)?;
+        Some(full(self.after, channel, subscription, self.figures, wish).into())
+    }
+
+    /// Tells who may know the subscribers who came and who went, and who may know them only now, all of them.
+    fn peers(&self, turn: &Turn<'_>, events: &mut Vec<NewEvent>) {
+        let event = |op: &str, users: &[UserId]| json!({"type": "subscription", "op": op, "stream_ids": [turn.id()], "user_ids": users});
+        for (op, users) in [("peer_add", &turn.entered), ("peer_remove", &turn.left)] {
+            if !users.is_empty() {
+                let audience = knows_subscribers(self.after, turn.after, users);
+                events.push(NewEvent::plain(audience, event(op, users)));
+            }
+        }
+        let Some(before) = turn.before.filter(|_| turn.opens_or_closes()) else { return };
+        let inside: Vec<UserId> = self.after.subscribers(turn.id()).collect();
+        let newly = self.newly(turn, (self.before, before), (self.after, turn.after));
+        if !inside.is_empty() {
+            events.extend(newly.into_iter().map(|audience| NewEvent::plain(audience, event("peer_add", &inside))));
+        }
+    }
+
+    /// Tells who sees the channel what is different.
+    fn updates(&self, turn: &Turn<'_>, events: &mut Vec<NewEvent>) {
+        let Some(before) = turn.before else { return };
+        let mut send = |name: &str, property: &str, value: Value, more: Value| {
+            let mut event = object(json!({
+                "type": "stream", "op": "update", "stream_id": turn.id(), "name": name,
+                "property": property, "value": value,
+            }));
+            event.extend(object(more));
+            let audiences = all_who_see(self.after, turn.after).into_iter();
+            events.extend(audiences.map(|audience| NewEvent::plain(audience, event.clone().into())));
+        };
+        let after = turn.after;
+        if before.name != after.name {
+            // Under the name it is known by.
+            send(&before.name, "name", json!(after.name), json!({}));
+        }
+        if before.description != after.description || before.rendered_description != after.rendered_description {
+            let more = json!({"rendered_description": after.rendered_description});
+            send(&after.name, "description", json!(after.description), more);
+        }
+        if before.privacy != after.privacy {
+            let more = json!({
+                "history_public_to_subscribers": after.privacy.shares_history(),
+                "is_web_public": after.privacy == Privacy::WebPublic,
+            });
+            send(&after.name, "invite_only", json!(after.privacy.is_private()), more);
+        }
+        if before.post_policy != after.post_policy {
+            send(&after.name, "stream_post_policy", json!(after.post_policy.number()), json!({}));
+            let announces = after.post_policy == PostPolicy::Administrators;
+            send(&after.name, "is_announcement_only", json!(announces), json!({}));
+        }
+        if before.message_retention_days != after.message_retention_days {
+            send(&after.name, "message_retention_days", json!(after.message_retention_days), json!({}));
+        }
+        if before.can_remove_subscribers_group != after.can_remove_subscribers_group {
+            let group = json!(after.can_remove_subscribers_group);
+            send(&after.name, "can_remove_subscribers_group", group, json!({}));
+        }
+    }
+
+    /// Tells users what they chose for channels they were in already.
+    fn choices(&self, changes: &[Change], events: &mut Vec<NewEvent>) {
+        for change in changes {
+            let Change::Subscription(chosen) = change else { continue };
+            let (channel_id, user_id) = (chosen.channel_id, chosen.user_id);
+            let Some(before) = self.before.subscription(channel_id, user_id) else { continue };
+            for (property, value) in differences(before, chosen) {
+                let event = json!({
+                    "type": "subscription", "op": "update", "stream_id": channel_id,
+                    "property": property, "value": value,
+                });
+                events.push(NewEvent::plain(Audience::users([user_id]), event));
+            }
+        }
+    }
+
+    /// Tells which channels new users are put into, when those changed. Not guests, who may not see them.
+    fn defaults(&self, changes: &[Change], events: &mut Vec<NewEvent>) {
+        let differ = changes.iter().any(|change| match change {
+            Change::Item { kind: ItemKind::DefaultChannel, id, document } => {
+                self.before.item(ItemKind::DefaultChannel, *id).is_some() != document.is_some()
+            }
+            _ => false,
+        });
+        if differ {
+            let ids = self.after.items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
+            let channels = ids.filter_map(|id| self.after.channel(id));
+            let channels: Vec<_> = channels.map(|channel| basic(channel, self.figures)).collect();
+            let event = json!({"type": "default_streams", "default_streams": channels});
+            events.push(NewEvent::plain(Audience::Members, event));
+        }
+    }
+}
+
+/// Tells users of the subscriptions they have no longer. Of a channel that closes they hear nothing more.
+fn ends(turns: &[Turn<'_>], events: &mut Vec<NewEvent>) {
+    let mut left: BTreeMap<UserId, Vec<Value>> = BTreeMap::new();
+    for turn in turns.iter().filter(|turn| !turn.after.is_archived) {
+        for user_id in &turn.left {
+            let named = json!({"stream_id": turn.id(), "name": turn.after.name});
+            left.entry(*user_id).or_default().push(named);
+        }
+    }
+    for (subscriptions, users) in alike(left.into_iter()) {
+        let event = json!({"type": "subscription", "op": "remove", "subscriptions": subscriptions});
+        events.push(NewEvent::plain(Audience::users(users), event));
+    }
+}
+
+/// Each property that differs, with its new value. Muting has two names; the older one is told first.
+fn differences(before: &Subscription, after: &Subscription) -> Vec<(&'static str, Value)> {
+    let mut found = Vec::new();
+    if before.color != after.color {
+        found.push(("color", json!(after.color)));
+    }
+    if before.is_muted != after.is_muted {
+        found.push(("in_home_view", json!(!after.is_muted)));
+        found.push(("is_muted", json!(after.is_muted)));
+    }
+    if before.pin_to_top != after.pin_to_top {
+        found.push(("pin_to_top", json!(after.pin_to_top)));
+    }
+    let (was, is) = (before.notifications, after.notifications);
+    let notifications = [
+        ("desktop_notifications", was.desktop, is.desktop),
+        ("audible_notifications", was.audible, is.audible),
+        ("push_notifications", was.push, is.push),
+        ("email_notifications", was.email, is.email),
+        ("wildcard_mentions_notify", was.wildcard_mentions, is.wildcard_mentions),
+    ];
+    let changed = notifications.into_iter().filter(|(_, was, is)| was != is);
+    found.extend(changed.map(|(property, _, is)| (property, json!(is))));
+    found
+}
+
+/// Everybody who sees the channel, described as shortly as can be. A guest may be in a public channel.
+fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<Audience> {
+    let inside = || realm.subscribers(channel.id).filter_map(|id| realm.user(id));
+    match channel.privacy {
+        Privacy::WebPublic => vec![Audience::Everyone],
+        Privacy::Public => {
+            let guests = some(inside().filter(|user| user.is_guest()).map(|user| user.id));
+            std::iter::once(Audience::Members).chain(guests).collect()
+        }
+        Privacy::PrivateSharedHistory | Privacy::PrivateProtectedHistory => {
+            let administrators = realm.users().filter(|user| user.is_administrator());
+            some(inside().chain(administrators).map(|user| user.id)).into_iter().collect()
+        }
+    }
+}
+
+/// Who may know the subscribers of the channel, but for some.
+fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> Audience {
+    if channel.privacy.is_private() {
+        let but: BTreeSet<UserId> = but.iter().copied().collect();
+        let knows = realm.users().filter(|user| sees_subscribers(realm, user, channel));
+        return Audience::users(knows.map(|user| user.id).filter(|id| !but.contains(id)));
+    }
+    let strangers = realm.users().filter(|user| user.is_guest() && !sees_subscribers(realm, user, channel));
+    let except = but.iter().copied().chain(strangers.map(|user| user.id)).collect();
+    Audience::ChannelWatchers { channel_id: channel.id, except }
+}
+
+/// These users, if there are any.
+fn some(users: impl Iterator<Item = UserId>) -> Option<Audience> {
+    match Audience::users(users) {
+        Audience::Users(users) if users.is_empty() => None,
+        audience => Some(audience),
+    }
+}
+
+/// Users by what they are shown.
+fn alike(shown: impl Iterator<Item = (UserId, Vec<Value>)>) -> Vec<(Vec<Value>, Vec<UserId>)> {
+    let mut groups: BTreeMap<String, (Vec<Value>, Vec<UserId>)> = BTreeMap::new();
+    for (user_id, values) in shown {
+        let key = Value::from(values.clone()).to_string();
+        groups.entry(key).or_insert_with(|| (values, Vec::new())).1.push(user_id);
+    }
+    groups.into_values().collect()
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Leaving channels, and taking others out of them.
+
+use std::collections::BTreeMap;
+
+use super::update::closed;
+use super::{ChannelError, Env, Principals, tell};
+use crate::access;
+use crate::change::{Change, Commit};
+use crate::channel::Channel;
+use crate::id::ChannelId;
+use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
+use crate::membership::may_remove_others;
+use crate::user::User;
+
+/// What became of the wish to leave. A name stands once for each user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unsubscribed {
+    /// The channels that were left.
+    pub removed: Vec<String>,
+    /// The channels that the user was not in.
+    pub not_removed: Vec<String>,
+}
+
+/// Takes the caller or others out of channels.
+///
+/// Not specified what becomes of a private channel without subscribers; we close it, because nobody could enter it
+/// again.
+///
+/// # Errors
+/// See [`ChannelError`]; nothing is to be written then.
+pub fn unsubscribe(
+    env: &Env<'_>,
+    names: &[String],
+    principals: &Principals,
+    commit: &mut Commit,
+) -> Result<Unsubscribed, ChannelError> {
+    let channels = named(env, names)?;
+    let users = principals.users(env)?;
+    if users.len().saturating_mul(channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
+        return Err(ChannelError::TooMany);
+    }
+    if users.iter().any(|user| !answers_for(env.caller, user)) {
+        for channel in channels.values() {
+            may_remove_others(env.realm, env.caller, channel, commit.at_s)?;
+        }
+    }
+    let mut done = Unsubscribed::default();
+    let mut changes = Vec::new();
+    for (channel, user) in users.iter().flat_map(|user| channels.values().map(move |channel| (channel, user))) {
+        if env.realm.subscription(channel.id, user.id).is_some() {
+            done.removed.push(channel.name.clone());
+            changes.push(Change::Unsubscription { channel_id: channel.id, user_id: user.id });
+        } else {
+            done.not_removed.push(channel.name.clone());
+        }
+    }
+    let after = tell(env.realm, env.figures, changes, commit);
+    for channel in channels.values().filter(|channel| channel.privacy.is_private()) {
+        let emptied = env.realm.subscriber_count(channel.id) > 0 && after.subscriber_count(channel.id) == 0;
+        if emptied {
+            tell(&after, env.figures, closed(&after, channel), commit);
+        }
+    }
+    Ok(done)
+}
+
+/// The channels of these names, in the order of their numbers.
+fn named<'a>(env: &Env<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a Channel>, ChannelError> {
+    let mut unknown = Vec::new();
+    let mut channels = BTreeMap::new();
+    for name in names {
+        match access::channel_named(env.realm, env.caller, name.trim()) {
+            Ok(channel) => drop(channels.insert(channel.id, channel.as_ref())),
+            Err(_) => unknown.push(name.trim().to_owned()),
+        }
+    }
+    if unknown.is_empty() { Ok(channels) } else { Err(ChannelError::NoneNamed(unknown)) }
+}
+
+/// Whether the caller acts for that account: it is their own, or a bot of theirs.
+fn answers_for(caller: &User, user: &User) -> bool {
+    user.id == caller.id || user.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(caller.id))
+}

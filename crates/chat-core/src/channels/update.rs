@@ -1,0 +1,144 @@
+//! Changing and closing channels.
+
+use super::{ChannelError, Env, Retention, one_line, remover_group, rendered, tell};
+use crate::access::{self, History, NoSuchChannel, history, sees_channel};
+use crate::change::{Change, Commit, ItemKind};
+use crate::channel::{Channel, PostPolicy, Privacy, channel_name, name_key};
+use crate::id::{ChannelId, UserGroupId};
+use crate::membership::may_create;
+use crate::snapshot::RealmSnapshot;
+
+/// What shall be different. `None` leaves it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Update {
+    /// The name.
+    pub name: Option<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// Whether only subscribers see it.
+    pub is_private: Option<bool>,
+    /// Whether everybody sees it, also without an account.
+    pub is_web_public: Option<bool>,
+    /// Whether who enters reads what was there before.
+    pub shares_history: Option<bool>,
+    /// Who may write.
+    pub post_policy: Option<PostPolicy>,
+    /// How long messages stay.
+    pub retention: Option<Retention>,
+    /// Whose members may take others out.
+    pub can_remove_subscribers_group: Option<UserGroupId>,
+    /// Whether new users are put into it.
+    pub is_default: Option<bool>,
+}
+
+/// Changes a channel.
+///
+/// # Errors
+/// See [`ChannelError`]; nothing is to be written then.
+pub fn update(env: &Env<'_>, id: ChannelId, wish: &Update, commit: &mut Commit) -> Result<(), ChannelError> {
+    let before = administered(env, id)?;
+    let mut channel = before.clone();
+    if let Some(privacy) = privacy(env, before, wish, commit.at_s)? {
+        channel.privacy = privacy;
+    }
+    if let Some(description) = &wish.description {
+        channel.description = one_line(description);
+        channel.rendered_description = rendered(env, &channel.description);
+    }
+    if let Some(name) = &wish.name {
+        channel.name = renamed(env, before, name)?;
+    }
+    if let Some(post_policy) = wish.post_policy {
+        channel.post_policy = post_policy;
+    }
+    if let Some(retention) = wish.retention {
+        access::require_owner(env.caller)?;
+        channel.message_retention_days = retention.days();
+    }
+    if let Some(group) = wish.can_remove_subscribers_group {
+        channel.can_remove_subscribers_group = remover_group(env.realm, group)?;
+    }
+    let was_default = env.realm.item(ItemKind::DefaultChannel, id.0).is_some();
+    let is_default = wish.is_default.unwrap_or(was_default);
+    if is_default && channel.privacy.is_private() {
+        return Err(ChannelError::DefaultMadePrivate);
+    }
+    let mut changes = Vec::new();
+    if channel != *before {
+        changes.push(Change::Channel(Box::new(channel)));
+    }
+    if is_default != was_default {
+        let document = is_default.then(|| serde_json::json!({}));
+        changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: id.0, document });
+    }
+    tell(env.realm, env.figures, changes, commit);
+    Ok(())
+}
+
+/// Closes a channel. Its messages stay with who received them.
+///
+/// # Errors
+/// See [`ChannelError`]; nothing is to be written then.
+pub fn archive(env: &Env<'_>, id: ChannelId, commit: &mut Commit) -> Result<(), ChannelError> {
+    let channel = administered(env, id)?;
+    tell(env.realm, env.figures, closed(env.realm, channel), commit);
+    Ok(())
+}
+
+/// The changes that close a channel.
+pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<Change> {
+    let archived = Channel { is_archived: true, ..channel.clone() };
+    let mut changes = vec![Change::Channel(Box::new(archived))];
+    if realm.item(ItemKind::DefaultChannel, channel.id.0).is_some() {
+        changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: channel.id.0, document: None });
+    }
+    let out = |user_id| Change::Unsubscription { channel_id: channel.id, user_id };
+    changes.extend(realm.subscribers(channel.id).map(out));
+    changes
+}
+
+/// The channel, if it is the caller's to change. Administrators change the private ones they see too.
+fn administered<'a>(env: &Env<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
+    let channel = env.realm.channel(id).filter(|channel| sees_channel(env.realm, env.caller, channel));
+    let channel = channel.ok_or(NoSuchChannel::Id(id))?;
+    access::require_administrator(env.caller)?;
+    Ok(channel)
+}
+
+/// The name, if it is free. One that differs from the channel's own in case alone is.
+fn renamed(env: &Env<'_>, channel: &Channel, name: &str) -> Result<String, ChannelError> {
+    let name = channel_name(name)?;
+    if name == channel.name {
+        return Err(ChannelError::NameUnchanged);
+    }
+    if name_key(name) != name_key(&channel.name) && env.realm.channel_by_name(name).is_some() {
+        return Err(ChannelError::NameTaken);
+    }
+    Ok(name.to_owned())
+}
+
+/// The privacy the channel shall have, when it is spoken of.
+///
+/// Who cannot read a private channel, an administrator or not, cannot open it either.
+fn privacy(env: &Env<'_>, channel: &Channel, wish: &Update, now_s: i64) -> Result<Option<Privacy>, ChannelError> {
+    if wish.is_private.is_none() && wish.is_web_public.is_none() && wish.shares_history.is_none() {
+        return Ok(None);
+    }
+    if history(env.realm, env.caller, channel) == History::NONE {
+        return Err(NoSuchChannel::Id(channel.id).into());
+    }
+    let private = wish.is_private.unwrap_or_else(|| channel.privacy.is_private());
+    let web = wish.is_web_public.unwrap_or(channel.privacy == Privacy::WebPublic);
+    let usual = wish.is_private.map_or_else(|| channel.privacy.shares_history(), |private| !private);
+    let privacy = match (private, web, wish.shares_history.unwrap_or(usual)) {
+        (true, true, _) | (false, _, false) => return Err(ChannelError::Openness),
+        (false, true, true) => Privacy::WebPublic,
+        (false, false, true) => Privacy::Public,
+        (true, false, true) => Privacy::PrivateSharedHistory,
+        (true, false, false) => Privacy::PrivateProtectedHistory,
+    };
+    if privacy == Privacy::WebPublic && channel.privacy != Privacy::WebPublic {
+        may_create(env.realm, env.caller, privacy, now_s)?;
+    }
+    Ok(Some(privacy))
+}

@@ -1,0 +1,234 @@
+//! `/streams` and `/default_streams`: which channels there are, and what administrators make of them.
+
+mod form;
+
+use axum::Router;
+use axum::routing::{get, post};
+use chat_core::access::{self, History, NoSuchChannel, sees_subscribers};
+use chat_core::change::{Commit, ItemKind};
+use chat_core::channel::Channel;
+use chat_core::channels::{self, ChannelError, Env, Group, Update};
+use chat_core::id::{ChannelId, MessageId};
+use chat_core::narrow::Selection;
+use chat_core::object::channel::{Figures, basic};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::Answer;
+use crate::auth::{Caller, acting};
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, MaxChars, ParamFault, Params, Reader, Text};
+use crate::state::{App, Site};
+
+pub(crate) use form::{GroupNumber, PostPolicyNumber, RetentionText, announcing};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/streams", get(endpoint(list)))
+        .route("/streams/{stream_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(archive)))
+        .route("/streams/{stream_id}/members", get(endpoint(members)))
+        .route("/streams/{stream_id}/email_address", get(endpoint(email_address)))
+        .route("/get_stream_id", get(endpoint(number)))
+        .route("/default_streams", post(endpoint(add_default)).delete(endpoint(remove_default)))
+        .route("/users/me/{stream_id}/topics", get(endpoint(topics)))
+}
+
+/// What the messages of these channels come to.
+pub(crate) async fn figures(app: &Site, ids: impl IntoIterator<Item = ChannelId> + Send) -> Result<Figures, Fault> {
+    let ids: Vec<ChannelId> = ids.into_iter().collect();
+    Ok(Figures::new(app.messages.first_messages(&ids).await?))
+}
+
+/// Takes a decision about channels as the caller. The objects that are told say of these channels, and of the default
+/// ones, what their messages come to.
+pub(crate) async fn decide<T>(
+    call: &Call<Caller>,
+    about: impl IntoIterator<Item = ChannelId> + Send,
+    decide: impl Fn(&Env<'_>, &mut Commit) -> Result<T, ChannelError> + Send + Sync,
+) -> Result<T, Fault> {
+    let app = &call.app;
+    let defaults: Vec<_> = app.realm().items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id)).collect();
+    let figures = figures(app, about.into_iter().chain(defaults).collect::<Vec<_>>()).await?;
+    app.commit(|realm, commit| {
+        let lexicon = app.lexicon(realm);
+        let env = Env {
+            realm,
+            caller: acting(realm, call.who.id())?,
+            figures: &figures,
+            realm_url: &app.settings.base_url,
+            linkifiers: lexicon.linkifiers(),
+        };
+        Ok(decide(&env, commit)?)
+    })
+    .await
+}
+
+/// Which channels are asked for.
+struct Listing {
+    groups: Vec<Group>,
+    tell_default: bool,
+}
+
+impl Params for Listing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let mut groups = Vec::new();
+        for (name, usual, group) in [
+            ("include_public", true, Group::Public),
+            ("include_web_public", false, Group::WebPublic),
+            ("include_subscribed", true, Group::Subscribed),
+            ("include_all_active", false, Group::All),
+            ("include_owner_subscribed", false, Group::OwnerSubscribed),
+        ] {
+            if given.or::<Json<bool>>(name, usual)? {
+                groups.push(group);
+            }
+        }
+        Ok(Self { groups, tell_default: given.or::<Json<bool>>("include_default", false)? })
+    }
+}
+
+#[derive(Serialize)]
+struct Streams {
+    streams: Vec<Map<String, Value>>,
+}
+
+/// The channels the caller asks for, as far as they see them.
+async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
+    let Caller { user, realm } = &call.who;
+    let found = channels::list(realm, user, &listing.groups)?;
+    let figures = figures(&call.app, found.iter().map(|channel| channel.id).collect::<Vec<_>>()).await?;
+    let shown = |channel: &Channel| {
+        let mut object = basic(channel, &figures);
+        if listing.tell_default {
+            let is_default = realm.item(ItemKind::DefaultChannel, channel.id.0).is_some();
+            object.insert("is_default".to_owned(), is_default.into());
+        }
+        object
+    };
+    Answer::of(&Streams { streams: found.into_iter().map(|channel| shown(channel)).collect() })
+}
+
+/// The channel in the path, if the caller sees it.
+fn in_path(call: &Call<Caller>) -> Result<&Channel, Fault> {
+    let id = ChannelId(call.path_id("stream_id")?);
+    Ok(access::channel(&call.who.realm, &call.who.user, id)?)
+}
+
+/// A channel.
+async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let channel = in_path(&call)?;
+    let figures = figures(&call.app, [channel.id]).await?;
+    Answer::of(&json!({"stream": basic(channel, &figures)}))
+}
+
+/// What shall be different.
+struct Changing(Update);
+
+impl Params for Changing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        const DESCRIPTION_MAX: usize = chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
+        let announcing = given.optional::<Json<bool>>("is_announcement_only")?.map(announcing);
+        Ok(Self(Update {
+            name: given.optional::<Text>("new_name")?,
+            description: given.optional::<MaxChars<Text, DESCRIPTION_MAX>>("description")?,
+            is_private: given.optional::<Json<bool>>("is_private")?,
+            is_web_public: given.optional::<Json<bool>>("is_web_public")?,
+            shares_history: given.optional::<Json<bool>>("history_public_to_subscribers")?,
+            post_policy: given.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing),
+            retention: given.optional::<RetentionText>("message_retention_days")?,
+            can_remove_subscribers_group: given.optional::<GroupNumber>("can_remove_subscribers_group")?,
+            is_default: given.optional::<Json<bool>>("is_default_stream")?,
+        }))
+    }
+}
+
+/// Changes a channel.
+async fn update(call: Call<Caller>, Changing(wish): Changing) -> Result<Answer, Fault> {
+    let id = ChannelId(call.path_id("stream_id")?);
+    decide(&call, [id], |env, commit| channels::update(env, id, &wish, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Closes a channel.
+async fn archive(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = ChannelId(call.path_id("stream_id")?);
+    decide(&call, [id], |env, commit| channels::archive(env, id, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Who is in a channel, of accounts in use.
+async fn members(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let channel = in_path(&call)?;
+    let Caller { user, realm } = &call.who;
+    if !sees_subscribers(realm, user, channel) {
+        return Err(NoSuchChannel::Id(channel.id).into());
+    }
+    let in_use = |id: &chat_core::id::UserId| realm.user(*id).is_some_and(|user| user.is_active);
+    let subscribers: Vec<_> = realm.subscribers(channel.id).filter(in_use).collect();
+    Answer::of(&json!({"subscribers": subscribers}))
+}
+
+/// The address messages can be mailed to. There is no way in for mail, so it is empty, as existing clients know it.
+async fn email_address(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    in_path(&call)?;
+    Answer::of(&json!({"email": ""}))
+}
+
+/// A channel by its name.
+struct Named {
+    stream: String,
+}
+
+impl Params for Named {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { stream: given.required::<Text>("stream")? })
+    }
+}
+
+/// The number of a channel.
+async fn number(call: Call<Caller>, named: Named) -> Result<Answer, Fault> {
+    let channel = access::channel_named(&call.who.realm, &call.who.user, &named.stream)?;
+    Answer::of(&json!({"stream_id": channel.id}))
+}
+
+/// A channel by its number.
+struct Numbered {
+    stream_id: ChannelId,
+}
+
+impl Params for Numbered {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { stream_id: given.required::<Json<ChannelId>>("stream_id")? })
+    }
+}
+
+/// Has new users be in a channel.
+async fn add_default(call: Call<Caller>, Numbered { stream_id: id }: Numbered) -> Result<Answer, Fault> {
+    decide(&call, [id], |env, commit| channels::add_default(env, id, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Has new users no longer be in a channel.
+async fn remove_default(call: Call<Caller>, Numbered { stream_id: id }: Numbered) -> Result<Answer, Fault> {
+    decide(&call, [id], |env, commit| channels::remove_default(env, id, commit)).await?;
+    Ok(Answer::empty())
+}
+
+#[derive(Serialize)]
+struct TopicShown {
+    name: String,
+    max_id: MessageId,
+}
+
+/// The topics of a channel that have messages the caller may read, the newest first.
+async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let Caller { user, realm } = &call.who;
+    let channel = in_path(&call)?;
+    if access::history(realm, user, channel) == History::NONE {
+        return Err(NoSuchChannel::Id(channel.id).into());
+    }
+    let found = call.app.messages.topics(&Selection::new(realm, user, Vec::new()), channel.id).await?;
+    let topics: Vec<_> = found.into_iter().map(|topic| TopicShown { name: topic.name, max_id: topic.max_id }).collect();
+    Answer::of(&json!({"topics": topics}))
+}

@@ -1,0 +1,72 @@
+//! Parameters that channels are described with.
+
+use chat_core::channel::PostPolicy;
+use chat_core::channels::Retention;
+use chat_core::id::UserGroupId;
+
+use crate::limits::BAD_VALUE_MAX_CHARS;
+use crate::params::{Given, Json, Kind, Listed, Numbers, ParamFault};
+
+/// `stream_post_policy`, as JSON.
+#[derive(Debug)]
+pub(crate) struct PostPolicyNumber;
+
+#[derive(Debug, Clone, Copy)]
+struct Policy(PostPolicy);
+
+impl Numbers for Policy {
+    const NUMBERS: &'static [(i64, Self)] = &[
+        (1, Self(PostPolicy::Everyone)),
+        (2, Self(PostPolicy::Administrators)),
+        (3, Self(PostPolicy::FullMembers)),
+        (4, Self(PostPolicy::Moderators)),
+    ];
+}
+
+impl Kind for PostPolicyNumber {
+    type Value = PostPolicy;
+
+    fn decode(given: Given<'_>) -> Result<PostPolicy, ParamFault> {
+        Json::<Listed<Policy>>::decode(given).map(|Listed(Policy(policy))| policy)
+    }
+}
+
+/// The older way to say who may write.
+pub(crate) fn announcing(is_announcement_only: bool) -> PostPolicy {
+    if is_announcement_only { PostPolicy::Administrators } else { PostPolicy::Everyone }
+}
+
+/// `message_retention_days`: days, or one of two words, with or without quotes.
+#[derive(Debug)]
+pub(crate) struct RetentionText;
+
+impl Kind for RetentionText {
+    type Value = Retention;
+
+    fn decode(given: Given<'_>) -> Result<Retention, ParamFault> {
+        let quoted = given.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        match quoted.unwrap_or(given.text) {
+            "realm_default" => Ok(Retention::Realm),
+            "unlimited" | "forever" => Ok(Retention::Unlimited),
+            text => match text.parse() {
+                Ok(days) if days > 0 => Ok(Retention::Days(days)),
+                _ => {
+                    let shown = given.text.chars().take(BAD_VALUE_MAX_CHARS).collect();
+                    Err(ParamFault::Unreadable { name: given.name, shown })
+                }
+            },
+        }
+    }
+}
+
+/// The number of a group, as JSON.
+#[derive(Debug)]
+pub(crate) struct GroupNumber;
+
+impl Kind for GroupNumber {
+    type Value = UserGroupId;
+
+    fn decode(given: Given<'_>) -> Result<UserGroupId, ParamFault> {
+        Json::<i64>::decode(given).map(UserGroupId)
+    }
+}

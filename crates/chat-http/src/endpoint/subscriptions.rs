@@ -1,0 +1,197 @@
+//! `/users/me/subscriptions`: who is in which channel, and what they chose for it.
+
+mod form;
+
+use axum::Router;
+use axum::routing::{get, patch, post};
+use chat_core::access;
+use chat_core::change::Commit;
+use chat_core::channel::Channel;
+use chat_core::channels::{self, ChannelError, Choice, Env, Principals, Subscribed, Subscribing, Unsubscribed, Wanted};
+use chat_core::id::{ChannelId, UserId};
+use chat_core::object::subscription::{Wish, full};
+use serde_json::{Map, Value, json};
+
+use super::channels::{decide, figures};
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Path, Reader, Text};
+use crate::state::App;
+use form::{Choices, People, Subscriptions, new_channels};
+
+pub(crate) fn routes() -> Router<App> {
+    let own = get(endpoint(list)).post(endpoint(subscribe)).patch(endpoint(change)).delete(endpoint(unsubscribe));
+    Router::new()
+        .route("/users/me/subscriptions", own)
+        .route("/users/me/subscriptions/properties", post(endpoint(choose)))
+        .route("/users/me/subscriptions/{stream_id}", patch(endpoint(choose_one)))
+        .route("/users/{user_id}/subscriptions/{stream_id}", get(endpoint(is_subscribed)))
+}
+
+/// What is shown of subscriptions.
+struct Listing(Wish);
+
+impl Params for Listing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let subscribers = given.or::<Json<bool>>("include_subscribers", false)?;
+        Ok(Self(Wish { null_notifications: true, subscribers }))
+    }
+}
+
+/// The caller's subscriptions, in the order of their channels' names.
+async fn list(call: Call<Caller>, Listing(wish): Listing) -> Result<Answer, Fault> {
+    let Caller { user, realm } = &call.who;
+    let inside = realm.memberships(user.id).filter_map(|(id, membership)| {
+        let channel: &Channel = realm.channel(id)?;
+        Some((channel, membership.subscription.as_ref()?)).filter(|(channel, _)| !channel.is_archived)
+    });
+    let mut inside: Vec<_> = inside.collect();
+    inside.sort_by_cached_key(|(channel, _)| chat_core::channel::name_key(&channel.name));
+    let figures = figures(&call.app, inside.iter().map(|(channel, _)| channel.id).collect::<Vec<_>>()).await?;
+    let shown = |(channel, subscription)| full(realm, channel, subscription, &figures, wish);
+    let subscriptions: Vec<Map<String, Value>> = inside.into_iter().map(shown).collect();
+    Answer::of(&json!({"subscriptions": subscriptions}))
+}
+
+impl Params for Subscribing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            channels: given.required::<Subscriptions>("subscriptions")?,
+            principals: given.or::<People>("principals", Principals::Caller)?,
+            manner: new_channels(given)?,
+            all_or_nothing: given.or::<Json<bool>>("authorization_errors_fatal", true)?,
+        })
+    }
+}
+
+/// The channels of these names, as far as they exist.
+fn existing(call: &Call<Caller>, names: impl Iterator<Item = impl AsRef<str>>) -> Vec<ChannelId> {
+    names.filter_map(|name| call.who.realm.channel_by_name(name.as_ref())).map(|channel| channel.id).collect()
+}
+
+/// Puts the caller or others into channels; makes those that do not exist.
+async fn subscribe(call: Call<Caller>, wish: Subscribing) -> Result<Answer, Fault> {
+    let about = existing(&call, wish.channels.iter().map(|wanted| &wanted.name));
+    let done = decide(&call, about, |env, commit| channels::subscribe(env, &wish, commit)).await?;
+    Answer::of(&entered(&done, wish.all_or_nothing))
+}
+
+fn entered(done: &Subscribed, all_or_nothing: bool) -> Map<String, Value> {
+    let mut told = Map::new();
+    told.insert("subscribed".to_owned(), json!(done.subscribed));
+    told.insert("already_subscribed".to_owned(), json!(done.already_subscribed));
+    if !all_or_nothing {
+        told.insert("unauthorized".to_owned(), json!(done.unauthorized));
+    }
+    told
+}
+
+/// Channels to leave.
+struct Leaving {
+    names: Vec<String>,
+    principals: Principals,
+}
+
+impl Params for Leaving {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            names: given.required::<Json<Vec<String>>>("subscriptions")?,
+            principals: given.or::<People>("principals", Principals::Caller)?,
+        })
+    }
+}
+
+/// Takes the caller or others out of channels.
+async fn unsubscribe(call: Call<Caller>, Leaving { names, principals }: Leaving) -> Result<Answer, Fault> {
+    let about = existing(&call, names.iter());
+    let done = decide(&call, about, |env, commit| channels::unsubscribe(env, &names, &principals, commit)).await?;
+    Answer::of(&left(&done))
+}
+
+fn left(done: &Unsubscribed) -> Map<String, Value> {
+    let mut told = Map::new();
+    told.insert("removed".to_owned(), json!(done.removed));
+    told.insert("not_removed".to_owned(), json!(done.not_removed));
+    told
+}
+
+/// Channels to leave and channels to enter.
+struct Changing {
+    add: Vec<Wanted>,
+    delete: Vec<String>,
+}
+
+impl Params for Changing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            delete: given.or::<Json<Vec<String>>>("delete", Vec::new())?,
+            add: given.or::<Subscriptions>("add", Vec::new())?,
+        })
+    }
+}
+
+/// Takes the caller out of channels and puts them into others: all of it or nothing.
+async fn change(call: Call<Caller>, Changing { add, delete }: Changing) -> Result<Answer, Fault> {
+    if add.is_empty() && delete.is_empty() {
+        return Err(ParamFault::NothingToDo.into());
+    }
+    let about = existing(&call, delete.iter().chain(add.iter().map(|wanted| &wanted.name)));
+    let wish = Subscribing { channels: add, principals: Principals::Caller, manner: form::USUAL, all_or_nothing: true };
+    let both = |env: &Env<'_>, commit: &mut Commit| -> Result<(Subscribed, Unsubscribed), ChannelError> {
+        let gone = channels::unsubscribe(env, &delete, &Principals::Caller, commit)?;
+        let come =
+            if wish.channels.is_empty() { Subscribed::default() } else { channels::subscribe(env, &wish, commit)? };
+        Ok((come, gone))
+    };
+    let (come, gone) = decide(&call, about, both).await?;
+    let mut told = entered(&come, true);
+    told.extend(left(&gone));
+    Answer::of(&told)
+}
+
+/// What the caller chose for their channels.
+struct Choosing(Vec<(ChannelId, Choice)>);
+
+impl Params for Choosing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        given.required::<Choices>("subscription_data").map(Self)
+    }
+}
+
+/// Writes down what the caller chose for some of their channels.
+async fn choose(call: Call<Caller>, Choosing(choices): Choosing) -> Result<Answer, Fault> {
+    decide(&call, [], |env, commit| channels::choose(env, &choices, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// What the caller chose for one channel.
+struct ChoosingOne(Choice);
+
+impl Params for ChoosingOne {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let property = given.required::<Text>("property")?;
+        let value = given.required::<Json<Value>>("value")?;
+        form::choice(&property, value, &Path::name("value")).map(Self)
+    }
+}
+
+/// Writes down what the caller chose for one of their channels.
+async fn choose_one(call: Call<Caller>, ChoosingOne(choice): ChoosingOne) -> Result<Answer, Fault> {
+    let choices = [(ChannelId(call.path_id("stream_id")?), choice)];
+    decide(&call, [], |env, commit| channels::choose(env, &choices, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Whether a user is in a channel.
+async fn is_subscribed(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let Caller { user: caller, realm } = &call.who;
+    let user_id = UserId(call.path_id("user_id")?);
+    let user = realm.user(user_id).ok_or(ChannelError::NoSuchUser)?;
+    let channel = access::channel(realm, caller, ChannelId(call.path_id("stream_id")?))?;
+    if !access::sees_subscribers(realm, caller, channel) {
+        return Err(access::NoSuchChannel::Id(channel.id).into());
+    }
+    Answer::of(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))
+}
