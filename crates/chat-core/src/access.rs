@@ -4,8 +4,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::change::UserItemKind;
 use crate::channel::{Channel, Privacy, Span};
-use crate::id::{ChannelId, MessageId};
+use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Message, Recipient};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
@@ -121,6 +124,20 @@ pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
             realm.channel(id).is_some_and(|channel| history(realm, user, channel).shows(message.id))
         }
     }
+}
+
+/// Whether a user is told that a reader has read something: the reader is active and lets it be known, and neither of
+/// them has muted the other.
+#[must_use]
+pub fn shows_receipt(realm: &RealmSnapshot, user: &User, reader: UserId) -> bool {
+    let mutes = |of: UserId, muted: UserId| realm.user_item(of, UserItemKind::MutedUser, &muted.to_string()).is_some();
+    let settings = realm.user_item(reader, UserItemKind::Settings, "");
+    let hides =
+        settings.and_then(|settings| settings.get("send_read_receipts")).and_then(Value::as_bool) == Some(false);
+    realm.user(reader).is_some_and(|reader| reader.is_active)
+        && !hides
+        && !mutes(user.id, reader)
+        && !mutes(reader, user.id)
 }
 
 /// Someone is not who an operation is for.

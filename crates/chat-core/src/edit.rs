@@ -1,5 +1,8 @@
 //! Who may edit, move and delete a message, and for how long.
 
+mod apply;
+mod history;
+
 use std::sync::Arc;
 
 use crate::access::{NoSuchChannel, channel};
@@ -12,6 +15,9 @@ use crate::role::Role;
 use crate::send::{SendError, to_channel};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
+
+pub use apply::{Text, apply, companions};
+pub use history::history;
 
 /// Which messages of a topic move with the one that is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 //! - [`access`], [`send`], [`edit`], [`membership`] and [`administer`] decide who may do what;
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
 //! - [`channels`] makes, changes, fills and closes channels;
+//! - [`mark`] and [`reaction`] are what users make of messages;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
@@ -43,8 +44,10 @@ pub mod channels;
 pub mod compose;
 pub mod edit;
 pub mod founding;
+pub mod mark;
 pub mod membership;
 pub mod narrow;
+pub mod reaction;
 pub mod send;
 
 pub mod object;

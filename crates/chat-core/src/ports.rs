@@ -207,6 +207,17 @@ pub enum FlagOp {
     Remove,
 }
 
+impl FlagOp {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Remove => "remove",
+        }
+    }
+}
+
 /// One earlier state of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastEdit {
@@ -309,8 +320,13 @@ pub trait MessageStore: Send + Sync {
     /// The earlier states of a message, the newest first.
     async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError>;
 
-    /// Deletes messages with everything users made of them.
-    async fn delete(&self, ids: &[MessageId], event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError>;
+    /// Deletes messages with everything users made of them; each is named with the [`Message::revision`] it was decided
+    /// on. [`Written::Unchanged`] when one of them is gone or has changed.
+    async fn delete(
+        &self,
+        messages: &[(MessageId, EventId)],
+        event: (i64, Vec<NewEvent>),
+    ) -> Result<Written, StoreError>;
 
     /// Adds a reaction; [`Written::Unchanged`] when it is there or the message is not.
     async fn react(&self, id: MessageId, reaction: Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError>;

@@ -20,10 +20,12 @@ use chat_core::compose::ComposeError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
 use chat_core::id::EventId;
+use chat_core::mark::MarkError;
 use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
 use chat_core::narrow::BadNarrow;
 use chat_core::ports::{Pruned, StoreError};
+use chat_core::reaction::ReactionError;
 use chat_core::send::SendError;
 use chat_core::user::FullNameError;
 
@@ -116,6 +118,18 @@ pub enum Fault {
     /// A flag is unknown or not the caller's to set.
     #[error(transparent)]
     Flag(#[from] FlagError),
+    /// A flag cannot be set so.
+    #[error(transparent)]
+    Mark(#[from] MarkError),
+    /// A reaction cannot be added or taken away.
+    #[error(transparent)]
+    Reaction(#[from] ReactionError),
+    /// A topic is not there for the caller.
+    #[error("No such topic '{name}'")]
+    NoTopic {
+        /// As asked for.
+        name: String,
+    },
     /// A narrow selects nothing that could be.
     #[error(transparent)]
     Narrow(#[from] BadNarrow),
@@ -251,6 +265,7 @@ impl Fault {
             Self::Send(refused) => send(refused),
             Self::Edit(refused) => edit(refused),
             Self::Account(refused) => account(*refused),
+            Self::Reaction(refused) => reaction(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
@@ -264,6 +279,8 @@ impl Fault {
             | Self::Topic(_)
             | Self::Delete(_)
             | Self::Flag(_)
+            | Self::Mark(_)
+            | Self::NoTopic { .. }
             | Self::QueueNarrow(_)
             | Self::NotInQueue { .. }
             | Self::NotAuthorizedForQuery
@@ -355,6 +372,15 @@ fn edit(refused: &EditError) -> Verdict {
         | EditError::MoveNotPermitted
         | EditError::Topic(_)
         | EditError::Channel(_) => refusal(BAD_REQUEST, refused),
+    }
+}
+
+/// The part of the table for reactions.
+fn reaction(refused: &ReactionError) -> Verdict {
+    match refused {
+        ReactionError::AlreadyThere => refusal("REACTION_ALREADY_EXISTS", refused),
+        ReactionError::NotThere => refusal("REACTION_DOES_NOT_EXIST", refused),
+        ReactionError::Nameless | ReactionError::Emoji(_) => refusal(BAD_REQUEST, refused),
     }
 }
 

@@ -8,7 +8,9 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 
 use crate::call::endpoint;
-use crate::endpoint::{channels, events, health, messages, register, server_settings, subscriptions};
+use crate::endpoint::{
+    channels, events, flags, health, message_edit, messages, reactions, register, server_settings, subscriptions,
+};
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic};
 use crate::rate::address;
@@ -40,6 +42,9 @@ fn api() -> Router<App> {
         .merge(messages::routes())
         .merge(channels::routes())
         .merge(subscriptions::routes())
+        .merge(flags::routes())
+        .merge(message_edit::routes())
+        .merge(reactions::routes())
 }
 
 /// For whoever runs the server: not counted.

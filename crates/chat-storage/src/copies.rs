@@ -26,6 +26,9 @@ ON CONFLICT (user_id, flag, message_id) DO NOTHING",
 static REMOVE: Sql =
     Sql::new("DELETE FROM message_flag WHERE user_id = $1 AND flag = $2 AND message_id {in_numbers:$3}");
 static RECIPIENTS: Sql = Sql::new("SELECT id, recipient_id FROM message WHERE id {in_numbers:$1}");
+/// Bit 32 is [`Marks::read_by_sender`].
+static NOT_READ_BY_SENDER: Sql =
+    Sql::new("UPDATE message SET marks = marks - 32 WHERE sender_id = $1 AND (marks & 32) = 32 AND id {in_numbers:$2}");
 const FLAGGED: &str = "SELECT message_id FROM message_flag WHERE user_id = $1 AND flag = $2 ORDER BY message_id";
 
 /// What flags of a message follow from.
@@ -122,6 +125,11 @@ pub(crate) async fn set_flag(
         // received follows from it.
         if writing.changed > shared.realm.load().at() {
             shared.catch_up().await?;
+        }
+        if op == FlagOp::Remove {
+            let sql = NOT_READ_BY_SENDER.on(writing.tx.dialect());
+            let ids = numbers(messages.iter().map(|id| id.0));
+            run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
         }
         let realm = shared.realm.load_full();
         for (recipient, ids) in by_recipient(&mut writing.tx, messages).await? {

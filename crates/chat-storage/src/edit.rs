@@ -1,5 +1,7 @@
 //! Changing messages: editing, moving, deleting, reacting.
 
+use std::collections::BTreeSet;
+
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Reaction, Recipient, topic_key};
@@ -34,6 +36,7 @@ ORDER BY user_id";
 const EDITS: &str = "SELECT at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic
 FROM message_edit WHERE message_id = $1 ORDER BY event_id DESC";
 
+static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
 static DELETE: [Sql; 4] = [
     Sql::new("DELETE FROM message_flag WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM reaction WHERE message_id {in_numbers:$1}"),
@@ -155,19 +158,23 @@ pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<PastEdit
 /// Deletes messages with everything users made of them.
 pub(crate) async fn delete(
     shared: &Shared,
-    ids: &[MessageId],
+    messages: &[(MessageId, EventId)],
     (at_s, events): (i64, Vec<NewEvent>),
 ) -> Result<Written, StoreError> {
     let mut writing = Writing::begin(shared).await?;
-    let ids = numbers(ids.iter().map(|id| id.0));
-    let mut deleted = 0;
-    for sql in &DELETE {
-        let sql = sql.on(writing.tx.dialect());
-        deleted = run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
-    }
-    if deleted == 0 {
+    let ids = numbers(messages.iter().map(|(id, _)| id.0));
+    let sql = REVISIONS.on(writing.tx.dialect());
+    // Writers come one after the other, so what is read here stays true until the end.
+    let found: Vec<(i64, i64)> =
+        run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    let decided: BTreeSet<(i64, i64)> = messages.iter().map(|(id, revision)| (id.0, revision.0)).collect();
+    if decided.is_empty() || found.into_iter().collect::<BTreeSet<_>>() != decided {
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
+    }
+    for sql in &DELETE {
+        let sql = sql.on(writing.tx.dialect());
+        run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
     }
     finish(shared, writing, (at_s, events)).await
 }

@@ -509,8 +509,12 @@ impl MessageStore for Store {
         edit::edits(&self.shared, id).await
     }
 
-    async fn delete(&self, ids: &[MessageId], event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError> {
-        edit::delete(&self.shared, ids, event).await
+    async fn delete(
+        &self,
+        messages: &[(MessageId, EventId)],
+        event: (i64, Vec<NewEvent>),
+    ) -> Result<Written, StoreError> {
+        edit::delete(&self.shared, messages, event).await
     }
 
     async fn react(&self, id: MessageId, reaction: Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError> {

@@ -15,11 +15,13 @@
 //! # Ok::<(), &str>(())
 //! ```
 
+mod choice;
 mod sequence;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub use choice::{Choice, ChoiceError, checked, chosen};
 pub use sequence::{Sequence, leading};
 
 static NAMES: &str = include_str!("names.tsv");

@@ -6,6 +6,7 @@
 //! user's flags. Each form is serialised once and shared; the flags are added at the end.
 
 mod filter;
+mod later;
 mod message;
 
 use std::sync::{Arc, OnceLock};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use filter::{Capability, Filter, QueueTerm, UnsupportedOperator};
+pub use later::{deleted, flagged, lost, reacted, readers};
 pub use message::{DisplayRecipient, DisplayUser, Form, Local, MessageEvent, Sender, TopicLinkText};
 
 use crate::access;
@@ -57,6 +59,22 @@ pub enum Audience {
         /// The message.
         message_id: MessageId,
     },
+    /// Who may read one of these messages of the channel.
+    AnyReaders {
+        /// The channel.
+        channel_id: ChannelId,
+        /// The messages.
+        messages: Vec<MessageId>,
+    },
+    /// Who could read one of these messages where they were, and can read none of them where they are now.
+    Bereft {
+        /// Where they were.
+        from: ChannelId,
+        /// Where they are.
+        to: ChannelId,
+        /// The messages.
+        messages: Vec<MessageId>,
+    },
 }
 
 impl Audience {
@@ -83,11 +101,20 @@ impl Audience {
                 !except.contains(&user.id)
                     && realm.channel(*channel_id).is_some_and(|channel| access::sees_channel(realm, user, channel))
             }
-            Self::MessageReaders { channel_id, message_id } => realm
-                .channel(*channel_id)
-                .is_some_and(|channel| access::history(realm, user, channel).shows(*message_id)),
+            Self::MessageReaders { channel_id, message_id } => reads_any(realm, user, *channel_id, &[*message_id]),
+            Self::AnyReaders { channel_id, messages } => reads_any(realm, user, *channel_id, messages),
+            Self::Bereft { from, to, messages } => {
+                reads_any(realm, user, *from, messages) && !reads_any(realm, user, *to, messages)
+            }
         }
     }
+}
+
+fn reads_any(realm: &RealmSnapshot, user: &User, channel_id: ChannelId, messages: &[MessageId]) -> bool {
+    realm.channel(channel_id).is_some_and(|channel| {
+        let history = access::history(realm, user, channel);
+        messages.iter().any(|message| history.shows(*message))
+    })
 }
 
 /// Which queues of a receiver get an event.
@@ -245,6 +272,13 @@ impl EventRecord {
             Some(text) => text.get_or_init(|| make().into()),
             None => "",
         }
+    }
+}
+
+/// Adds the members of one object to another.
+pub(crate) fn add(event: &mut Value, more: Value) {
+    if let (Value::Object(event), Value::Object(more)) = (event, more) {
+        event.extend(more);
     }
 }
 

@@ -2,8 +2,12 @@
 
 pub(crate) mod channels;
 pub(crate) mod events;
+pub(crate) mod flags;
 pub(crate) mod health;
+pub(crate) mod message_edit;
 pub(crate) mod messages;
+pub(crate) mod reactions;
+mod readable;
 pub(crate) mod register;
 pub(crate) mod server_settings;
 pub(crate) mod subscriptions;

@@ -3,6 +3,8 @@
 //! `cfg(test)` on the modules tells the lints that their helpers are test code too.
 
 #[cfg(test)]
+mod changes;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod given;

@@ -108,6 +108,10 @@ told! {
         assert_eq!(unread(&store).await, [unseen].into());
         let found = store.find(READER, &[seen, unseen]).await.unwrap();
         assert_eq!(found.into_iter().map(|(_, flags)| flags).collect::<Vec<_>>(), [vec![Flag::Read], vec![]]);
+        set(&store, Flag::Read, FlagOp::Remove, &[seen]).await;
+        assert_eq!(unread(&store).await, [seen, unseen].into());
+        set(&store, Flag::Read, FlagOp::Add, &[seen, unseen]).await;
+        assert!(unread(&store).await.is_empty());
         store.stop().await;
     }
 

@@ -31,6 +31,10 @@ async fn flags(store: &Store, user: i64, id: MessageId) -> Vec<Flag> {
     store.find(UserId(user), &[id]).await.unwrap().remove(0).1
 }
 
+async fn revision(store: &Store, id: MessageId) -> EventId {
+    store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision
+}
+
 told! {
     async fn an_edit_keeps_what_was_and_tells_of_it(home) {
         let store = home.open().await;
@@ -106,13 +110,20 @@ told! {
         let id = say(&store, 1, 11, "t").await;
         let star = (NOW_S, notice(Audience::Everyone, "star"));
         store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &[id], star).await.unwrap();
+        let seen = (id, revision(&store, id).await);
         store.edit(Edit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
         let event = || (NOW_S, vec![notice(Audience::Everyone, "gone")]);
-        assert!(matches!(store.delete(&[id], event()).await.unwrap(), Written::Done(_)));
+        let other = say(&store, 1, 11, "t").await;
+        let other = (other, revision(&store, other).await);
+        for stale in [vec![seen], vec![other, seen], vec![]] {
+            assert_eq!(store.delete(&stale, event()).await.unwrap(), Written::Unchanged);
+        }
+        let seen = (id, revision(&store, id).await);
+        assert!(matches!(store.delete(&[seen], event()).await.unwrap(), Written::Done(_)));
         assert!(store.find(UserId(2), &[id]).await.unwrap().is_empty());
         assert!(store.flagged(UserId(2), Flag::Starred).await.unwrap().is_empty());
         let head = store.head();
-        assert_eq!(store.delete(&[id], event()).await.unwrap(), Written::Unchanged);
+        assert_eq!(store.delete(&[seen], event()).await.unwrap(), Written::Unchanged);
         assert_eq!(store.head(), head);
         store.stop().await;
     }

@@ -1,0 +1,325 @@
+//! A plan as what is written down and told.
+
+use serde_json::{Value, json};
+
+use super::{EditError, Move, Plan, Propagate, may_take_along};
+use crate::access::history;
+use crate::channel::Privacy;
+use crate::event::{self, Audience, NewEvent, TopicLinkText, add};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::{Flag, Marks, Message, Recipient};
+use crate::ports::{Edit, FlagOp};
+use crate::realm::Rules;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// What a text says beside its words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text {
+    /// The HTML.
+    pub html: String,
+    /// What it has in it.
+    pub marks: Marks,
+    /// Whom it mentions and whose words it has: receivers and the flag each gets.
+    pub flags: Vec<(UserId, Flag)>,
+}
+
+/// The messages that go with one, itself among them, the oldest first. `topic` are the messages of its topic with the
+/// time each was sent in unix seconds, the oldest first; only those the user may read move.
+///
+/// # Errors
+/// When some are too old to move.
+pub fn companions(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (to, topic, now_s): (&Move, &[(MessageId, i64)], i64),
+) -> Result<Vec<MessageId>, EditError> {
+    let Recipient::Channel(from) = message.recipient else { return Ok(Vec::new()) };
+    let Some(channel) = realm.channel(from) else { return Ok(Vec::new()) };
+    let readable = history(realm, user, channel);
+    let goes = |id: MessageId| match to.propagate {
+        Propagate::One => id == message.id,
+        Propagate::Later => id >= message.id,
+        Propagate::All => true,
+    };
+    let mut moving: Vec<_> = topic.iter().copied().filter(|(id, _)| goes(*id) && readable.shows(*id)).collect();
+    if !moving.iter().any(|(id, _)| *id == message.id) {
+        moving.push((message.id, message.sent_s));
+        moving.sort_unstable();
+    }
+    let default = Rules::default();
+    let rules = realm.realm().map_or(&default, |realm| &realm.rules);
+    if to.propagate != Propagate::One {
+        may_take_along(rules, user, &moving, (to.channel_id != from, now_s))?;
+    }
+    Ok(moving.into_iter().map(|(id, _)| id).collect())
+}
+
+/// What surrounds an edit.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// What the old text and the new one say; only where the text changes.
+    pub texts: Option<(&'a Text, &'a Text)>,
+    /// The messages that move, from [`companions`].
+    pub moves: &'a [MessageId],
+    /// Links in the topic the message will be under.
+    pub topic_links: &'a [TopicLinkText],
+    /// When, in unix seconds.
+    pub now_s: i64,
+}
+
+/// The plan as what is written down and told.
+///
+/// Those who can read the message afterwards are told of the edit; those who cannot any more are told that the
+/// messages are gone, so that nothing of the new place reaches them.
+#[must_use]
+pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around): (&Plan, Around<'_>)) -> Edit {
+    let Around { texts, moves, now_s, .. } = around;
+    let flags = texts.map(|(old, new)| changed_flags(&old.flags, &new.flags)).unwrap_or_default();
+    let content = plan.content.as_ref().zip(texts).map(|(content, (_, text))| {
+        let marks = Marks { read_by_sender: message.marks.read_by_sender, ..text.marks };
+        (content.clone(), text.html.clone(), marks)
+    });
+    let to = plan.to.as_ref().map(|to| (to.channel_id, to.topic.clone()));
+    let events = events(realm, user, message, (plan, around));
+    Edit {
+        id: message.id,
+        revision: message.revision,
+        content,
+        to,
+        moves: moves.to_vec(),
+        flags,
+        user_id: Some(user.id),
+        at_s: now_s,
+        events,
+    }
+}
+
+fn changed_flags(old: &[(UserId, Flag)], new: &[(UserId, Flag)]) -> Vec<(UserId, Flag, FlagOp)> {
+    let without = |some: &[(UserId, Flag)], others: &[(UserId, Flag)], op| -> Vec<_> {
+        let left = some.iter().filter(|flag| !others.contains(flag));
+        left.map(|(user, flag)| (*user, *flag, op)).collect()
+    };
+    let mut changed = without(old, new, FlagOp::Remove);
+    changed.extend(without(new, old, FlagOp::Add));
+    changed
+}
+
+fn events(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around): (&Plan, Around<'_>)) -> Vec<NewEvent> {
+    let content = |event: &mut Value| {
+        if let Some((content, (_, text))) = plan.content.as_ref().zip(around.texts) {
+            let told = json!({
+                "orig_content": message.content,
+                "orig_rendered_content": message.html,
+                "prev_rendered_content_version": 1,
+                "content": content,
+                "rendered_content": text.html,
+                "is_me_message": text.marks.is_me,
+            });
+            add(event, told);
+        }
+    };
+    let Some((to, from)) = plan.to.as_ref().zip(channel_of(message)) else {
+        let mut event = base(realm, user, message, (&[message.id], around.now_s));
+        content(&mut event);
+        return vec![NewEvent::edit(event::readers(message), message.id, event)];
+    };
+    let mut moved = base(realm, user, message, (around.moves, around.now_s));
+    say_where(&mut moved, message, (from, to, around.topic_links));
+    let audience = Audience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec() };
+    if plan.content.is_none() {
+        let mut events = vec![NewEvent::edit(audience, message.id, moved)];
+        if to.channel_id != from {
+            events.extend(event::lost(message, around.moves, (from, to.channel_id)));
+        }
+        return events;
+    }
+    // A text moves within its channel only. Where a reader of one message may not be one of another, what the text
+    // says and where the others go are told apart.
+    let shares = realm.channel(from).is_some_and(|channel| channel.privacy != Privacy::PrivateProtectedHistory);
+    if shares || around.moves.len() <= 1 {
+        content(&mut moved);
+        return vec![NewEvent::edit(event::readers(message), message.id, moved)];
+    }
+    let mut edited = base(realm, user, message, (&[message.id], around.now_s));
+    content(&mut edited);
+    vec![NewEvent::edit(event::readers(message), message.id, edited), NewEvent::edit(audience, message.id, moved)]
+}
+
+fn channel_of(message: &Message) -> Option<ChannelId> {
+    match message.recipient {
+        Recipient::Channel(id) => Some(id),
+        Recipient::Direct(_) => None,
+    }
+}
+
+fn base(realm: &RealmSnapshot, user: &User, message: &Message, (ids, now_s): (&[MessageId], i64)) -> Value {
+    let mut event = json!({
+        "type": "update_message",
+        "user_id": user.id,
+        "rendering_only": false,
+        "message_id": message.id,
+        "message_ids": ids,
+        "edit_timestamp": now_s,
+    });
+    if let Some(channel_id) = channel_of(message) {
+        let name = realm.channel(channel_id).map_or("", |channel| &channel.name);
+        add(&mut event, json!({"stream_id": channel_id, "stream_name": name}));
+    }
+    event
+}
+
+/// What existing clients insist on: all of it when something moved, and nothing of it when not.
+fn say_where(event: &mut Value, message: &Message, (from, to, topic_links): (ChannelId, &Move, &[TopicLinkText])) {
+    add(event, json!({"propagate_mode": to.propagate.name(), "orig_subject": message.topic}));
+    if to.topic != message.topic {
+        add(event, json!({"subject": to.topic, "topic_links": topic_links}));
+    }
+    if to.channel_id != from {
+        add(event, json!({"new_stream_id": to.channel_id}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Change;
+    use crate::event::{Body, EventRecord, Filter};
+    use crate::id::EventId;
+    use crate::testing::{self, NOW_S};
+
+    /// Channel 20 is private with user 4 and 6 in it, 21 private with 4 alone, 22 public.
+    fn realm(privacy: Privacy) -> RealmSnapshot {
+        let channel = |id, privacy| Change::Channel(Box::new(testing::channel(id, privacy)));
+        let within = |channel, user| Change::Subscription(Box::new(testing::subscription(channel, user)));
+        let changes = vec![
+            channel(20, privacy),
+            channel(21, Privacy::PrivateSharedHistory),
+            channel(22, Privacy::Public),
+            within(20, 4),
+            within(20, 6),
+            within(21, 4),
+        ];
+        testing::realm(Rules::default(), changes)
+    }
+
+    fn message() -> Message {
+        testing::message(4, Recipient::Channel(ChannelId(20)))
+    }
+
+    fn moving(channel: i64, topic: &str, propagate: Propagate) -> Plan {
+        let to = Move { channel_id: ChannelId(channel), topic: topic.to_owned(), propagate };
+        Plan { content: None, to: Some(to) }
+    }
+
+    fn around(moves: &[MessageId]) -> Around<'_> {
+        Around { texts: None, moves, topic_links: &[], now_s: NOW_S }
+    }
+
+    fn applied(realm: &RealmSnapshot, plan: &Plan, around: Around<'_>) -> Edit {
+        apply(realm, realm.user(UserId(4)).unwrap(), &message(), (plan, around))
+    }
+
+    fn body(event: &NewEvent) -> &Value {
+        match &event.body {
+            Body::Plain { event, .. } | Body::Edit { event, .. } => event,
+            Body::Message(_) => &Value::Null,
+        }
+    }
+
+    /// The types of the events that reach the user.
+    fn heard(realm: &RealmSnapshot, edit: &Edit, user: i64) -> Vec<&'static str> {
+        let user = realm.user(UserId(user)).unwrap();
+        let kind = |event: &NewEvent| {
+            let record = EventRecord::new(EventId(60), 0, Vec::new(), Some(event.clone()));
+            match record.kind() {
+                _ if !Filter::default().accepts(&record, user, realm) => None,
+                "update_message" => Some("update_message"),
+                _ => Some("delete_message"),
+            }
+        };
+        edit.events.iter().filter_map(kind).collect()
+    }
+
+    #[test]
+    fn an_edited_text_says_nothing_of_a_move() {
+        let old = Text { flags: vec![(UserId(6), Flag::Mentioned)], ..Text::default() };
+        let new = Text { html: "<p>new</p>".to_owned(), flags: vec![(UserId(4), Flag::Mentioned)], ..Text::default() };
+        let plan = Plan { content: Some("new".to_owned()), to: None };
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let edit = applied(&realm, &plan, Around { texts: Some((&old, &new)), ..around(&[]) });
+        assert_eq!(
+            edit.flags,
+            [(UserId(6), Flag::Mentioned, FlagOp::Remove), (UserId(4), Flag::Mentioned, FlagOp::Add)]
+        );
+        assert_eq!(
+            edit.events.iter().map(body).collect::<Vec<_>>(),
+            [&json!({
+                "type": "update_message", "user_id": 4, "rendering_only": false, "message_id": 50, "message_ids": [50],
+                "edit_timestamp": NOW_S, "stream_id": 20, "stream_name": "Channel 20",
+                "orig_content": "hi", "orig_rendered_content": "<p>hi</p>", "prev_rendered_content_version": 1,
+                "content": "new", "rendered_content": "<p>new</p>", "is_me_message": false,
+            })]
+        );
+    }
+
+    #[test]
+    fn a_move_says_what_is_new_and_no_more() {
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let ids = [MessageId(50), MessageId(55)];
+        let topic = applied(&realm, &moving(20, "Dinner", Propagate::All), around(&ids));
+        let told = body(topic.events.first().unwrap());
+        assert_eq!(told["message_ids"], json!([50, 55]));
+        assert_eq!((&told["orig_subject"], &told["subject"]), (&json!("Lunch"), &json!("Dinner")));
+        assert_eq!((&told["propagate_mode"], &told["topic_links"]), (&json!("change_all"), &json!([])));
+        assert_eq!((told.get("new_stream_id"), told.get("content")), (None, None));
+        let channel = applied(&realm, &moving(22, "Lunch", Propagate::All), around(&ids));
+        let told = body(channel.events.first().unwrap());
+        assert_eq!((&told["stream_id"], &told["new_stream_id"]), (&json!(20), &json!(22)));
+        assert_eq!((told.get("subject"), told.get("topic_links")), (None, None));
+    }
+
+    #[test]
+    fn who_cannot_follow_a_message_is_told_it_is_gone_and_not_where() {
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let ids = [MessageId(50)];
+        let hidden = applied(&realm, &moving(21, "Lunch", Propagate::One), around(&ids));
+        assert_eq!(heard(&realm, &hidden, 4), ["update_message"]);
+        assert_eq!(heard(&realm, &hidden, 6), ["delete_message"]);
+        assert_eq!(heard(&realm, &hidden, 1), [""; 0]);
+        let opened = applied(&realm, &moving(22, "Lunch", Propagate::One), around(&ids));
+        assert_eq!(heard(&realm, &opened, 1), ["update_message"]);
+        assert_eq!(heard(&realm, &opened, 6), ["delete_message"]);
+        let gone = hidden.events.iter().find(|event| body(event)["type"] == "delete_message").unwrap();
+        assert!(!body(gone).to_string().contains("21"), "{}", body(gone));
+    }
+
+    #[test]
+    fn in_a_protected_channel_a_text_and_a_topic_are_told_apart() {
+        let realm = realm(Privacy::PrivateProtectedHistory);
+        let text = Text::default();
+        let plan = Plan { content: Some("new".to_owned()), ..moving(20, "Dinner", Propagate::All) };
+        let ids = [MessageId(50), MessageId(55)];
+        let edit = applied(&realm, &plan, Around { texts: Some((&text, &text)), ..around(&ids) });
+        let has_text = |event| body(event).get("content").is_some();
+        assert_eq!(edit.events.iter().map(has_text).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn only_what_its_mover_may_read_and_is_young_goes_along() {
+        let realm = realm(Privacy::PrivateProtectedHistory);
+        let user = realm.user(UserId(4)).unwrap();
+        let topic = [(MessageId(5), NOW_S), (MessageId(50), NOW_S), (MessageId(55), NOW_S)];
+        let go = |propagate, now_s| {
+            let Plan { to: Some(to), .. } = moving(20, "Dinner", propagate) else {
+                return Err(EditError::NothingToChange);
+            };
+            companions(&realm, user, &message(), (&to, &topic, now_s))
+        };
+        assert_eq!(go(Propagate::One, NOW_S), Ok(vec![MessageId(50)]));
+        assert_eq!(go(Propagate::Later, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
+        assert_eq!(go(Propagate::All, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
+        assert_eq!(go(Propagate::All, NOW_S + 604_801), Err(EditError::TopicTooLate));
+    }
+}

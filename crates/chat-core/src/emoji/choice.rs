@@ -1,0 +1,156 @@
+//! An emoji that somebody chose: of Unicode, of the realm, or special.
+
+use serde_json::Value;
+
+use crate::change::ItemKind;
+use crate::message::ReactionType;
+use crate::snapshot::RealmSnapshot;
+
+/// The one special emoji: its name and its code, as existing clients spell them.
+const SPECIAL: &str = "zulip";
+
+/// An emoji that somebody chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The name it was chosen by.
+    pub name: String,
+    /// Its code.
+    pub code: String,
+    /// Its kind.
+    pub kind: ReactionType,
+}
+
+/// Why nobody can choose an emoji.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// None has the name.
+    #[error("Emoji '{0}' does not exist")]
+    UnknownName(String),
+    /// There is no such kind.
+    #[error("Invalid emoji type.")]
+    UnknownKind,
+    /// None has the code.
+    #[error("Invalid emoji code.")]
+    UnknownCode,
+    /// The emoji of the code has another name.
+    #[error("Invalid emoji name.")]
+    OtherName,
+    /// The realm has none of the number.
+    #[error("Invalid custom emoji.")]
+    UnknownCustom,
+    /// The realm's emoji of the number has another name.
+    #[error("Invalid custom emoji name.")]
+    OtherCustomName,
+    /// The realm's emoji was taken out of use.
+    #[error("This custom emoji has been deactivated.")]
+    Deactivated,
+}
+
+/// The emoji of that name. The realm's own come first, as they may take the name of another.
+///
+/// # Errors
+/// [`ChoiceError::UnknownName`].
+pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<Choice, ChoiceError> {
+    let choice = |code: String, kind| Ok(Choice { name: name.to_owned(), code, kind });
+    let custom = realm.items(ItemKind::Emoji).find(|(_, emoji)| name_of(emoji) == Some(name) && is_active(emoji));
+    if let Some((id, _)) = custom {
+        return choice(id.to_string(), ReactionType::RealmEmoji);
+    }
+    if name == SPECIAL {
+        return choice(SPECIAL.to_owned(), ReactionType::ExtraEmoji);
+    }
+    match super::named(name) {
+        Some(emoji) => choice(emoji.code.to_owned(), ReactionType::UnicodeEmoji),
+        None => Err(ChoiceError::UnknownName(name.to_owned())),
+    }
+}
+
+/// Whether there is an emoji of that code and kind and, when one is given, of that name, in use.
+///
+/// # Errors
+/// See [`ChoiceError`].
+pub fn checked(
+    realm: &RealmSnapshot,
+    (code, kind): (&str, ReactionType),
+    name: Option<&str>,
+) -> Result<(), ChoiceError> {
+    let is_called = |known: Option<&str>| name.is_none_or(|name| known == Some(name));
+    match kind {
+        ReactionType::RealmEmoji => {
+            let id = code.parse().ok().filter(|id: &i64| id.to_string() == code);
+            let emoji = id.and_then(|id| realm.item(ItemKind::Emoji, id)).ok_or(ChoiceError::UnknownCustom)?;
+            if !is_called(name_of(emoji)) {
+                return Err(ChoiceError::OtherCustomName);
+            }
+            if name.is_none() || is_active(emoji) { Ok(()) } else { Err(ChoiceError::Deactivated) }
+        }
+        ReactionType::ExtraEmoji if code != SPECIAL => Err(ChoiceError::UnknownCode),
+        ReactionType::ExtraEmoji if is_called(Some(SPECIAL)) => Ok(()),
+        ReactionType::ExtraEmoji => Err(ChoiceError::OtherName),
+        ReactionType::UnicodeEmoji => {
+            let emoji = super::coded(code).ok_or(ChoiceError::UnknownCode)?;
+            let fits = name.is_none_or(|name| emoji.is_called(name));
+            if fits { Ok(()) } else { Err(ChoiceError::OtherName) }
+        }
+    }
+}
+
+fn name_of(emoji: &Value) -> Option<&str> {
+    emoji.get("name").and_then(Value::as_str)
+}
+
+fn is_active(emoji: &Value) -> bool {
+    emoji.get("deactivated").and_then(Value::as_bool) != Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::change::Change;
+    use crate::realm::Rules;
+    use crate::testing;
+
+    fn realm() -> RealmSnapshot {
+        let emoji = |id, name: &str, gone: bool| Change::Item {
+            kind: ItemKind::Emoji,
+            id,
+            document: Some(json!({"id": id.to_string(), "name": name, "deactivated": gone})),
+        };
+        testing::realm(
+            Rules::default(),
+            vec![emoji(7, "tick", false), emoji(8, "gone_away", true), emoji(9, "wave", false)],
+        )
+    }
+
+    #[test]
+    fn a_name_is_the_realms_own_emoji_before_another() {
+        let code = |name| chosen(&realm(), name).map(|choice| (choice.code, choice.kind));
+        assert_eq!(code("tick"), Ok(("7".to_owned(), ReactionType::RealmEmoji)));
+        assert_eq!(code("wave"), Ok(("9".to_owned(), ReactionType::RealmEmoji)));
+        assert_eq!(code("smile"), Ok(("1f642".to_owned(), ReactionType::UnicodeEmoji)));
+        assert_eq!(code("zulip"), Ok(("zulip".to_owned(), ReactionType::ExtraEmoji)));
+        assert_eq!(code("gone_away").unwrap_err().to_string(), "Emoji 'gone_away' does not exist");
+    }
+
+    #[test]
+    fn code_kind_and_name_have_to_fit() {
+        let realm = realm();
+        let told = |code, kind, name| match checked(&realm, (code, kind), Some(name)) {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(told("1f44d", ReactionType::UnicodeEmoji, "thumbs_up"), "");
+        assert_eq!(told("1f44d", ReactionType::UnicodeEmoji, "smile"), "Invalid emoji name.");
+        assert_eq!(told("1F44D", ReactionType::UnicodeEmoji, "thumbs_up"), "Invalid emoji code.");
+        assert_eq!(told("7", ReactionType::RealmEmoji, "tick"), "");
+        assert_eq!(told("07", ReactionType::RealmEmoji, "tick"), "Invalid custom emoji.");
+        assert_eq!(told("7", ReactionType::RealmEmoji, "gone_away"), "Invalid custom emoji name.");
+        assert_eq!(told("8", ReactionType::RealmEmoji, "gone_away"), "This custom emoji has been deactivated.");
+        assert_eq!(told("zulip", ReactionType::ExtraEmoji, "zulip"), "");
+        assert_eq!(told("1f44d", ReactionType::ExtraEmoji, "zulip"), "Invalid emoji code.");
+        assert_eq!(told("zulip", ReactionType::ExtraEmoji, "smile"), "Invalid emoji name.");
+        assert_eq!(checked(&realm, ("8", ReactionType::RealmEmoji), None), Ok(()));
+    }
+}

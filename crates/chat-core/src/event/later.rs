@@ -1,0 +1,91 @@
+//! What is told of messages after they were sent. Edits are told by [`crate::edit::apply`].
+
+use serde_json::{Value, json};
+
+use super::{Audience, Capability, Gate, NewEvent, add};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::mark::Mark;
+use crate::message::{Message, Reaction, Recipient};
+use crate::ports::FlagOp;
+use crate::user::User;
+
+/// Who may read the message.
+#[must_use]
+pub fn readers(message: &Message) -> Audience {
+    match message.recipient {
+        Recipient::Channel(channel_id) => Audience::MessageReaders { channel_id, message_id: message.id },
+        Recipient::Direct(_) => Audience::users(message.direct_users.iter().copied()),
+    }
+}
+
+/// Messages of one conversation are gone. `message` is one of them; `ids` are all, the oldest first.
+///
+/// Clients that do not understand many at once are told of each by itself.
+#[must_use]
+pub fn deleted(message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
+    let audience = match message.recipient {
+        Recipient::Channel(channel_id) if ids.len() > 1 => Audience::AnyReaders { channel_id, messages: ids.to_vec() },
+        _ => readers(message),
+    };
+    gone(&audience, message, ids)
+}
+
+/// Messages of one topic moved to where not all who could read them can read them: to those they are gone.
+#[must_use]
+pub fn lost(message: &Message, ids: &[MessageId], (from, to): (ChannelId, ChannelId)) -> Vec<NewEvent> {
+    gone(&Audience::Bereft { from, to, messages: ids.to_vec() }, message, ids)
+}
+
+fn gone(audience: &Audience, message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
+    let with_place = |mut event: Value| {
+        match message.recipient {
+            Recipient::Channel(channel_id) => {
+                add(&mut event, json!({"message_type": "stream", "stream_id": channel_id, "topic": message.topic}));
+            }
+            Recipient::Direct(_) => add(&mut event, json!({"message_type": "private"})),
+        }
+        NewEvent::plain(audience.clone(), event)
+    };
+    let each = ids.iter().map(|id| {
+        with_place(json!({"type": "delete_message", "message_id": id}))
+            .gated(Gate::Without(Capability::BulkMessageDeletion))
+    });
+    let all = with_place(json!({"type": "delete_message", "message_ids": ids}))
+        .gated(Gate::With(Capability::BulkMessageDeletion));
+    std::iter::once(all).chain(each).collect()
+}
+
+/// A user set a flag, or took it away. `details` say where messages are that are no longer read: an object by their
+/// numbers.
+#[must_use]
+pub fn flagged(user_id: UserId, mark: Mark, ids: &[MessageId], details: Option<Value>) -> NewEvent {
+    let op = mark.op.name();
+    let mut event = json!({
+        "type": "update_message_flags",
+        "op": op,
+        "operation": op,
+        "flag": mark.flag.name(),
+        "messages": ids,
+        "all": false,
+    });
+    if let Some(details) = details {
+        add(&mut event, json!({"message_details": details}));
+    }
+    NewEvent::plain(Audience::users([user_id]), event)
+}
+
+/// A user put an emoji on a message, or took it away.
+#[must_use]
+pub fn reacted(user: &User, message: &Message, reaction: &Reaction, op: FlagOp) -> NewEvent {
+    let event = json!({
+        "type": "reaction",
+        "op": op.name(),
+        "message_id": message.id,
+        "emoji_name": reaction.emoji_name,
+        "emoji_code": reaction.emoji_code,
+        "reaction_type": reaction.reaction_type.name(),
+        "user_id": user.id,
+        "user": {"user_id": user.id, "email": user.email, "full_name": user.full_name, "is_mirror_dummy": false},
+    });
+    NewEvent::plain(readers(message), event)
+}

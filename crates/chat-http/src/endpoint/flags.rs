@@ -1,0 +1,179 @@
+//! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
+
+use axum::Router;
+use axum::routing::post;
+use chat_core::access;
+use chat_core::event;
+use chat_core::id::{ChannelId, MessageId};
+use chat_core::mark::{Mark, details};
+use chat_core::message::{Conversation, Flag, Message, Recipient, topic_key};
+use chat_core::narrow::{Condition, Selection, Term};
+use serde_json::{Map, Value, json};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
+use crate::state::App;
+
+/// Messages looked at in one step, so that their texts are not all in memory.
+const STEP: usize = 500;
+/// Unread messages that become read in one transaction.
+const READ_AT_ONCE: usize = 5_000;
+/// Such transactions of one call; who has still more unread is told so and calls again.
+const READS_MAX: usize = 200;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/messages/flags", post(endpoint(messages)))
+        .route("/mark_all_as_read", post(endpoint(all_as_read)))
+        .route("/mark_stream_as_read", post(endpoint(channel_as_read)))
+        .route("/mark_topic_as_read", post(endpoint(topic_as_read)))
+}
+
+/// Messages and a flag.
+pub(crate) struct Messages {
+    ids: Vec<i64>,
+    op: String,
+    flag: String,
+}
+
+impl Params for Messages {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            ids: given.required::<Json<Vec<i64>>>("messages")?,
+            op: given.required::<Text>("op")?,
+            flag: given.required::<Text>("flag")?,
+        })
+    }
+}
+
+/// Sets a flag on messages, or takes it away. Messages the caller may not read are passed over.
+pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Answer, Fault> {
+    let mark = Mark::parse(&params.flag, &params.op)?;
+    let mut ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    set(&call, mark, &ids).await?;
+    Answer::of(&json!({"messages": params.ids}))
+}
+
+/// Sets a flag on those messages whose copy it changes; returns how many. Where it changes none, nothing is written
+/// and nobody told.
+pub(crate) async fn set(call: &Call<Caller>, mark: Mark, ids: &[MessageId]) -> Result<usize, Fault> {
+    let mut changed = Vec::new();
+    let mut places = Map::new();
+    for some in ids.chunks(STEP) {
+        let found = call.app.messages.find(call.who.id(), some).await?;
+        let realm = call.app.realm();
+        let user = realm.user(call.who.id()).unwrap_or(&call.who.user);
+        let copies = found.iter().map(|(message, flags)| (message, flags.as_slice()));
+        for copy in copies.filter(|copy: &(&Message, &[Flag])| mark.changes(&realm, user, *copy)) {
+            changed.push(copy.0.id);
+            if mark.wants_details() {
+                places.insert(copy.0.id.to_string(), details(&realm, user.id, copy));
+            }
+        }
+    }
+    if !changed.is_empty() {
+        let places = mark.wants_details().then_some(Value::Object(places));
+        write(call, mark, (&changed, places)).await?;
+    }
+    Ok(changed.len())
+}
+
+async fn write(call: &Call<Caller>, mark: Mark, (ids, places): (&[MessageId], Option<Value>)) -> Result<(), Fault> {
+    let user_id = call.who.id();
+    let event = event::flagged(user_id, mark, ids, places);
+    call.app.messages.set_flag(user_id, (mark.flag, mark.op), ids, (call.app.now_s(), event)).await?;
+    Ok(())
+}
+
+/// Everything is read.
+pub(crate) async fn all_as_read(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let complete = read(&call, Vec::new()).await?;
+    Answer::of(&json!({"complete": complete}))
+}
+
+/// A channel.
+pub(crate) struct OfChannel {
+    channel_id: i64,
+}
+
+impl Params for OfChannel {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { channel_id: given.required::<Json<i64>>("stream_id")? })
+    }
+}
+
+/// Everything in a channel is read.
+pub(crate) async fn channel_as_read(call: Call<Caller>, params: OfChannel) -> Result<Answer, Fault> {
+    let channel_id = ChannelId(params.channel_id);
+    access::channel(&call.app.realm(), &call.who.user, channel_id)?;
+    read(&call, vec![Condition::Channel(channel_id)]).await?;
+    Ok(Answer::empty())
+}
+
+/// A topic of a channel.
+pub(crate) struct OfTopic {
+    channel_id: i64,
+    topic: String,
+}
+
+impl Params for OfTopic {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            channel_id: given.required::<Json<i64>>("stream_id")?,
+            topic: given.required::<Stripped>("topic_name")?,
+        })
+    }
+}
+
+/// Everything in a topic is read; without a name, in the channel.
+///
+/// # Source
+/// Specification, `POST /mark_topic_as_read`. Not specified: a topic of which the caller received nothing is refused,
+/// as existing clients know it.
+pub(crate) async fn topic_as_read(call: Call<Caller>, params: OfTopic) -> Result<Answer, Fault> {
+    let channel_id = ChannelId(params.channel_id);
+    access::channel(&call.app.realm(), &call.who.user, channel_id)?;
+    let mut conditions = vec![Condition::Channel(channel_id)];
+    if !params.topic.is_empty() {
+        let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(&params.topic) };
+        if !received_any(&call, channel_id, &topic).await? {
+            return Err(Fault::NoTopic { name: params.topic });
+        }
+        conditions.push(Condition::Topic(topic.topic_key));
+    }
+    read(&call, conditions).await?;
+    Ok(Answer::empty())
+}
+
+async fn received_any(call: &Call<Caller>, channel_id: ChannelId, topic: &Conversation) -> Result<bool, Fault> {
+    let all = call.app.messages.conversation(topic, MessageId(0)).await?;
+    let realm = call.app.realm();
+    let membership = realm.membership(channel_id, call.who.id());
+    Ok(membership.is_some_and(|membership| all.iter().any(|(id, _)| membership.received(*id))))
+}
+
+/// Everything for which the conditions hold is read. Says whether nothing is left.
+async fn read(call: &Call<Caller>, conditions: Vec<Condition>) -> Result<bool, Fault> {
+    let terms: Vec<Term> = conditions
+        .into_iter()
+        .chain([Condition::IsUnread])
+        .map(|condition| Term { condition, negated: false })
+        .collect();
+    for _ in 0..READS_MAX {
+        let selection = Selection::new(&call.app.realm(), &call.who.user, terms.clone());
+        let unread = call.app.messages.unread(&selection, READ_AT_ONCE).await?;
+        let ids: Vec<MessageId> = unread.iter().map(|unread| unread.id).collect();
+        if !ids.is_empty() {
+            write(call, Mark::READ, (&ids, None)).await?;
+        }
+        if ids.len() < READ_AT_ONCE {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,114 @@
+//! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
+
+use axum::Router;
+use axum::routing::{delete, get, post};
+use chat_core::access::{require_administrator, shows_receipt};
+use chat_core::edit::{history, may_delete};
+use chat_core::event;
+use chat_core::id::{ChannelId, MessageId};
+use chat_core::message::{Conversation, Message, Recipient, topic_key};
+use chat_core::ports::Written;
+use chat_core::realm::Rules;
+use serde_json::json;
+
+use super::readable;
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{ParamFault, Params, Reader, Text};
+use crate::state::{App, DECISIONS_MAX};
+
+/// Messages deleted in one transaction.
+const DELETED_AT_ONCE: usize = 500;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/messages/{message_id}", delete(endpoint(remove)))
+        .route("/messages/{message_id}/history", get(endpoint(past)))
+        .route("/messages/{message_id}/read_receipts", get(endpoint(receipts)))
+        .route("/streams/{stream_id}/delete_topic", post(endpoint(delete_topic)))
+}
+
+/// Deletes a message.
+pub(crate) async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    for _ in 0..DECISIONS_MAX {
+        let copy = readable::find(&call).await?;
+        let default = Rules::default();
+        let rules = copy.realm.realm().map_or(&default, |realm| &realm.rules);
+        let now_s = call.app.now_s();
+        may_delete(rules, &copy.user, &copy.message, now_s)?;
+        if delete_all(&call.app, &[&copy.message], now_s).await? {
+            return Ok(Answer::empty());
+        }
+    }
+    Err(readable::outrun())
+}
+
+/// Deletes messages of one conversation as they were read. Says `false` when one has changed or is gone.
+async fn delete_all(app: &App, messages: &[&Message], now_s: i64) -> Result<bool, Fault> {
+    let Some(first) = messages.first() else { return Ok(true) };
+    let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
+    let decided: Vec<_> = messages.iter().map(|message| (message.id, message.revision)).collect();
+    let events = event::deleted(first, &ids);
+    Ok(app.messages.delete(&decided, (now_s, events)).await? != Written::Unchanged)
+}
+
+/// What a message was before.
+pub(crate) async fn past(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let copy = readable::find(&call).await?;
+    let past = call.app.messages.edits(copy.message.id).await?;
+    Answer::of(&json!({"message_history": history(&copy.message, &past)}))
+}
+
+/// Who has read a message.
+pub(crate) async fn receipts(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let copy = readable::find(&call).await?;
+    let readers = call.app.messages.readers(&copy.message).await?;
+    let shown: Vec<_> = readers.into_iter().filter(|reader| shows_receipt(&copy.realm, &copy.user, *reader)).collect();
+    Answer::of(&json!({"user_ids": shown}))
+}
+
+/// The topic to delete.
+pub(crate) struct Topic {
+    name: String,
+}
+
+impl Params for Topic {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { name: given.required::<Text>("topic_name")? })
+    }
+}
+
+/// Deletes all messages of a topic that the administrator may read, some hundreds in a transaction.
+pub(crate) async fn delete_topic(call: Call<Caller>, params: Topic) -> Result<Answer, Fault> {
+    require_administrator(&call.who.user)?;
+    let realm = call.app.realm();
+    let channel_id = ChannelId(call.path_id("stream_id")?);
+    let channel = chat_core::access::channel(&realm, &call.who.user, channel_id)?;
+    let readable = chat_core::access::history(&realm, &call.who.user, channel);
+    let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(&params.name) };
+    let all = call.app.messages.conversation(&topic, MessageId(0)).await?;
+    let ids: Vec<MessageId> = all.into_iter().map(|(id, _)| id).filter(|id| readable.shows(*id)).collect();
+    if ids.is_empty() {
+        return Err(Fault::NoTopic { name: params.name });
+    }
+    for some in ids.chunks(DELETED_AT_ONCE) {
+        delete_of_topic(&call, &topic, some).await?;
+    }
+    Answer::of(&json!({"complete": true}))
+}
+
+/// Deletes those of the messages that are in the topic still.
+async fn delete_of_topic(call: &Call<Caller>, topic: &Conversation, ids: &[MessageId]) -> Result<(), Fault> {
+    for _ in 0..DECISIONS_MAX {
+        let found = call.app.messages.find(call.who.id(), ids).await?;
+        let is_there =
+            |message: &&Message| message.recipient == topic.recipient && topic_key(&message.topic) == topic.topic_key;
+        let left: Vec<&Message> = found.iter().map(|(message, _)| message).filter(is_there).collect();
+        if delete_all(&call.app, &left, call.app.now_s()).await? {
+            return Ok(());
+        }
+    }
+    Err(readable::outrun())
+}

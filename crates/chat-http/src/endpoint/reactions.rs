@@ -1,0 +1,86 @@
+//! `/messages/{message_id}/reactions`.
+
+use axum::Router;
+use axum::routing::post;
+use chat_core::event;
+use chat_core::ports::{FlagOp, Written};
+use chat_core::reaction::{Asked, to_add, to_remove};
+
+use super::readable;
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{ParamFault, Params, Reader, Text};
+use crate::state::{App, DECISIONS_MAX};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/messages/{message_id}/reactions", post(endpoint(add)).delete(endpoint(remove)))
+}
+
+/// The emoji of a new reaction.
+pub(crate) struct Add {
+    name: String,
+    code: Option<String>,
+    kind: Option<String>,
+}
+
+impl Params for Add {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            name: given.required::<Text>("emoji_name")?,
+            code: given.optional::<Text>("emoji_code")?,
+            kind: given.optional::<Text>("reaction_type")?,
+        })
+    }
+}
+
+/// The emoji of a reaction that goes.
+pub(crate) struct Remove {
+    name: Option<String>,
+    code: Option<String>,
+    kind: Option<String>,
+}
+
+impl Params for Remove {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            name: given.optional::<Text>("emoji_name")?,
+            code: given.optional::<Text>("emoji_code")?,
+            kind: given.optional::<Text>("reaction_type")?,
+        })
+    }
+}
+
+/// Puts the caller's emoji on a message.
+pub(crate) async fn add(call: Call<Caller>, params: Add) -> Result<Answer, Fault> {
+    let asked = Asked { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
+    for _ in 0..DECISIONS_MAX {
+        let copy = readable::find(&call).await?;
+        let reaction = to_add(&copy.realm, copy.user.id, &copy.message, asked)?;
+        let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Add);
+        let written = call.app.messages.react(copy.message.id, reaction, (call.app.now_s(), event)).await?;
+        if written != Written::Unchanged {
+            return Ok(Answer::empty());
+        }
+    }
+    Err(readable::outrun())
+}
+
+/// Takes the caller's emoji off a message.
+///
+/// # Source
+/// Specification, `DELETE /messages/{message_id}/reactions`.
+pub(crate) async fn remove(call: Call<Caller>, params: Remove) -> Result<Answer, Fault> {
+    let asked = Asked { name: params.name.as_deref(), code: params.code.as_deref(), kind: params.kind.as_deref() };
+    for _ in 0..DECISIONS_MAX {
+        let copy = readable::find(&call).await?;
+        let reaction = to_remove(&copy.realm, copy.user.id, &copy.message, asked)?;
+        let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Remove);
+        let written = call.app.messages.unreact(copy.message.id, &reaction, (call.app.now_s(), event)).await?;
+        if written != Written::Unchanged {
+            return Ok(Answer::empty());
+        }
+    }
+    Err(readable::outrun())
+}

@@ -1,0 +1,41 @@
+//! A message its caller may read.
+//!
+//! A decision on it is taken again when, before it was written down, the message had changed.
+
+use std::sync::Arc;
+
+use chat_core::access;
+use chat_core::id::MessageId;
+use chat_core::message::Message;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::User;
+
+use crate::auth::Caller;
+use crate::call::Call;
+use crate::error::{Failure, Fault};
+
+/// A message as the caller has it now.
+pub(crate) struct Copy {
+    /// The newest realm.
+    pub(crate) realm: Arc<RealmSnapshot>,
+    /// The caller in it.
+    pub(crate) user: Arc<User>,
+    /// The message.
+    pub(crate) message: Message,
+}
+
+/// The message of the path's `message_id`, when the caller may read it.
+pub(crate) async fn find(call: &Call<Caller>) -> Result<Copy, Fault> {
+    let id = MessageId(call.path_id("message_id")?);
+    let found = call.app.messages.find(call.who.id(), &[id]).await?.into_iter().next();
+    let realm = call.app.realm();
+    let user = Arc::clone(realm.user(call.who.id()).unwrap_or(&call.who.user));
+    access::message(&realm, &user, found.as_ref().map(|(message, _)| message))?;
+    let (message, _) = found.ok_or(access::NoSuchMessage)?;
+    Ok(Copy { realm, user, message })
+}
+
+/// The failure of a decision on a message that was never the newest.
+pub(crate) fn outrun() -> Fault {
+    Failure::said("a message changed faster than a decision on it").into()
+}
