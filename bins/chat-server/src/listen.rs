@@ -9,6 +9,7 @@ mod body;
 mod connection;
 mod shares;
 
+use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -40,6 +41,8 @@ const BODY_TOTAL_MAX: Duration = Duration::from_mins(1);
 const WRITE_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Connections over the limit that are told so at the same time; more are closed without a word.
 const REFUSALS_MAX: usize = 256;
+/// Connections that may wait to be accepted; the system's own maximum is often smaller.
+const BACKLOG: u32 = 4096;
 /// Pause after a failed accept, which is most often a lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 /// File descriptors kept for the database, files and outbound calls beside the connections.
@@ -75,33 +78,69 @@ impl Default for Tolerance {
     }
 }
 
-/// A bound address.
+/// An address that is ours, and refuses connections until [`Reserved::listen`]: what the server
+/// is called must be known before it is ready.
 #[derive(Debug)]
-pub(crate) struct Listener {
-    socket: TcpListener,
+pub(crate) struct Reserved {
+    socket: TcpSocket,
     address: SocketAddr,
-    limits: Limits,
     tls: Option<Arc<Tls>>,
 }
 
-impl Listener {
+impl Reserved {
     /// Binds `address`; port 0 takes a free one.
     ///
     /// # Errors
     /// When the address is in use, not of this machine, or not permitted.
-    pub(crate) async fn bind(address: SocketAddr, limits: Limits, tls: Option<Arc<Tls>>) -> anyhow::Result<Self> {
-        let bound = TcpListener::bind(address).await.and_then(|socket| Ok((socket.local_addr()?, socket)));
-        let (address, socket) = bound.with_context(|| format!("cannot listen on {address}"))?;
-        allow_descriptors(limits.connections_max);
-        Ok(Self { socket, address, limits, tls })
+    pub(crate) fn bind(address: SocketAddr, tls: Option<Arc<Tls>>) -> anyhow::Result<Self> {
+        let (socket, address) = bind(address).with_context(|| format!("cannot listen on {address}"))?;
+        Ok(Self { socket, address, tls })
     }
 
-    /// Scheme, address and port that were bound, for example `http://127.0.0.1:8080`.
+    /// Scheme, address and port that were bound, for example `http://127.0.0.1:9991`.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
+    /// The address that was bound.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From now on connections are taken; they wait for [`Listener::serve`].
+    ///
+    /// # Errors
+    /// When somebody else listens there since it was bound.
+    pub(crate) fn listen(self, limits: Limits) -> anyhow::Result<Listener> {
+        let socket = self.socket.listen(BACKLOG);
+        let socket = socket.with_context(|| format!("cannot listen on {}", self.address))?;
+        allow_descriptors(limits.connections_max);
+        Ok(Listener { socket, limits, tls: self.tls })
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<(TcpSocket, SocketAddr)> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A restart must not wait for connections of the process before it.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let bound = socket.local_addr()?;
+    Ok((socket, bound))
+}
+
+/// A listening address.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    socket: TcpListener,
+    limits: Limits,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Listener {
     /// Serves until `stop`, then finishes what runs, for [`DRAIN_MAX`] at most.
     pub(crate) async fn serve(self, router: Router, mut stop: Stop) {
         let slots = Slots::new(self.limits);

@@ -40,16 +40,17 @@ struct Running {
     end: JoinHandle<()>,
 }
 
-async fn run(limits: Limits) -> Running {
+fn run(limits: Limits) -> Running {
     let (stop, stopped) = Stop::by_hand();
-    run_until(limits, stop, stopped).await
+    run_until(limits, stop, stopped)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test joins it by its handle")]
-async fn run_until(limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Running {
+fn run_until(limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Running {
     let any_port = "127.0.0.1:0".parse().unwrap();
-    let listener = Listener::bind(any_port, limits, None).await.unwrap();
-    let address = listener.address;
+    let reserved = Reserved::bind(any_port, None).unwrap();
+    let address = reserved.address();
+    let listener = reserved.listen(limits).unwrap();
     let (entered, release, cut) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (enter, wait, end) = (Arc::clone(&entered), Arc::clone(&release), Arc::clone(&cut));
     let slow = move || async move {
@@ -107,8 +108,16 @@ fn upload(path: &str, size_bytes: usize) -> String {
 }
 
 #[tokio::test]
+async fn a_reserved_address_refuses_connections() {
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let reserved = Reserved::bind(any_port, None).unwrap();
+    let refused = TcpStream::connect(reserved.address()).await.unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+}
+
+#[tokio::test]
 async fn a_handler_knows_the_address_of_the_other_side() {
-    let server = run(ROOMY).await;
+    let server = run(ROOMY);
     let stream = connect(&server, &request("/peer")).await;
     let own = stream.local_addr().unwrap().to_string();
     let answer = all(stream).await;
@@ -118,7 +127,7 @@ async fn a_handler_knows_the_address_of_the_other_side() {
 
 #[tokio::test]
 async fn one_connection_too_many_is_told_so_and_the_others_go_on() {
-    let server = run(Limits { connections_max: 1, ..ROOMY }).await;
+    let server = run(Limits { connections_max: 1, ..ROOMY });
     let first = connect(&server, &request("/slow")).await;
     server.entered.notified().await;
     let refused = all(connect(&server, &request("/peer")).await).await;
@@ -131,7 +140,7 @@ async fn one_connection_too_many_is_told_so_and_the_others_go_on() {
 
 #[tokio::test]
 async fn an_address_with_its_share_of_connections_is_refused_and_another_is_not() {
-    let server = run(Limits { connections_per_address: NonZeroUsize::new(1), ..ROOMY }).await;
+    let server = run(Limits { connections_per_address: NonZeroUsize::new(1), ..ROOMY });
     let first = connect(&server, &request("/slow")).await;
     server.entered.notified().await;
     let refused = all(connect(&server, &request("/peer")).await).await;
@@ -148,7 +157,7 @@ async fn an_address_with_its_share_of_connections_is_refused_and_another_is_not(
 
 #[tokio::test]
 async fn a_head_that_does_not_end_is_answered_408() {
-    let server = run(Limits { header_timeout: SHORT, ..ROOMY }).await;
+    let server = run(Limits { header_timeout: SHORT, ..ROOMY });
     let answer = all(connect(&server, "GET /peer HTTP/1.1\r\nhost: ").await).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("x-request-id: "), "{answer}");
@@ -156,13 +165,13 @@ async fn a_head_that_does_not_end_is_answered_408() {
 
 #[tokio::test]
 async fn a_silent_connection_is_closed_without_an_answer() {
-    let server = run(Limits { header_timeout: SHORT, ..ROOMY }).await;
+    let server = run(Limits { header_timeout: SHORT, ..ROOMY });
     assert_eq!(all(connect(&server, "").await).await, "");
 }
 
 #[tokio::test]
 async fn a_head_over_the_limit_is_answered_431() {
-    let server = run(ROOMY).await;
+    let server = run(ROOMY);
     let long = format!("GET / HTTP/1.1\r\nlong: {}\r\n\r\n", "x".repeat(HEAD_MAX_BYTES));
     let mut stream = connect(&server, &long).await;
     let mut start = [0; 12];
@@ -174,7 +183,7 @@ async fn a_head_over_the_limit_is_answered_431() {
 async fn a_body_that_pauses_too_long_is_answered_408() {
     let mut limits = ROOMY;
     limits.tolerance.body.pause_max = SHORT;
-    let server = run(limits).await;
+    let server = run(limits);
     let answer = all(connect(&server, &(upload("/read", 10) + "half ")).await).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains("connection: close"), "{answer}");
@@ -184,7 +193,7 @@ async fn a_body_that_pauses_too_long_is_answered_408() {
 async fn a_body_that_trickles_without_a_pause_is_answered_408() {
     let mut limits = ROOMY;
     limits.tolerance.body.total_max = SHORT;
-    let server = run(limits).await;
+    let server = run(limits);
     let mut stream = connect(&server, &upload("/read", 1_000_000)).await;
     let mut tick = tokio::time::interval(Duration::from_millis(1));
     let mut start = [0; 12];
@@ -204,7 +213,7 @@ async fn a_body_that_trickles_without_a_pause_is_answered_408() {
 
 #[tokio::test]
 async fn a_body_that_came_is_read_and_the_connection_goes_on() {
-    let server = run(ROOMY).await;
+    let server = run(ROOMY);
     let stream = connect(&server, &(upload("/read", 5) + "whole" + &request("/peer"))).await;
     let answer = all(stream).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\r\n\r\n5HTTP/1.1 200"), "{answer}");
@@ -214,7 +223,7 @@ async fn a_body_that_came_is_read_and_the_connection_goes_on() {
 async fn a_route_that_does_without_the_late_body_keeps_its_answer() {
     let mut limits = ROOMY;
     limits.tolerance.body.pause_max = SHORT;
-    let server = run(limits).await;
+    let server = run(limits);
     let answer = all(connect(&server, &upload("/ignore", 10)).await).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ignored"), "{answer}");
 }
@@ -223,7 +232,7 @@ async fn a_route_that_does_without_the_late_body_keeps_its_answer() {
 async fn who_takes_nothing_of_an_answer_is_cut_off_and_who_waits_for_one_is_not() {
     let mut limits = ROOMY;
     limits.tolerance.write_pause = SHORT;
-    let server = run(limits).await;
+    let server = run(limits);
     let waiting = connect(&server, &request("/slow")).await;
     server.entered.notified().await;
     // By the time this one is cut off, the other has waited as long.
@@ -235,7 +244,7 @@ async fn who_takes_nothing_of_an_answer_is_cut_off_and_who_waits_for_one_is_not(
 
 #[tokio::test]
 async fn a_stop_refuses_new_connections_and_finishes_what_runs() {
-    let server = run(ROOMY).await;
+    let server = run(ROOMY);
     let running = connect(&server, &request("/slow")).await;
     let idle = connect(&server, "").await;
     server.entered.notified().await;
@@ -257,7 +266,7 @@ async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() 
     limits.tolerance.drain = Duration::from_secs(1);
     let mut background = JoinSet::new();
     let stop = Stop::on_signal(&mut background).unwrap();
-    let server = run_until(limits, watch::channel(false).0, stop).await;
+    let server = run_until(limits, watch::channel(false).0, stop);
     let unread = connect(&server, &request("/endless")).await;
     let running = connect(&server, &request("/slow")).await;
     server.entered.notified().await;

@@ -1,0 +1,94 @@
+//! What has to exist before the first request: the realm and its owner.
+
+use anyhow::Context as _;
+use chat_core::change::Committed;
+use chat_core::founding::{Founding, found};
+use chat_core::ports::RealmStore;
+use chat_core::user::ApiKey;
+use chat_http::{Outside as _, Passwords};
+use secrecy::ExposeSecret as _;
+
+use crate::config::RealmConfig;
+use crate::machine::Machine;
+
+/// Founds the realm with the owner of the configuration, unless there is a realm: of that one nothing is changed,
+/// the owner's password neither. Where nothing is configured, says what to do.
+///
+/// # Errors
+/// When the password cannot be hashed, or storage fails.
+pub(crate) async fn establish_realm(
+    store: &dyn RealmStore,
+    passwords: &dyn Passwords,
+    config: &RealmConfig,
+) -> anyhow::Result<()> {
+    if store.realm().realm().is_some() {
+        return Ok(());
+    }
+    let Some(owner) = config.owner() else {
+        tracing::warn!(
+            "there is no organization yet, and nobody can log in: start once with --owner-email and --owner-password \
+             (CHAT_OWNER_EMAIL, CHAT_OWNER_PASSWORD), and --realm-name, to create one"
+        );
+        return Ok(());
+    };
+    let password_hash = passwords.hash(owner.password.expose_secret().to_owned()).await?;
+    let founding = Founding {
+        realm_name: config.realm_name().to_owned(),
+        email: owner.email.to_owned(),
+        full_name: owner.name.to_owned(),
+        password_hash: Some(password_hash),
+        api_key: fresh_key()?,
+        now_s: Machine.now_s(),
+    };
+    match store.commit(found(founding)).await? {
+        Committed::Done { .. } => tracing::info!(owner = owner.email, "the organization was created"),
+        // Another node was faster.
+        Committed::Stale(_) => {}
+    }
+    Ok(())
+}
+
+/// A key nobody has.
+///
+/// # Errors
+/// Once in 10²² times three.
+pub(crate) fn fresh_key() -> anyhow::Result<ApiKey> {
+    let key = (0..3).find_map(|_| ApiKey::from_random(&Machine.random()));
+    key.context("no key could be made of the random bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use chat_core::role::Role;
+    use chat_storage::{Db, Store};
+
+    use super::*;
+    use crate::config;
+    use crate::passwords::Argon2id;
+
+    fn realm_config(flags: &[&str]) -> RealmConfig {
+        config::read(std::iter::once("chat-server").chain(flags.iter().copied()).map(OsString::from)).unwrap().realm
+    }
+
+    #[tokio::test]
+    async fn the_realm_is_founded_once_and_never_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+        let passwords = Argon2id::new();
+        establish_realm(&store, &passwords, &realm_config(&[])).await.unwrap();
+        assert!(store.realm().realm().is_none(), "without an owner there is no realm");
+        for (name, password) in [("Acme", "correct horse"), ("Other", "another one")] {
+            let flags = ["--realm-name", name, "--owner-email", "ada@example.org", "--owner-password", password];
+            establish_realm(&store, &passwords, &realm_config(&flags)).await.unwrap();
+            let realm = store.realm();
+            assert_eq!(realm.realm().unwrap().name, "Acme");
+            let owner = realm.user_by_email("ada@example.org").unwrap();
+            assert_eq!((owner.role, owner.full_name.as_str()), (Role::Owner, "Owner"));
+            let hash = store.credentials(owner.id).await.unwrap().unwrap().password_hash;
+            assert!(passwords.matches("correct horse".to_owned(), hash).await.unwrap());
+        }
+        store.stop().await;
+    }
+}

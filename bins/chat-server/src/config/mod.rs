@@ -1,0 +1,375 @@
+//! Configuration: flags, their environment variables, and one line for whoever gets one wrong.
+//!
+//! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
+//! across values are in [`Config::check`].
+
+mod value;
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use secrecy::{ExposeSecret as _, SecretString};
+use tracing_subscriber::EnvFilter;
+
+const ABOUT: &str = "Team-chat server with the REST API existing clients speak.";
+const AFTER: &str = "\
+Every setting is a flag or an environment variable; the flag wins. An empty text counts as absent.
+No .env file is read.
+
+Example, to try it out (then: curl http://127.0.0.1:9991/api/v1/server_settings):
+  chat-server --realm-name Acme --owner-email ada@example.org --owner-password change-me
+
+Example, behind a proxy that serves https://chat.example.org:
+  DATABASE_URL=postgres://chat@db/chat \\
+  chat-server --listen 0.0.0.0:9991 --base-url https://chat.example.org --log-format json";
+
+/// What the organization is called when nobody said.
+const REALM_NAME: &str = "Chat";
+/// What its owner is called when nobody said.
+const OWNER_NAME: &str = "Owner";
+
+/// What the operator decided.
+#[derive(Debug, Parser)]
+#[command(name = "chat-server", version, about = ABOUT, max_term_width = 100, after_help = AFTER)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) address: AddressConfig,
+    #[command(flatten)]
+    pub(crate) database: DatabaseConfig,
+    #[command(flatten)]
+    pub(crate) realm: RealmConfig,
+    #[command(flatten)]
+    pub(crate) limits: LimitConfig,
+    #[command(flatten)]
+    pub(crate) observing: ObservingConfig,
+}
+
+/// What the process is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Command {
+    /// Serve (what happens without a subcommand)
+    Serve,
+}
+
+/// Where the server listens, and what it is called.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Address")]
+pub(crate) struct AddressConfig {
+    /// IP address and port to listen on; port 0 picks a free one
+    #[arg(long, env = "CHAT_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:9991")]
+    #[arg(value_parser = value::address)]
+    pub(crate) listen: SocketAddr,
+    /// Public address of the server, as clients are told it; no trailing slash
+    /// [default: http:// and the bound address]
+    #[arg(long, env = "CHAT_BASE_URL", value_name = "URL", value_parser = value::base_url)]
+    base_url: Option<String>,
+    /// Brand word, lower case: the fields that name version and feature level are sent with this prefix
+    /// too, which existing clients look for; empty sends the `service_` names alone
+    #[arg(long, env = "CHAT_BRAND", value_name = "WORD", default_value = "zulip", value_parser = value::brand)]
+    pub(crate) brand: String,
+    /// PEM file with the certificate chain, to serve TLS directly; read again at SIGHUP
+    /// [default: off, a proxy does it]
+    #[arg(long, env = "CHAT_TLS_CERT", value_name = "FILE", value_parser = value::path)]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of --tls-cert
+    #[arg(long, env = "CHAT_TLS_KEY", value_name = "FILE", value_parser = value::path)]
+    tls_key: Option<PathBuf>,
+}
+
+impl AddressConfig {
+    /// The public address, when the operator gave one.
+    pub(crate) fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref().filter(|url| !url.is_empty())
+    }
+
+    /// Certificate and key, when TLS is to be served.
+    pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
+        Some((file(self.tls_cert.as_ref())?, file(self.tls_key.as_ref())?))
+    }
+}
+
+/// Where everything is kept.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Database")]
+pub(crate) struct DatabaseConfig {
+    /// postgres:// URL of the database [default: SQLite, embedded, in --data-dir]
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", value_parser = value::secret)]
+    database_url: Option<SecretString>,
+    /// Directory of the embedded database and of uploaded files; created when it is not there
+    #[arg(long, env = "CHAT_DATA_DIR", value_name = "DIRECTORY", default_value = "./data/chat")]
+    pub(crate) data_dir: PathBuf,
+    /// Connections to Postgres, at most
+    #[arg(long, env = "CHAT_DATABASE_CONNECTIONS", value_name = "COUNT", default_value = "16")]
+    #[arg(value_parser = |text: &str| value::whole(text, 4, 1000))]
+    database_connections: u64,
+}
+
+impl DatabaseConfig {
+    /// The URL of the Postgres database, if that is the engine. It may hold a password.
+    pub(crate) fn url(&self) -> Option<&str> {
+        text(self.database_url.as_ref())
+    }
+
+    pub(crate) fn connections(&self) -> u32 {
+        u32::try_from(self.database_connections).unwrap_or(u32::MAX)
+    }
+}
+
+/// The organization, for a database that holds none yet.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Organization")]
+pub(crate) struct RealmConfig {
+    /// Name of the organization that is created at start when there is none and an owner is named
+    /// [default: Chat]
+    #[arg(long, env = "CHAT_REALM_NAME", value_name = "NAME", value_parser = value::realm_name)]
+    realm_name: Option<String>,
+    /// E-mail address of its owner. Of an organization that exists nothing is changed
+    #[arg(long, env = "CHAT_OWNER_EMAIL", value_name = "ADDRESS", value_parser = value::email)]
+    owner_email: Option<String>,
+    /// Full name of its owner [default: Owner]
+    #[arg(long, env = "CHAT_OWNER_NAME", value_name = "NAME", value_parser = value::full_name)]
+    owner_name: Option<String>,
+    /// Password of its owner, to get the API key with
+    #[arg(long, env = "CHAT_OWNER_PASSWORD", value_name = "SECRET", value_parser = value::secret)]
+    owner_password: Option<SecretString>,
+}
+
+/// Who is to own the organization.
+#[derive(Debug)]
+pub(crate) struct Owner<'a> {
+    pub(crate) email: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) password: &'a SecretString,
+}
+
+impl RealmConfig {
+    /// What a new organization is called.
+    pub(crate) fn realm_name(&self) -> &str {
+        word(self.realm_name.as_ref()).unwrap_or(REALM_NAME)
+    }
+
+    /// The owner of a new organization, when the operator named one.
+    pub(crate) fn owner(&self) -> Option<Owner<'_>> {
+        Some(Owner {
+            email: word(self.owner_email.as_ref())?,
+            name: word(self.owner_name.as_ref()).unwrap_or(OWNER_NAME),
+            password: secret(self.owner_password.as_ref())?,
+        })
+    }
+}
+
+/// What a stranger can make this process hold.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitConfig {
+    /// Largest request body in bytes, with its files; a larger one is answered 413. Without files it is
+    /// 1048576 at most
+    #[arg(long, env = "CHAT_MAX_BODY_BYTES", value_name = "BYTES", default_value = "26214400")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1024, 1_073_741_824))]
+    max_body_bytes: u64,
+    /// Seconds a request head may take (408 then), and an idle connection stays open
+    #[arg(long, env = "CHAT_HEADER_TIMEOUT", value_name = "SECONDS", default_value = "10")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 300))]
+    header_timeout: u64,
+    /// Connections open at the same time; one more is answered 503
+    #[arg(long, env = "CHAT_MAX_CONNECTIONS", value_name = "COUNT", default_value = "10000")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 1_000_000))]
+    max_connections: u64,
+    /// Connections of one address (of an IPv6 network, /64) open at the same time; one more is
+    /// answered 503; 0 is no limit, as behind a proxy, where all come from its address
+    #[arg(long, env = "CHAT_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
+    max_connections_per_address: u64,
+    /// Requests a minute of one account; over it the answer is 429; 0 is no limit
+    #[arg(long, env = "CHAT_RATE_LIMIT_PER_USER", value_name = "COUNT", default_value = "600")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
+    rate_limit_per_user: u64,
+    /// Requests a minute of one address (of an IPv6 network, /64) that show no account; over it the
+    /// answer is 429; 0 is no limit, as behind a proxy, where all come from its address
+    #[arg(long, env = "CHAT_RATE_LIMIT_PER_IP", value_name = "COUNT", default_value = "300")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
+    rate_limit_per_ip: u64,
+    /// Seconds after which an event queue whose client is not heard of is deleted; events are kept as
+    /// long, and an hour
+    #[arg(long, env = "CHAT_EVENT_QUEUE_TIMEOUT", value_name = "SECONDS", default_value = "86400")]
+    #[arg(value_parser = |text: &str| value::whole(text, 60, 31_536_000))]
+    event_queue_timeout: u64,
+}
+
+impl LimitConfig {
+    pub(crate) fn body_max_bytes(&self) -> usize {
+        usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn header_timeout(&self) -> Duration {
+        Duration::from_secs(self.header_timeout)
+    }
+
+    pub(crate) fn connections_max(&self) -> usize {
+        usize::try_from(self.max_connections).unwrap_or(usize::MAX)
+    }
+
+    /// None is no limit.
+    pub(crate) fn connections_per_address(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(usize::try_from(self.max_connections_per_address).unwrap_or(usize::MAX))
+    }
+
+    /// 0 is no limit.
+    pub(crate) fn rate_limit_per_user(&self) -> u32 {
+        u32::try_from(self.rate_limit_per_user).unwrap_or(u32::MAX)
+    }
+
+    /// 0 is no limit.
+    pub(crate) fn rate_limit_per_ip(&self) -> u32 {
+        u32::try_from(self.rate_limit_per_ip).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn event_queue_timeout_s(&self) -> i64 {
+        i64::try_from(self.event_queue_timeout).unwrap_or(i64::MAX)
+    }
+}
+
+/// What the operator sees. Logs go to stderr.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Observing")]
+pub(crate) struct ObservingConfig {
+    /// IP address and port of GET /metrics (Prometheus text) [default: off]
+    #[arg(long, env = "CHAT_METRICS_LISTEN", value_name = "ADDRESS", value_parser = value::address)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Form of the log lines
+    #[arg(long, env = "CHAT_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// What is logged: a level, or levels by module (`info,chat_http=debug`)
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::log_filter)]
+    log_filter: String,
+}
+
+impl ObservingConfig {
+    /// The filter, as parsed once before.
+    pub(crate) fn filter(&self) -> EnvFilter {
+        EnvFilter::new(&self.log_filter)
+    }
+}
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Why there is no configuration to go on with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Help or version was asked for.
+    Help(String),
+    /// A value is wrong; the text is one line.
+    Fault(String),
+}
+
+impl End {
+    /// Prints what there is to say: help on stdout, a fault on stderr with status 2.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Help(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Self::Fault(line) => {
+                eprintln!("chat-server: {line}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+/// Reads `arguments` (the program's name first) and the environment.
+///
+/// # Errors
+/// When help was asked for, or a value is wrong.
+pub(crate) fn read<I>(arguments: I) -> Result<Config, End>
+where
+    I: IntoIterator<Item = OsString>,
+{
+    // Every flag may stand before or after the subcommand.
+    let command = Config::command().mut_args(settled);
+    let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
+    let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
+    config.check().map_err(End::Fault)?;
+    Ok(config)
+}
+
+/// What holds for every flag: its variable's value is not shown, and a negative number is a value of
+/// it, wrong as that may be, not a flag of its own.
+fn settled(arg: clap::Arg) -> clap::Arg {
+    let takes_value = arg.get_action().takes_values();
+    arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
+}
+
+impl Config {
+    /// What to do; serving when nothing else was said.
+    pub(crate) fn task(&self) -> &Command {
+        self.command.as_ref().unwrap_or(&Command::Serve)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let (address, realm) = (&self.address, &self.realm);
+        let cert = ("--tls-cert", file(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", file(address.tls_key.as_ref()).is_some());
+        together(cert, key)?;
+        let email = ("--owner-email", word(realm.owner_email.as_ref()).is_some());
+        let password = ("--owner-password", secret(realm.owner_password.as_ref()).is_some());
+        together(email, password)?;
+        text(realm.owner_password.as_ref()).map_or(Ok(()), |text| value::password("--owner-password", text))?;
+        self.database.url().map_or(Ok(()), value::database_url)
+    }
+}
+
+fn together((first, has_first): (&str, bool), (second, has_second): (&str, bool)) -> Result<(), String> {
+    match (has_first, has_second) {
+        (true, false) => Err(format!("{first} is set, and needs {second} with it")),
+        (false, true) => Err(format!("{second} is set, and needs {first} with it")),
+        _ => Ok(()),
+    }
+}
+
+fn file(path: Option<&PathBuf>) -> Option<&Path> {
+    path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
+}
+
+fn word(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+fn secret(secret: Option<&SecretString>) -> Option<&SecretString> {
+    secret.filter(|secret| !secret.expose_secret().is_empty())
+}
+
+fn text(given: Option<&SecretString>) -> Option<&str> {
+    secret(given).map(SecretString::expose_secret)
+}
+
+/// Folds the parser's paragraph into one line, without its hints on usage.
+fn end(error: &clap::Error) -> End {
+    let text = error.render().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return End::Help(text);
+    }
+    let hint = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.take_while(|line| !hint(line)).collect::<Vec<_>>().join(" ");
+    End::Fault(line.trim_start_matches("error: ").to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+use super::*;
+
+fn given(flags: &[&str]) -> Result<Config, End> {
+    let arguments = std::iter::once("chat-server").chain(flags.iter().copied());
+    read(arguments.map(OsString::from))
+}
+
+fn fault(flags: &[&str]) -> String {
+    match given(flags) {
+        Err(End::Fault(line)) => line,
+        other => panic!("{flags:?} is {other:?}"),
+    }
+}
+
+#[test]
+fn without_flags_the_documented_defaults_hold() {
+    let config = given(&[]).unwrap();
+    assert_eq!(config.task(), &Command::Serve);
+    assert_eq!(config.address.listen.to_string(), "127.0.0.1:9991");
+    assert_eq!(config.address.base_url(), None);
+    assert_eq!(config.database.data_dir, Path::new("./data/chat"));
+    assert_eq!(config.address.brand, "zulip");
+    assert_eq!(config.realm.realm_name(), "Chat");
+    assert!(config.realm.owner().is_none());
+    assert_eq!(config.limits.body_max_bytes(), 26_214_400);
+    assert_eq!(config.limits.header_timeout(), Duration::from_secs(10));
+    assert_eq!(config.limits.connections_max(), 10_000);
+    assert_eq!(config.limits.connections_per_address(), None);
+    assert_eq!((config.limits.rate_limit_per_user(), config.limits.rate_limit_per_ip()), (600, 300));
+    assert_eq!(config.limits.event_queue_timeout_s(), 86_400);
+    assert_eq!(config.observing.log_format, LogFormat::Text);
+    assert_eq!(config.observing.metrics_listen, None);
+}
+
+#[test]
+fn flags_may_stand_before_and_after_the_subcommand() {
+    for flags in [
+        &["--listen", "[::1]:0", "--base-url", "https://a.example/chat"][..],
+        &["serve", "--listen", "[::1]:0", "--base-url", "https://a.example/chat"],
+        &["--listen", "[::1]:0", "serve", "--base-url", "https://a.example/chat"],
+        &["--listen", "[::1]:0", "--base-url", "https://a.example/chat", "serve"],
+    ] {
+        let config = given(flags).unwrap();
+        assert_eq!(config.task(), &Command::Serve, "{flags:?}");
+        assert_eq!(config.address.listen.to_string(), "[::1]:0", "{flags:?}");
+        assert_eq!(config.address.base_url(), Some("https://a.example/chat"), "{flags:?}");
+    }
+}
+
+#[test]
+fn an_unknown_command_is_a_fault_and_no_help() {
+    assert!(fault(&["frobnicate"]).contains("frobnicate"));
+}
+
+#[test]
+fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
+    let (long_brand, long_name) = ("a".repeat(33), "a".repeat(41));
+    for (flag, value, allowed) in [
+        ("--listen", "localhost:9991", "IP address and a port"),
+        ("--listen", "127.0.0.1", "IP address and a port"),
+        ("--metrics-listen", ":80", "IP address and a port"),
+        ("--base-url", "chat.example.org", "absolute http or https URL"),
+        ("--base-url", "/box", "absolute http or https URL"),
+        ("--base-url", "ftp://chat.example.org", "absolute http or https URL"),
+        ("--base-url", "https://chat.example.org/", "without a trailing slash"),
+        ("--base-url", "https://chat.example.org/?a=b", "query or fragment"),
+        ("--base-url", "https://user@chat.example.org", "absolute http or https URL"),
+        ("--brand", "Acme", "lower-case"),
+        ("--brand", "a-b", "lower-case"),
+        ("--brand", &long_brand, "32 at most"),
+        ("--realm-name", &long_name, "40 characters at most"),
+        ("--owner-email", "ada", "e-mail address"),
+        ("--owner-email", "a da@example.org", "e-mail address"),
+        ("--owner-name", "A", "full name of a person"),
+        ("--database-connections", "3", "from 4 to 1000"),
+        ("--max-body-bytes", "20MB", "from 1024 to 1073741824"),
+        ("--header-timeout", "0", "from 1 to 300"),
+        ("--max-connections", "-1", "from 1 to 1000000"),
+        ("--max-connections-per-address", "many", "from 0 to 1000000"),
+        ("--rate-limit-per-user", "1.5", "from 0 to 1000000"),
+        ("--rate-limit-per-ip", "-1", "from 0 to 1000000"),
+        ("--event-queue-timeout", "59", "from 60 to 31536000"),
+        ("--log-format", "xml", "text, json"),
+        ("--log-filter", "a=b=c", "module=level"),
+    ] {
+        let line = fault(&[&format!("{flag}={value}")]);
+        assert!(!line.contains('\n'), "{line}");
+        for part in [flag, value, allowed] {
+            assert!(line.contains(part), "{line} lacks {part}");
+        }
+    }
+}
+
+#[test]
+fn half_of_a_pair_is_refused() {
+    for (half, other) in [
+        ("--tls-cert", "--tls-key"),
+        ("--tls-key", "--tls-cert"),
+        ("--owner-email", "--owner-password"),
+        ("--owner-password", "--owner-email"),
+    ] {
+        assert_eq!(fault(&[half, "a@value"]), format!("{half} is set, and needs {other} with it"));
+        assert!(given(&[half, "a@value", other, "a@value"]).is_ok(), "{half}");
+        // Empty is absent, as compose files set what they do not set.
+        assert!(given(&[&format!("{half}=")]).is_ok(), "{half}");
+    }
+}
+
+#[test]
+fn a_database_of_another_kind_is_refused_without_its_password() {
+    for url in ["mysql://root:hunter2@db/chat", "hunter2", "postgres:hunter2", "sqlite://hunter2"] {
+        let line = fault(&["--database-url", url]);
+        assert!(line.contains("--database-url") && line.contains("postgres://"), "{line}");
+        assert!(!line.contains("hunter2"), "{line}");
+    }
+    let config = given(&["--database-url", "postgresql://chat@db/chat"]).unwrap();
+    assert_eq!(config.database.url(), Some("postgresql://chat@db/chat"));
+}
+
+#[test]
+fn secrets_are_never_printed() {
+    let config = given(&[
+        "--database-url=postgres://chat:hunter2@db/chat",
+        "--owner-email=ada@example.org",
+        "--owner-password=hunter2",
+    ]);
+    let printed = format!("{:?}", config.unwrap());
+    assert!(!printed.contains("hunter2"), "{printed}");
+    assert!(!fault(&["--owner-pasword=hunter2"]).contains("hunter2"));
+    assert!(!fault(&["--owner-pasword", "hunter2"]).contains("hunter2"));
+}
+
+#[test]
+fn help_names_every_variable_and_no_value_of_one() {
+    let Err(End::Help(help)) = given(&["--help"]) else {
+        panic!("no help");
+    };
+    for arg in Config::command().get_arguments().filter(|arg| arg.get_long().is_some()) {
+        let Some(variable) = arg.get_env() else {
+            assert!(matches!(arg.get_long(), Some("help" | "version")), "{arg} has no variable");
+            continue;
+        };
+        let variable = variable.to_string_lossy();
+        assert!(help.contains(&format!("[env: {variable}]")), "{variable}");
+    }
+}
+
+#[test]
+fn an_empty_brand_is_a_choice() {
+    assert_eq!(given(&["--brand="]).unwrap().address.brand, "");
+    assert_eq!(given(&["--brand", "acme"]).unwrap().address.brand, "acme");
+}
+
+#[test]
+fn a_password_without_end_is_refused_and_not_printed() {
+    let long = "x".repeat(1025);
+    let line = fault(&["--owner-email", "ada@example.org", "--owner-password", &long]);
+    assert!(line.contains("--owner-password") && line.contains("1024 bytes at most"), "{line}");
+    assert!(!line.contains("xx"), "{line}");
+}

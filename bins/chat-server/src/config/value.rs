@@ -1,0 +1,126 @@
+//! What one value must be. Every refusal says what is allowed.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use chat_core::user;
+use secrecy::SecretString;
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+use crate::passwords::PASSWORD_MAX_BYTES;
+
+/// Longest e-mail address, in characters.
+const EMAIL_MAX_CHARS: usize = 254;
+/// Longest name of an organization, in characters.
+const REALM_NAME_MAX_CHARS: usize = 40;
+/// Longest brand word, in bytes.
+const BRAND_MAX_BYTES: usize = 32;
+
+pub(super) fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:9991 or [::]:9991")
+}
+
+pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from {least} to {most}")),
+    }
+}
+
+/// An absolute address that paths are appended to. Empty counts as absent.
+pub(super) fn base_url(text: &str) -> Result<String, &'static str> {
+    let fits = |url: &Url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    };
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let ends_plainly = !text.ends_with(['/', '?', '#']);
+    let fits = plain && ends_plainly && Url::parse(text).is_ok_and(|url| fits(&url));
+    if text.is_empty() || fits {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "must be an absolute http or https URL without a trailing slash, query or fragment, such as https://chat.example.org",
+    )
+}
+
+/// A word, or nothing.
+pub(super) fn brand(text: &str) -> Result<String, &'static str> {
+    let begins = text.bytes().next().is_none_or(|byte| byte.is_ascii_lowercase());
+    let goes_on = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    if begins && goes_on && text.len() <= BRAND_MAX_BYTES {
+        return Ok(text.to_owned());
+    }
+    Err("must be a lower-case letter followed by lower-case letters and digits, 32 at most, or empty")
+}
+
+/// The name of the organization. Empty counts as absent.
+pub(super) fn realm_name(text: &str) -> Result<String, &'static str> {
+    if text.chars().count() <= REALM_NAME_MAX_CHARS && !text.chars().any(char::is_control) {
+        return Ok(text.trim().to_owned());
+    }
+    Err("must have 40 characters at most, and no control characters")
+}
+
+/// An e-mail address. Empty counts as absent.
+pub(super) fn email(text: &str) -> Result<String, &'static str> {
+    let (local, domain) = text.rsplit_once('@').unwrap_or_default();
+    let plain = !text.chars().any(|character| character.is_whitespace() || character.is_control());
+    if text.is_empty() || (plain && !local.is_empty() && !domain.is_empty() && text.chars().count() <= EMAIL_MAX_CHARS)
+    {
+        return Ok(text.to_owned());
+    }
+    Err("must be an e-mail address, such as ada@example.org")
+}
+
+/// The name of a person. Empty counts as absent.
+pub(super) fn full_name(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    user::full_name(text).map(str::to_owned).map_err(|why| format!("must be the full name of a person: {why}"))
+}
+
+/// A file. Empty counts as absent, which the parser of the library refuses.
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
+pub(super) fn path(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(PathBuf::from(text))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
+pub(super) fn secret(text: &str) -> Result<SecretString, Infallible> {
+    Ok(SecretString::from(text))
+}
+
+/// Says nothing of a wrong password but how long it may be.
+pub(super) fn password(flag: &str, text: &str) -> Result<(), String> {
+    if text.len() <= PASSWORD_MAX_BYTES {
+        return Ok(());
+    }
+    Err(format!("invalid value '…' for '{flag} <SECRET>': must have {PASSWORD_MAX_BYTES} bytes at most"))
+}
+
+/// Says of a wrong URL its scheme alone: the rest may hold a password.
+pub(super) fn database_url(text: &str) -> Result<(), String> {
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    if matches!(scheme, "postgres" | "postgresql") && !rest.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "invalid value '{scheme}…' for '--database-url <URL>': must be postgres://user@host:port/database, \
+         or absent for the embedded database"
+    ))
+}
+
+pub(super) fn log_filter(text: &str) -> Result<String, &'static str> {
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("must be a level (error, warn, info, debug, trace, off) or module=level,…"),
+    }
+}

@@ -1,0 +1,31 @@
+//! Whether the server can do its work: whether its database answers.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chat_http::HealthProbe;
+use chat_storage::Store;
+
+/// A balancer that waits longer than this has given up on its own.
+const ANSWER_MAX: Duration = Duration::from_secs(1);
+
+/// Asks the database at every call.
+pub(crate) struct DatabaseHealth(pub(crate) Store);
+
+#[async_trait]
+impl HealthProbe for DatabaseHealth {
+    async fn is_healthy(&self) -> bool {
+        let answered = tokio::time::timeout(ANSWER_MAX, self.0.ping()).await;
+        match answered {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the database does not answer");
+                false
+            }
+            Err(_) => {
+                tracing::error!("the database did not answer in a second");
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The wiring: database, rules, routes and listener, in the order that makes a server ready
+//! before it can be reached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use chat_core::ports::{EventLog as _, QueueStore as _};
+use chat_http::{ApiSettings, Domain, Parts};
+use chat_storage::Store;
+use tokio::task::JoinSet;
+
+use crate::config::Config;
+use crate::health::DatabaseHealth;
+use crate::listen::{Limits, Listener, Reserved, Tolerance};
+use crate::machine::Machine;
+use crate::passwords::Argon2id;
+use crate::shutdown::Stop;
+use crate::tls::{self, Tls};
+use crate::{bootstrap, database, metrics};
+
+/// How often queues that nobody reads are deleted, and events that no queue can ask for any more.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
+/// Seconds for which an event outlives the queues that could want it: what a queue confirmed is written down a
+/// little later, and the clocks of two nodes differ.
+const LOG_MARGIN_S: i64 = 3600;
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// When the server cannot become ready.
+pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
+    let mut background = JoinSet::new();
+    let mut stop = Stop::on_signal(&mut background).context("cannot wait for signals")?;
+    let started = tokio::select! {
+        started = start(config, &mut background) => started,
+        () = stop.stopped() => return Ok(()),
+    };
+    let server = started?;
+    tokio::join!(server.main.serve(server.router, stop.clone()), serve_metrics(server.metrics, stop));
+    background.shutdown().await;
+    server.store.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// A server that is ready.
+struct Server {
+    main: Listener,
+    router: Router,
+    metrics: Option<(Listener, Router)>,
+    store: Arc<Store>,
+    _hold: database::Hold,
+}
+
+async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
+    tracing::info!("starting chat-server {}", env!("CARGO_PKG_VERSION"));
+    let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
+    let metrics = metrics_listener(config, background)?;
+    let base_url = base_url(config, &reserved);
+    let db = database::open(&config.database).await?;
+    let hold = database::hold(&config.database)?;
+    let store = Arc::new(Store::start(db).await.context("cannot read the organization")?);
+    let passwords = Arc::new(Argon2id::new());
+    bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
+    background.spawn(sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
+    let router = router(config, base_url, &store, passwords);
+    let url = reserved.url();
+    let main = reserved.listen(limits(config))?;
+    tracing::info!("listening on {url}");
+    Ok(Server { main, router, metrics, store, _hold: hold })
+}
+
+fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
+    let Some((certificate, key)) = config.address.tls_files() else {
+        return Ok(None);
+    };
+    let tls = Tls::load(certificate, key)?;
+    background.spawn(Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
+    Ok(Some(tls))
+}
+
+fn base_url(config: &Config, reserved: &Reserved) -> String {
+    if let Some(base_url) = config.address.base_url() {
+        return base_url.to_owned();
+    }
+    if reserved.address().ip().is_unspecified() {
+        tracing::warn!("clients will be sent to {}, which nobody can call: set --base-url", reserved.url());
+    }
+    reserved.url()
+}
+
+fn router(config: &Config, base_url: String, store: &Arc<Store>, passwords: Arc<Argon2id>) -> Router {
+    let parts = Parts {
+        outside: Arc::new(Machine),
+        health: Arc::new(DatabaseHealth(Store::clone(store))),
+        rate_limit_per_ip: config.limits.rate_limit_per_ip(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let settings = ApiSettings {
+        base_url,
+        max_body_bytes: config.limits.body_max_bytes(),
+        rate_limit_per_user: config.limits.rate_limit_per_user(),
+        brand: config.address.brand.clone(),
+        event_queue_timeout_s: config.limits.event_queue_timeout_s(),
+    };
+    let domain = Domain {
+        realm: Arc::<Store>::clone(store),
+        log: Arc::<Store>::clone(store),
+        queues: Arc::<Store>::clone(store),
+        messages: Arc::<Store>::clone(store),
+        passwords,
+        settings,
+    };
+    chat_http::router(parts, Some(domain))
+}
+
+fn limits(config: &Config) -> Limits {
+    Limits {
+        header_timeout: config.limits.header_timeout(),
+        connections_max: config.limits.connections_max(),
+        connections_per_address: config.limits.connections_per_address(),
+        tolerance: Tolerance::default(),
+    }
+}
+
+fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<(Listener, Router)>> {
+    let Some(address) = config.observing.metrics_listen else {
+        return Ok(None);
+    };
+    let router = metrics::install(background)?;
+    let reserved = Reserved::bind(address, None)?;
+    tracing::info!("metrics at {}/metrics", reserved.url());
+    Ok(Some((reserved.listen(limits(config))?, router)))
+}
+
+async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
+    if let Some((listener, router)) = metrics {
+        listener.serve(router, stop).await;
+    }
+}
+
+/// Any number of nodes may do it at once: each deletes what the others left.
+async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
+    let mut tick = tokio::time::interval(SWEEP_INTERVAL);
+    loop {
+        tick.tick().await;
+        let now_s = Machine.now_s();
+        match store.expire(now_s).await {
+            Ok(queues) => tracing::debug!(queues, "queues without a client were deleted"),
+            Err(error) => tracing::error!(%error, "queues without a client cannot be deleted"),
+        }
+        match store.prune(now_s - event_queue_timeout_s - LOG_MARGIN_S).await {
+            Ok(events) => tracing::debug!(events, "old events were deleted"),
+            Err(error) => tracing::error!(%error, "old events cannot be deleted"),
+        }
+    }
+}
