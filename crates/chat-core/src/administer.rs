@@ -1,16 +1,31 @@
 //! Who may change accounts, and which accounts a realm cannot do without.
 
-use crate::access::NotAllowed;
+use crate::access::{self, NotAllowed};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
-use crate::user::User;
+use crate::user::{FullNameError, MalformedEmail, User, WeakPassword};
 
 /// Why an account may not be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccountError {
     /// The caller is not who may.
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),
+    /// There is no such user, or none it could be done to.
+    #[error("No such user")]
+    NoSuchUser,
+    /// The name is none.
+    #[error(transparent)]
+    FullName(#[from] FullNameError),
+    /// The address is none.
+    #[error("Bad name or username")]
+    Email(#[from] MalformedEmail),
+    /// Another user has the address.
+    #[error("Email '{0}' already in use")]
+    EmailTaken(String),
+    /// The password is too easily found.
+    #[error(transparent)]
+    Password(#[from] WeakPassword),
     /// The realm would have no owner.
     #[error("The owner permission cannot be removed from the only organization owner.")]
     LastOwnerRole,
@@ -42,23 +57,37 @@ pub fn may_set_role(realm: &RealmSnapshot, caller: &User, user: &User, role: Rol
     Ok(())
 }
 
-/// Whether the caller may close the user's account.
+/// Whether the caller may change the name and other plain facts of the user.
+///
+/// # Errors
+/// [`NotAllowed::Insufficient`] for all but administrators.
+pub fn may_edit(caller: &User) -> Result<(), AccountError> {
+    if caller.is_administrator() { Ok(()) } else { Err(NotAllowed::Insufficient.into()) }
+}
+
+/// Whether the caller may close the account of a user they named, be it their own.
 ///
 /// # Errors
 /// See [`AccountError`].
 pub fn may_deactivate(realm: &RealmSnapshot, caller: &User, user: &User) -> Result<(), AccountError> {
-    let own = caller.id == user.id;
-    if !own && !caller.is_administrator() {
-        return Err(NotAllowed::AdministratorRequired.into());
+    access::require_administrator(caller)?;
+    if user.role == Role::Owner {
+        access::require_owner(caller)?;
     }
-    if !own && user.role == Role::Owner && caller.role != Role::Owner {
-        return Err(NotAllowed::OwnerRequired.into());
-    }
+    if is_only_owner(realm, user) { Err(AccountError::LastOwner) } else { Ok(()) }
+}
+
+/// Whether the user may leave: close their own account.
+///
+/// # Errors
+/// See [`AccountError`].
+pub fn may_leave(realm: &RealmSnapshot, user: &User) -> Result<(), AccountError> {
+    access::require_human(user)?;
     if is_only_owner(realm, user) {
-        return Err(if own { AccountError::OwnLastOwner } else { AccountError::LastOwner });
+        return Err(AccountError::OwnLastOwner);
     }
     let others = realm.users().any(|other| other.id != user.id && other.is_active && other.bot.is_none());
-    if own && !others { Err(AccountError::OwnLastUser) } else { Ok(()) }
+    if others { Ok(()) } else { Err(AccountError::OwnLastUser) }
 }
 
 fn is_only_owner(realm: &RealmSnapshot, user: &User) -> bool {
@@ -82,10 +111,11 @@ mod tests {
             may_set_role(&realm, user(1), user(1), Role::Member).unwrap_err().to_string(),
             "The owner permission cannot be removed from the only organization owner."
         );
-        assert_eq!(may_deactivate(&realm, user(1), user(1)), Err(AccountError::OwnLastOwner));
+        assert_eq!(may_deactivate(&realm, user(1), user(1)), Err(AccountError::LastOwner));
+        assert_eq!(may_leave(&realm, user(1)), Err(AccountError::OwnLastOwner));
         let two = testing::realm(Rules::default(), vec![Change::User(Box::new(testing::user(9, Role::Owner)))]);
         assert_eq!(may_set_role(&two, user(1), user(1), Role::Member), Ok(()));
-        assert_eq!(may_deactivate(&two, user(1), user(1)), Ok(()));
+        assert_eq!((may_deactivate(&two, user(1), user(1)), may_leave(&two, user(1))), (Ok(()), Ok(())));
     }
 
     #[test]
@@ -105,10 +135,22 @@ mod tests {
     fn everybody_may_close_their_own_account_but_no_other() {
         let realm = testing::realm(Rules::default(), Vec::new());
         let user = |id| realm.user(UserId(id)).unwrap();
-        assert_eq!(may_deactivate(&realm, user(4), user(4)), Ok(()));
-        assert_eq!(
-            may_deactivate(&realm, user(4), user(6)),
-            Err(AccountError::NotAllowed(NotAllowed::AdministratorRequired))
-        );
+        assert_eq!(may_leave(&realm, user(4)), Ok(()));
+        for named in [4, 6] {
+            let refused = Err(AccountError::NotAllowed(NotAllowed::AdministratorRequired));
+            assert_eq!(may_deactivate(&realm, user(4), user(named)), refused);
+        }
+        assert_eq!(may_deactivate(&realm, user(2), user(2)), Ok(()));
+    }
+
+    #[test]
+    fn the_only_person_stays_even_where_nobody_owns() {
+        let gone = [1, 2, 3, 6].map(|id| {
+            let mut user = testing::user(id, Role::Member);
+            user.is_active = false;
+            Change::User(Box::new(user))
+        });
+        let realm = testing::realm(Rules::default(), gone.into());
+        assert_eq!(may_leave(&realm, realm.user(UserId(4)).unwrap()), Err(AccountError::OwnLastUser));
     }
 }

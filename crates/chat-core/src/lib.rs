@@ -9,6 +9,7 @@
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
 //! - [`channels`] makes, changes, fills and closes channels;
 //! - [`mark`] and [`reaction`] are what users make of messages;
+//! - [`account`] makes, changes and closes accounts;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
@@ -39,6 +40,7 @@ pub mod event;
 pub mod snapshot;
 
 pub mod access;
+pub mod account;
 pub mod administer;
 pub mod channels;
 pub mod compose;

@@ -16,6 +16,10 @@ pub const MAX_CHANNEL_DESCRIPTION_CHARS: usize = 1_024;
 pub const MAX_SUBSCRIPTIONS_AT_ONCE: usize = 20_000;
 /// Characters of a user's full name, at least two.
 pub const MAX_FULL_NAME_CHARS: usize = 100;
+/// Characters of a user's address.
+pub const MAX_EMAIL_CHARS: usize = 254;
+/// Characters of a new password, at least.
+pub const MIN_PASSWORD_CHARS: usize = 6;
 /// Characters of a user group's name.
 pub const MAX_GROUP_NAME_CHARS: usize = 100;
 /// Users of one direct conversation, the sender among them. Not specified; we stop at a number that people can

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::id::UserId;
-use crate::limits::MAX_FULL_NAME_CHARS;
+use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MIN_PASSWORD_CHARS};
 use crate::role::Role;
 
 /// A person or bot, as everybody in the realm may know them. Secrets are elsewhere: see [`ApiKey`].
@@ -124,6 +124,48 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
     }
 }
 
+/// A text that is no address of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Enter a valid email address.")]
+pub struct MalformedEmail;
+
+/// The address without the blanks around it.
+///
+/// # Errors
+/// When it is none.
+///
+/// # Source
+/// RFC 5321, section 4.1.2, without quoted names, comments and literal addresses: the address is the name in a Basic
+/// header, where a colon would end it, and stands in HTML and in headers of mail.
+pub fn email(written: &str) -> Result<&str, MalformedEmail> {
+    const SPECIAL: &str = "\"(),:;<>@[\\]";
+    let address = written.trim();
+    let (name, host) = address.rsplit_once('@').ok_or(MalformedEmail)?;
+    let named = |character: char| !character.is_whitespace() && !character.is_control() && !SPECIAL.contains(character);
+    let label = |label: &str| {
+        let inside = label.chars().all(|character| character.is_alphanumeric() || character == '-');
+        inside && !label.is_empty() && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let name_fits = !name.is_empty() && name.chars().all(named);
+    let host_fits = host.split('.').all(label) && (host.contains('.') || host == "localhost");
+    let fits = name_fits && host_fits && address.chars().count() <= MAX_EMAIL_CHARS;
+    if fits { Ok(address) } else { Err(MalformedEmail) }
+}
+
+/// A password that is too easily found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("The password is too weak.")]
+pub struct WeakPassword;
+
+/// Whether a new password may be one. Not specified; we ask for a length alone, the one clients are told of: what a
+/// person would guess is kept out by the bound on attempts.
+///
+/// # Errors
+/// When it has less than [`MIN_PASSWORD_CHARS`].
+pub fn check_password(password: &str) -> Result<(), WeakPassword> {
+    if password.chars().count() < MIN_PASSWORD_CHARS { Err(WeakPassword) } else { Ok(()) }
+}
+
 /// The bearer secret of a user: 32 letters and digits.
 ///
 /// The server has to give it back to its owner on every login, so it is kept as it is: a key encrypted under a
@@ -222,5 +264,41 @@ mod tests {
         assert_eq!(full_name("Ada*"), Err(FullNameError::InvalidCharacter));
         assert_eq!(full_name("Ada|12"), Err(FullNameError::LooksLikeMention));
         assert_eq!(full_name("Ada|x"), Ok("Ada|x"));
+    }
+
+    #[test]
+    fn an_address_has_a_name_and_a_host_and_no_syntax() {
+        for written in
+            ["ada@example.org", " ada+x@mail.example.org ", "o'neil@example.org", "jörg@münchen.de", "a@localhost"]
+        {
+            assert_eq!(email(written), Ok(written.trim()), "{written}");
+        }
+        let long = format!("{}@example.org", "a".repeat(MAX_EMAIL_CHARS));
+        let malformed = [
+            "",
+            "ada",
+            "@example.org",
+            "ada@",
+            "a@b",
+            "a@.org",
+            "a@b..org",
+            "a@-b.org",
+            "a b@example.org",
+            "a:b@example.org",
+            "<ada@example.org>",
+            "a@b@example.org",
+            "a\u{7}@example.org",
+            "a@exa_mple.org",
+            &long,
+        ];
+        for written in malformed {
+            assert_eq!(email(written), Err(MalformedEmail), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_password_has_six_characters() {
+        assert_eq!(check_password("12345"), Err(WeakPassword));
+        assert_eq!(check_password("äöüäöü"), Ok(()));
     }
 }

@@ -264,8 +264,8 @@ impl Fault {
             Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
             Self::Send(refused) => send(refused),
             Self::Edit(refused) => edit(refused),
-            Self::Account(refused) => account(*refused),
             Self::Reaction(refused) => reaction(refused),
+            Self::Account(refused) => account(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
@@ -385,16 +385,21 @@ fn reaction(refused: &ReactionError) -> Verdict {
 }
 
 /// The part of the table for accounts.
-fn account(refused: AccountError) -> Verdict {
+fn account(refused: &AccountError) -> Verdict {
     let last = |entity: &str| {
         refusal("CANNOT_DEACTIVATE_LAST_USER", refused).with("is_last_owner", entity != "user").with("entity", entity)
     };
     match refused {
         AccountError::OwnLastOwner => last("organization owner"),
         AccountError::OwnLastUser => last("user"),
-        AccountError::NotAllowed(_) | AccountError::LastOwnerRole | AccountError::LastOwner => {
-            refusal(BAD_REQUEST, refused)
-        }
+        AccountError::NotAllowed(_)
+        | AccountError::NoSuchUser
+        | AccountError::FullName(_)
+        | AccountError::Email(_)
+        | AccountError::EmailTaken(_)
+        | AccountError::Password(_)
+        | AccountError::LastOwnerRole
+        | AccountError::LastOwner => refusal(BAD_REQUEST, refused),
     }
 }
 

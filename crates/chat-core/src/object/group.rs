@@ -10,8 +10,8 @@ use crate::snapshot::RealmSnapshot;
 /// seconds, and so cost a walk over all users.
 ///
 /// # Source
-/// Not specified; the keys are those existing clients know. Deactivated users are not named among the members of a
-/// group of the system, as they stand in no role.
+/// Not specified; the keys are those existing clients know. Deactivated users are named too: at this level they stay
+/// in their groups, and nothing is told of groups when an account is closed.
 #[must_use]
 pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
     json!({
@@ -29,7 +29,7 @@ pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
 fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
     let Some(system) = group.system else { return group.members.clone() };
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    let standing = realm.users().filter(|user| user.is_active && system.has_direct_member(user, waiting_days, now_s));
+    let standing = realm.users().filter(|user| system.has_direct_member(user, waiting_days, now_s));
     let mut ids: Vec<_> = standing.map(|user| user.id).collect();
     ids.sort_unstable();
     ids
@@ -70,12 +70,12 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_the_system_has_who_stands_in_the_role_and_is_active() {
+    fn a_group_of_the_system_has_who_stands_in_the_role_active_or_not() {
         let mut gone = testing::user(40, Role::Guest);
         gone.is_active = false;
         let realm = testing::realm(Rules::default(), vec![Change::User(Box::new(gone))]);
         let shown = group(&realm, &set(50, Some(SystemGroup::Everyone), &[]), NOW_S);
-        assert_eq!((&shown["members"], &shown["is_system_group"]), (&json!([6]), &json!(true)));
+        assert_eq!((&shown["members"], &shown["is_system_group"]), (&json!([6, 40]), &json!(true)));
         let owners = group(&realm, &set(50, Some(SystemGroup::Owners), &[]), NOW_S);
         assert_eq!(owners["members"], json!([1]));
     }

@@ -1,0 +1,196 @@
+//! Accounts: what making, changing, closing and reopening one writes, and what is told of it.
+//!
+//! Who may do it is asked of [`crate::administer`] first; these functions do it for the server itself too, so that an
+//! account made at the server's command line is like one made over the wire.
+
+use serde_json::{Value, json};
+
+use crate::access;
+use crate::administer::AccountError;
+use crate::change::{Change, Commit, Credential, ItemKind};
+use crate::channel::Channel;
+use crate::event::{Audience, NewEvent};
+use crate::group::SystemGroup;
+use crate::id::{ChannelId, UserId};
+use crate::object::channel::{Figures, basic};
+use crate::object::subscription::unchosen;
+use crate::object::{self, UserForm};
+use crate::role::Role;
+use crate::snapshot::RealmSnapshot;
+use crate::user::{self, ApiKey, PasswordHash, User};
+
+/// An account to be made.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// The address, as typed.
+    pub email: String,
+    /// The name, as typed.
+    pub full_name: String,
+    /// What they may do.
+    pub role: Role,
+    /// What their password is compared with.
+    pub password_hash: Option<PasswordHash>,
+    /// Their key.
+    pub api_key: ApiKey,
+}
+
+/// Whether an account of that name and address could be made: for whoever would first make a hash for it.
+///
+/// # Errors
+/// When name or address is malformed, or the address belongs to a user, active or not.
+pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<(), AccountError> {
+    user::full_name(full_name)?;
+    let email = user::email(email)?;
+    if realm.user_by_email(email).is_some() {
+        return Err(AccountError::EmailTaken(email.to_owned()));
+    }
+    Ok(())
+}
+
+/// Makes an account in every default channel, and tells everybody. The user themselves is told nothing: they have no
+/// queue yet.
+///
+/// # Errors
+/// As [`check_new`].
+pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Result<UserId, AccountError> {
+    check_new(realm, &new.full_name, &new.email)?;
+    let user = User {
+        id: UserId(realm.new_id(1)),
+        email: user::email(&new.email)?.to_owned(),
+        full_name: user::full_name(&new.full_name)?.to_owned(),
+        role: new.role,
+        is_active: true,
+        joined_s: commit.at_s,
+        bot: None,
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+    };
+    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true };
+    let person = object::user(realm, &user, form);
+    let added = json!({"type": "realm_user", "op": "add", "person": person});
+    commit.events.push(NewEvent::plain(Audience::Everyone, added));
+    commit.events.extend(standing_events(realm, None, &user, commit.at_s));
+    let (id, channels) = (user.id, default_channels(realm));
+    commit.changes.push(Change::User(Box::new(user)));
+    commit.set_key(id, new.api_key.clone());
+    commit.credentials.push(Credential::PasswordHash(id, new.password_hash.clone()));
+    for channel in channels {
+        commit.changes.push(Change::Subscription(Box::new(unchosen(channel, id))));
+        commit.events.push(peer_add(channel.id, id));
+    }
+    Ok(id)
+}
+
+/// Gives a user another name, and tells everybody. Nothing happens when it is theirs already.
+///
+/// # Errors
+/// When it is no name.
+pub fn rename(user: &User, full_name: &str, commit: &mut Commit) -> Result<(), AccountError> {
+    let full_name = user::full_name(full_name)?.to_owned();
+    if full_name != user.full_name {
+        commit.events.push(update(user.id, "full_name", full_name.as_str().into()));
+        commit.changes.push(Change::User(Box::new(User { full_name, ..user.clone() })));
+    }
+    Ok(())
+}
+
+/// Gives a user another role; tells everybody, and tells the user which channels they see now and which no longer.
+/// Nothing happens when it is theirs already.
+pub fn set_role(realm: &RealmSnapshot, user: &User, role: Role, figures: &Figures, commit: &mut Commit) {
+    if role == user.role {
+        return;
+    }
+    let after = User { role, ..user.clone() };
+    commit.events.push(update(user.id, "role", i64::from(role).into()));
+    commit.events.extend(standing_events(realm, Some(user), &after, commit.at_s));
+    commit.events.extend(sight_events(realm, user, &after, figures));
+    commit.changes.push(Change::User(Box::new(after)));
+}
+
+/// Closes an account and those of the user's bots, which nobody would answer for; tells everybody. Keys, names,
+/// messages and subscriptions stay, so that the account can be reopened. Nothing happens to a closed one.
+pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
+    let owned = |other: &User| other.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(user.id));
+    let mut closing: Vec<_> = realm.users().filter(|other| other.id == user.id || owned(other)).collect();
+    closing.retain(|user| user.is_active);
+    closing.sort_unstable_by_key(|user| user.id);
+    for user in closing {
+        set_active(realm, user, false, commit);
+    }
+}
+
+/// Reopens an account; tells everybody, and whoever sees the channels it is in. Its bots stay closed. Nothing happens
+/// to an open one.
+pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
+    if user.is_active {
+        return;
+    }
+    set_active(realm, user, true, commit);
+    let memberships = realm.memberships(user.id).filter(|(_, membership)| membership.subscription.is_some());
+    let channels = memberships.filter_map(|(id, _)| realm.channel(id)).filter(|channel| !channel.is_archived);
+    commit.events.extend(channels.map(|channel| peer_add(channel.id, user.id)));
+}
+
+fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut Commit) {
+    commit.events.push(update(user.id, "is_active", is_active.into()));
+    if let Some(bot) = &user.bot {
+        let administrators = realm.users().filter(|user| user.is_administrator()).map(|user| user.id);
+        let told = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
+        commit.events.push(NewEvent::plain(Audience::users(administrators.chain(bot.owner_id)), told));
+    }
+    commit.changes.push(Change::User(Box::new(User { is_active, ..user.clone() })));
+}
+
+/// Says that one fact of a user is another now.
+fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
+    let mut person = json!({"user_id": user_id});
+    if let Value::Object(members) = &mut person {
+        members.insert(key.to_owned(), value);
+    }
+    NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+}
+
+/// Says which groups of the system a user stands in now and which no longer.
+fn standing_events(realm: &RealmSnapshot, before: Option<&User>, after: &User, now_s: i64) -> Vec<NewEvent> {
+    let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
+    let stands = |system: SystemGroup, user: &User| system.has_direct_member(user, waiting_days, now_s);
+    let told = |system: SystemGroup| {
+        let op = match (before.is_some_and(|user| stands(system, user)), stands(system, after)) {
+            (false, true) => "add_members",
+            (true, false) => "remove_members",
+            (false, false) | (true, true) => return None,
+        };
+        let group_id = realm.system_group(system)?.id;
+        let event = json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [after.id]});
+        Some(NewEvent::plain(Audience::Everyone, event))
+    };
+    SystemGroup::ALL.into_iter().filter_map(told).collect()
+}
+
+/// Tells the user of the channels a new role shows or hides.
+fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Figures) -> Vec<NewEvent> {
+    let mut channels: Vec<_> = realm.channels().collect();
+    channels.sort_unstable_by_key(|channel| channel.id);
+    let sees = |user: &User, channel: &Channel| access::sees_channel(realm, user, channel);
+    let told = |op: &str, from: &User, to: &User| {
+        let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
+        let streams: Vec<_> = streams.map(|channel| basic(channel, figures)).collect();
+        let event = json!({"type": "stream", "op": op, "streams": streams});
+        (!streams.is_empty()).then(|| NewEvent::plain(Audience::users([after.id]), event))
+    };
+    [told("create", before, after), told("delete", after, before)].into_iter().flatten().collect()
+}
+
+fn peer_add(channel_id: ChannelId, user_id: UserId) -> NewEvent {
+    let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel_id], "user_ids": [user_id]});
+    NewEvent::plain(Audience::ChannelWatchers { channel_id, except: vec![user_id] }, event)
+}
+
+fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
+    let ids = realm.items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
+    ids.filter_map(|id| realm.channel(id)).filter(|channel| !channel.is_archived).map(AsRef::as_ref)
+}
+
+#[cfg(test)]
+mod tests;

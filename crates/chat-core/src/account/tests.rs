@@ -1,0 +1,178 @@
+use super::*;
+use crate::channel::Privacy;
+use crate::event::Body;
+use crate::group::{GroupSetting, UserGroup};
+use crate::id::UserGroupId;
+use crate::realm::Rules;
+use crate::testing::{self, NOW_S};
+use crate::user::{Bot, BotKind, FullNameError, MalformedEmail};
+
+fn group(system: SystemGroup, id: i64) -> Change {
+    Change::Group(Box::new(UserGroup {
+        id: UserGroupId(id),
+        name: system.name().to_owned(),
+        description: String::new(),
+        system: Some(system),
+        members: Vec::new(),
+        subgroups: Vec::new(),
+        can_mention: GroupSetting::Group(UserGroupId(id)),
+    }))
+}
+
+/// The usual people; channels 20 (public, for new users), 21 (private, of user 4) and 22 (for new users, archived);
+/// user 4's bot 8; some groups of the system from 30 on.
+fn realm() -> RealmSnapshot {
+    let mut bot = testing::user(8, Role::Member);
+    bot.bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(4)) });
+    let archived = Channel { is_archived: true, ..testing::channel(22, Privacy::Public) };
+    let default = |id| Change::Item { kind: ItemKind::DefaultChannel, id, document: Some(json!({})) };
+    let changes = vec![
+        Change::User(Box::new(bot)),
+        Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+        Change::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
+        Change::Channel(Box::new(archived)),
+        default(20),
+        default(22),
+        Change::Subscription(Box::new(testing::subscription(21, 4))),
+        group(SystemGroup::Administrators, 30),
+        group(SystemGroup::FullMembers, 31),
+        group(SystemGroup::Members, 32),
+        group(SystemGroup::Everyone, 33),
+    ];
+    testing::realm(Rules::default(), changes)
+}
+
+fn told(commit: &Commit) -> Vec<(Audience, Value)> {
+    let plain = |event: &NewEvent| match &event.body {
+        Body::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
+        Body::Message(_) | Body::Edit { .. } => unreachable!("an account sends and edits no message"),
+    };
+    commit.events.iter().map(plain).collect()
+}
+
+fn new(email: &str, full_name: &str) -> NewUser {
+    NewUser {
+        email: email.to_owned(),
+        full_name: full_name.to_owned(),
+        role: Role::Member,
+        password_hash: Some(PasswordHash("hash".to_owned())),
+        api_key: ApiKey::from_random(&[5; 64]).unwrap(),
+    }
+}
+
+fn member_event(op: &str, group_id: i64, user_id: i64) -> (Audience, Value) {
+    let event = json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [user_id]});
+    (Audience::Everyone, event)
+}
+
+#[test]
+fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
+    let realm = realm();
+    let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+    let id = create(&realm, &new(" Eve@example.org ", " Eve "), &mut commit).unwrap();
+    let events = told(&commit);
+    assert_eq!((&events[0].1["type"], &events[0].1["op"]), (&json!("realm_user"), &json!("add")));
+    let person = &events[0].1["person"];
+    assert_eq!((&person["user_id"], &person["email"]), (&json!(id), &json!("Eve@example.org")));
+    assert_eq!((&person["full_name"], &person["is_active"]), (&json!("Eve"), &json!(true)));
+    let watchers = Audience::ChannelWatchers { channel_id: ChannelId(20), except: vec![id] };
+    let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [20], "user_ids": [id]});
+    let full = realm.realm().unwrap().rules.waiting_period_days == 0;
+    let groups: &[i64] = if full { &[31, 32] } else { &[32] };
+    let mut after: Vec<_> = groups.iter().map(|group| member_event("add_members", *group, id.0)).collect();
+    after.push((watchers, peer));
+    assert_eq!(events[1..], after);
+    let next = realm.with(&crate::event::EventRecord::new(crate::id::EventId(60), NOW_S, commit.changes, None));
+    let eve = next.user_by_key(&ApiKey::from_random(&[5; 64]).unwrap()).unwrap();
+    assert_eq!((eve.id, eve.joined_s, eve.role), (id, NOW_S, Role::Member));
+    assert!(next.subscription(ChannelId(20), id).is_some() && next.subscription(ChannelId(22), id).is_none());
+    assert_eq!(commit.credentials.len(), 2);
+}
+
+#[test]
+fn an_account_needs_a_name_and_an_address_nobody_has() {
+    let realm = realm();
+    let mut commit = Commit::default();
+    let mut refused = |email, name| create(&realm, &new(email, name), &mut commit).unwrap_err();
+    assert_eq!(refused("USER4@example.org", "Eve"), AccountError::EmailTaken("USER4@example.org".to_owned()));
+    assert_eq!(refused("eve", "Eve"), AccountError::Email(MalformedEmail));
+    assert_eq!(refused("eve@example.org", "E"), AccountError::FullName(FullNameError::TooShort));
+    assert!(commit.changes.is_empty() && commit.events.is_empty() && commit.credentials.is_empty());
+}
+
+#[test]
+fn another_name_is_told_once() {
+    let realm = realm();
+    let user = realm.user(UserId(4)).unwrap();
+    let mut commit = Commit::default();
+    rename(user, "User 4 ", &mut commit).unwrap();
+    assert_eq!(told(&commit), []);
+    rename(user, "Dan", &mut commit).unwrap();
+    let event = json!({"type": "realm_user", "op": "update", "person": {"user_id": 4, "full_name": "Dan"}});
+    assert_eq!(told(&commit), [(Audience::Everyone, event)]);
+    assert_eq!(rename(user, "*", &mut commit).unwrap_err(), AccountError::FullName(FullNameError::TooShort));
+}
+
+#[test]
+fn a_role_moves_its_user_between_groups_and_shows_and_hides_channels() {
+    let realm = realm();
+    let sight = |user: i64, role| {
+        let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+        set_role(&realm, realm.user(UserId(user)).unwrap(), role, &Figures::default(), &mut commit);
+        let events = told(&commit);
+        let update = json!({"user_id": user, "role": i64::from(role)});
+        assert_eq!((&events[0].0, &events[0].1["person"]), (&Audience::Everyone, &update));
+        let groups = events.iter().filter(|(_, event)| event["type"] == "user_group");
+        let groups: Vec<_> = groups.map(|(_, event)| format!("{} {}", event["op"], event["group_id"])).collect();
+        let streams = events.into_iter().filter(|(_, event)| event["type"] == "stream");
+        let streams: Vec<_> = streams
+            .map(|(audience, event)| {
+                assert_eq!(audience, Audience::users([UserId(user)]));
+                let ids = event["streams"].as_array().unwrap().iter().map(|stream| stream["stream_id"].to_string());
+                format!("{} {}", event["op"], ids.collect::<Vec<_>>().join(" "))
+            })
+            .collect();
+        (groups.contains(&"\"add_members\" 30".to_owned()), streams)
+    };
+    assert_eq!(sight(6, Role::Administrator), (true, vec!["\"create\" 20 21".to_owned()]));
+    assert_eq!(sight(4, Role::Guest), (false, vec!["\"delete\" 20".to_owned()]));
+    assert_eq!(sight(2, Role::Member), (false, vec!["\"delete\" 21".to_owned()]));
+    assert_eq!(sight(4, Role::Moderator), (false, Vec::new()));
+}
+
+#[test]
+fn a_role_someone_has_is_not_told() {
+    let realm = realm();
+    let mut commit = Commit::default();
+    set_role(&realm, realm.user(UserId(4)).unwrap(), Role::Member, &Figures::default(), &mut commit);
+    assert!(commit.changes.is_empty() && commit.events.is_empty());
+}
+
+#[test]
+fn an_account_closes_with_its_bots_and_opens_without_them() {
+    let realm = realm();
+    let update = |id: i64, is_active: bool| {
+        let person = json!({"user_id": id, "is_active": is_active});
+        (Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+    };
+    let mut commit = Commit::default();
+    deactivate(&realm, realm.user(UserId(4)).unwrap(), &mut commit);
+    let bot = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": 8, "is_active": false}});
+    let audience = Audience::users([UserId(1), UserId(2), UserId(4)]);
+    assert_eq!(told(&commit), [update(4, false), update(8, false), (audience, bot)]);
+    let closed = realm.with(&crate::event::EventRecord::new(crate::id::EventId(60), NOW_S, commit.changes, None));
+    assert!([4, 8].iter().all(|id| !closed.user(UserId(*id)).unwrap().is_active));
+    assert!(closed.subscription(ChannelId(21), UserId(4)).is_some());
+
+    let mut again = Commit::default();
+    deactivate(&closed, closed.user(UserId(4)).unwrap(), &mut again);
+    assert!(again.changes.is_empty() && again.events.is_empty());
+
+    let mut back = Commit::default();
+    reactivate(&closed, closed.user(UserId(4)).unwrap(), &mut back);
+    let watchers = Audience::ChannelWatchers { channel_id: ChannelId(21), except: vec![UserId(4)] };
+    let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [21], "user_ids": [4]});
+    assert_eq!(told(&back), [update(4, true), (watchers, peer)]);
+    let open = closed.with(&crate::event::EventRecord::new(crate::id::EventId(61), NOW_S, back.changes, None));
+    assert_eq!([4, 8].map(|id| open.user(UserId(id)).unwrap().is_active), [true, false]);
+}
