@@ -96,16 +96,17 @@ pub fn rename(user: &User, full_name: &str, commit: &mut Commit) -> Result<(), A
 }
 
 /// Gives a user another role; tells everybody, and tells the user which channels they see now and which no longer.
-/// Nothing happens when it is theirs already.
-pub fn set_role(realm: &RealmSnapshot, user: &User, role: Role, figures: &Figures, commit: &mut Commit) {
-    if role == user.role {
-        return;
-    }
+/// Nothing happens when it is theirs already. Returns the user as they are now, for a further change in one commit.
+pub fn set_role(realm: &RealmSnapshot, user: &User, role: Role, figures: &Figures, commit: &mut Commit) -> User {
     let after = User { role, ..user.clone() };
+    if role == user.role {
+        return after;
+    }
     commit.events.push(update(user.id, "role", i64::from(role).into()));
     commit.events.extend(standing_events(realm, Some(user), &after, commit.at_s));
     commit.events.extend(sight_events(realm, user, &after, figures));
-    commit.changes.push(Change::User(Box::new(after)));
+    commit.changes.push(Change::User(Box::new(after.clone())));
+    after
 }
 
 /// Closes an account and those of the user's bots, which nobody would answer for; tells everybody. Keys, names,

@@ -36,6 +36,14 @@ impl Caller {
     pub fn id(&self) -> UserId {
         self.user.id
     }
+
+    /// The account as it is in a newer realm, where it may have other rights, or none.
+    ///
+    /// # Errors
+    /// When it is closed there.
+    pub fn again<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, Unauthenticated> {
+        realm.user(self.id()).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)
+    }
 }
 
 /// The account of `shown`, from memory, checked in this order: the key is known, the address is the key's owner's
@@ -89,6 +97,9 @@ pub enum Unauthenticated {
     /// The account is closed.
     #[error("Account is deactivated")]
     AccountDeactivated,
+    /// Nobody has that address and password. Which of the two is wrong is not told.
+    #[error("Your username or password is incorrect")]
+    WrongPassword,
     /// The key is an incoming webhook's, which may send through its own address only.
     #[error("This API is not available to incoming webhook bots.")]
     IncomingWebhook,

@@ -27,7 +27,7 @@ use chat_core::narrow::BadNarrow;
 use chat_core::ports::{Pruned, StoreError};
 use chat_core::reaction::ReactionError;
 use chat_core::send::SendError;
-use chat_core::user::FullNameError;
+use chat_core::user::{FullNameError, MalformedEmail};
 
 use crate::answer;
 use crate::auth::{CredentialsFault, Unauthenticated};
@@ -85,6 +85,12 @@ pub enum Fault {
     /// A name is no person's.
     #[error(transparent)]
     FullName(#[from] FullNameError),
+    /// A text is no address.
+    #[error(transparent)]
+    Email(#[from] MalformedEmail),
+    /// What developers may and production may not.
+    #[error("Endpoint not available in production.")]
+    ForDevelopment,
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] NoSuchChannel),
@@ -270,6 +276,8 @@ impl Fault {
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
             | Self::FullName(_)
+            | Self::Email(_)
+            | Self::ForDevelopment
             | Self::NoChannel(_)
             | Self::Channel(_)
             | Self::ChannelName(_)

@@ -3,6 +3,8 @@
 //! The road not taken is to count addresses for everybody: behind one office or one proxy sit many people, and
 //! their allowances would be one.
 
+mod attempts;
+
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -20,6 +22,8 @@ use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap, HeaderName};
 
 use crate::state::Outside;
+
+pub(crate) use attempts::Attempts;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");

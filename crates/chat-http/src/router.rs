@@ -9,7 +9,8 @@ use axum::routing::get;
 
 use crate::call::endpoint;
 use crate::endpoint::{
-    channels, events, flags, health, message_edit, messages, reactions, register, server_settings, subscriptions,
+    channels, events, fetch_api_key, flags, health, message_edit, messages, reactions, register, server_settings,
+    subscriptions, user_groups, users,
 };
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic};
@@ -45,6 +46,9 @@ fn api() -> Router<App> {
         .merge(flags::routes())
         .merge(message_edit::routes())
         .merge(reactions::routes())
+        .merge(fetch_api_key::routes())
+        .merge(users::routes())
+        .merge(user_groups::routes())
 }
 
 /// For whoever runs the server: not counted.

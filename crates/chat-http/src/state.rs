@@ -13,7 +13,7 @@ use chat_core::user::{ApiKey, PasswordHash};
 
 use crate::error::{Failure, Fault};
 use crate::polls::Polls;
-use crate::rate::Limiter;
+use crate::rate::{Attempts, Limiter};
 
 /// What the binary hands over to [`crate::router`] whatever the domain.
 #[derive(Clone)]
@@ -125,6 +125,7 @@ pub(crate) struct Site {
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
     pub(crate) polls: Polls,
+    pub(crate) attempts: Attempts,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
     /// The lexicon of the newest realm a text was read in.
@@ -147,6 +148,7 @@ impl Site {
             polls: Polls::default(),
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
+            attempts: Attempts::default(),
         }
     }
 

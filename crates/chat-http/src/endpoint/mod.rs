@@ -2,6 +2,7 @@
 
 pub(crate) mod channels;
 pub(crate) mod events;
+pub(crate) mod fetch_api_key;
 pub(crate) mod flags;
 pub(crate) mod health;
 pub(crate) mod message_edit;
@@ -11,3 +12,5 @@ mod readable;
 pub(crate) mod register;
 pub(crate) mod server_settings;
 pub(crate) mod subscriptions;
+pub(crate) mod user_groups;
+pub(crate) mod users;

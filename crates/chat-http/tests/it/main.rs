@@ -11,6 +11,8 @@ mod given;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
+mod login;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod properties;
@@ -20,3 +22,5 @@ mod recipients;
 mod texts;
 #[cfg(test)]
 mod town;
+#[cfg(test)]
+mod users;

@@ -1,0 +1,90 @@
+//! `/fetch_api_key` and `/dev_fetch_api_key`: from address and password to the key.
+
+use axum::Router;
+use axum::routing::post;
+use chat_core::id::UserId;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{ApiKey, User, email, fold};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::auth::{Unauthenticated, may_enter};
+use crate::call::{Anyone, Call, endpoint};
+use crate::error::Fault;
+use crate::params::{ParamFault, Params, Reader, Text};
+use crate::state::{App, Site};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/fetch_api_key", post(endpoint(fetch)))
+        .route("/dev_fetch_api_key", post(endpoint(fetch_without_password)))
+}
+
+/// Who wants in.
+struct Login {
+    username: String,
+    password: String,
+}
+
+impl Params for Login {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { username: given.required::<Text>("username")?, password: given.required::<Text>("password")? })
+    }
+}
+
+/// Gives a person their key for their password.
+///
+/// # Source
+/// Specification, `POST /fetch_api_key`. Not specified: a wrong address and a wrong password give one answer, after
+/// the same work; that an account is closed is told to who knows its password; bots have none.
+async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
+    let app = &call.app;
+    let realm = app.realm();
+    if realm.realm().is_none_or(|realm| realm.is_deactivated) {
+        return Err(Unauthenticated::RealmDeactivated.into());
+    }
+    let address = fold(email(&login.username)?);
+    app.attempts.check(&address, app.now_s())?;
+    let user = person(&realm, &address);
+    let credentials = app.realm.credentials(user.map_or(UserId(0), |user| user.id)).await?;
+    let hash = credentials.as_ref().and_then(|found| found.password_hash.clone());
+    let is_right = app.passwords.matches(login.password, hash).await?;
+    app.attempts.settle(&address, is_right, app.now_s())?;
+    let user = user.filter(|_| is_right).ok_or(Unauthenticated::WrongPassword)?;
+    may_enter(&realm, user)?;
+    let api_key = match credentials.and_then(|found| found.api_key) {
+        Some(key) => key,
+        None => new_key(app, user.id).await?,
+    };
+    Answer::of(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
+}
+
+/// Gives a key without a password, where developers are at work. That is nowhere: the parameters are read, so that
+/// they are not called unsupported.
+async fn fetch_without_password(_: Call<Anyone>, _: Username) -> Result<Answer, Fault> {
+    Err(Fault::ForDevelopment)
+}
+
+/// Who would be let in.
+struct Username;
+
+impl Params for Username {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        given.required::<Text>("username").map(|_| Self)
+    }
+}
+
+fn person<'a>(realm: &'a RealmSnapshot, address: &str) -> Option<&'a User> {
+    realm.user_by_email(address).map(AsRef::as_ref).filter(|user| user.bot.is_none())
+}
+
+/// Makes a key for the user, in place of the one they have.
+pub(crate) async fn new_key(app: &Site, user_id: UserId) -> Result<ApiKey, Fault> {
+    let key = app.fresh_key()?;
+    app.commit(|_, commit| {
+        commit.set_key(user_id, key.clone());
+        Ok(())
+    })
+    .await?;
+    Ok(key)
+}

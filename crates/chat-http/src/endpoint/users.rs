@@ -1,0 +1,218 @@
+//! `/users`: who there is, and what administrators and people themselves do to accounts.
+
+use axum::Router;
+use axum::routing::{get, post};
+use chat_core::access;
+use chat_core::account::{self, NewUser};
+use chat_core::administer::{self, AccountError};
+use chat_core::change::Commit;
+use chat_core::id::{ChannelId, UserId};
+use chat_core::narrow::{Anchor, Selection, Window};
+use chat_core::object::channel::Figures;
+use chat_core::object::{self, UserForm};
+use chat_core::role::Role;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{User, check_password};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::endpoint::fetch_api_key::new_key;
+use crate::error::Fault;
+use crate::params::{Json, Listed, Numbers, ParamFault, Params, Reader, Text};
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/users", get(endpoint(list)).post(endpoint(create)))
+        .route("/users/me", get(endpoint(me)).delete(endpoint(leave)))
+        .route("/users/me/api_key/regenerate", post(endpoint(regenerate_key)))
+        .route("/users/{user_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(deactivate)))
+        .route("/users/{user_id}/reactivate", post(endpoint(reactivate)))
+}
+
+/// How users are shown.
+struct Shown(UserForm);
+
+impl Params for Shown {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self(UserForm {
+            client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
+            profile_data: given.or::<Json<bool>>("include_custom_profile_fields", false)?,
+            is_active: true,
+        }))
+    }
+}
+
+/// All users, closed accounts too, in the order of their numbers.
+async fn list(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
+    let realm = &call.who.realm;
+    let mut users: Vec<_> = realm.users().collect();
+    users.sort_unstable_by_key(|user| user.id);
+    let members: Vec<Value> = users.into_iter().map(|user| object::user(realm, user, form)).collect();
+    Answer::of(&json!({"members": members}))
+}
+
+/// A user by their number, or by their address.
+async fn one(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
+    let (realm, named) = (&call.who.realm, call.path_text("user_id")?);
+    let user = match call.path_id("user_id") {
+        Ok(id) => realm.user(UserId(id)),
+        Err(_) => realm.user_by_email(named),
+    };
+    let user = user.ok_or(AccountError::NoSuchUser)?;
+    Answer::of(&json!({"user": object::user(realm, user, form)}))
+}
+
+/// The caller, with the number of the last message they may have; -1 when there is none.
+async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let Caller { user, realm } = &call.who;
+    let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
+    let page = call.app.messages.window(&Selection::new(realm, user, Vec::new()), newest).await?;
+    let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);
+    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true };
+    let mut shown = object::user(realm, user, form);
+    if let Value::Object(members) = &mut shown {
+        members.insert("max_message_id".to_owned(), newest_id.into());
+    }
+    Answer::of(&shown)
+}
+
+/// An account to be made.
+struct Creation {
+    email: String,
+    password: String,
+    full_name: String,
+}
+
+impl Params for Creation {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            email: given.required::<Text>("email")?,
+            password: given.required::<Text>("password")?,
+            full_name: given.required::<Text>("full_name")?,
+        })
+    }
+}
+
+/// Makes an account of a member. What can be refused is refused before the password costs a hash.
+async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
+    let app = &call.app;
+    access::require_administrator(&call.who.user)?;
+    account::check_new(&call.who.realm, &wish.full_name, &wish.email)?;
+    check_password(&wish.password).map_err(AccountError::from)?;
+    let new = NewUser {
+        email: wish.email,
+        full_name: wish.full_name,
+        role: Role::Member,
+        password_hash: Some(app.passwords.hash(wish.password).await?),
+        api_key: app.fresh_key()?,
+    };
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        access::require_administrator(call.who.again(realm)?)?;
+        Ok(account::create(realm, &new, commit)?)
+    };
+    Answer::of(&json!({"user_id": app.commit(decide).await?}))
+}
+
+/// What of an account shall be otherwise.
+struct Update {
+    full_name: Option<String>,
+    role: Option<Role>,
+}
+
+impl Numbers for Role {
+    const NUMBERS: &'static [(i64, Self)] = &[
+        (100, Self::Owner),
+        (200, Self::Administrator),
+        (300, Self::Moderator),
+        (400, Self::Member),
+        (600, Self::Guest),
+    ];
+}
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            full_name: given.optional::<Text>("full_name")?,
+            role: given.optional::<Json<Listed<Role>>>("role")?.map(|Listed(role)| role),
+        })
+    }
+}
+
+/// Changes a user's name and role, together or not at all.
+async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+    let user_id = UserId(call.path_id("user_id")?);
+    let channels: Vec<ChannelId> = match wish.role {
+        Some(_) => call.who.realm.channels().map(|channel| channel.id).collect(),
+        None => Vec::new(),
+    };
+    let figures = Figures::new(call.app.messages.first_messages(&channels).await?);
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let mut user = User::clone(known(realm, user_id)?);
+        administer::may_edit(call.who.again(realm)?)?;
+        if let Some(role) = wish.role.filter(|role| *role != user.role) {
+            administer::may_set_role(realm, call.who.again(realm)?, &user, role)?;
+            user = account::set_role(realm, &user, role, &figures, commit);
+        }
+        if let Some(full_name) = &wish.full_name {
+            account::rename(&user, full_name, commit)?;
+        }
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}
+
+/// Closes a person's account. Bots are closed elsewhere, and what is closed is not there to be closed.
+async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let user_id = UserId(call.path_id("user_id")?);
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let caller = call.who.again(realm)?;
+        access::require_administrator(caller)?;
+        let user = known(realm, user_id)?;
+        if user.bot.is_some() || !user.is_active {
+            return Err(AccountError::NoSuchUser.into());
+        }
+        administer::may_deactivate(realm, caller, user)?;
+        account::deactivate(realm, user, commit);
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}
+
+/// Reopens an account.
+async fn reactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let user_id = UserId(call.path_id("user_id")?);
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        access::require_administrator(call.who.again(realm)?)?;
+        account::reactivate(realm, known(realm, user_id)?, commit);
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}
+
+/// Closes the caller's own account.
+async fn leave(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let user = call.who.again(realm)?;
+        administer::may_leave(realm, user)?;
+        account::deactivate(realm, user, commit);
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}
+
+/// Gives the caller another key; the one before opens nothing any more.
+async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let key = new_key(&call.app, call.who.id()).await?;
+    Answer::of(&json!({"api_key": key.expose()}))
+}
+
+fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountError> {
+    realm.user(id).map(AsRef::as_ref).ok_or(AccountError::NoSuchUser)
+}

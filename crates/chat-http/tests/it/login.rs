@@ -1,0 +1,120 @@
+//! From address and password to the key.
+
+use chat_core::change::{Commit, Committed, Credential};
+use chat_core::id::UserId;
+use chat_core::ports::RealmStore as _;
+use chat_core::role::Role;
+use chat_core::user::PasswordHash;
+use serde_json::json;
+
+use crate::town::{Person, Told, Town};
+
+const WRONG: (u16, &str, &str) = (401, "UNAUTHORIZED", "Your username or password is incorrect");
+const LIMITED: (u16, &str, &str) = (429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+
+async fn log_in(town: &Town, username: &str, password: &str) -> Told {
+    town.call_as_nobody("POST /fetch_api_key", &[("username", username), ("password", password)]).await
+}
+
+/// A person whose password is `secret`.
+async fn with_password(town: &Town, name: &str) -> Person {
+    let person = town.person(name, Role::Member).await;
+    let mut commit = Commit { decided_at: town.realm().changed(), ..Commit::default() };
+    let hash = Some(PasswordHash("secret".to_owned()));
+    commit.credentials.push(Credential::PasswordHash(UserId(person.id), hash));
+    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    person
+}
+
+#[tokio::test]
+async fn a_password_gives_the_key_and_the_address_as_it_is_kept() {
+    let town = Town::found().await;
+    for username in ["ada@example.org", " ADA@Example.org "] {
+        let told = log_in(&town, username, "ada's").await.success();
+        assert_eq!(told["api_key"], json!(town.ada.key));
+        assert_eq!((&told["email"], &told["user_id"]), (&json!("ada@example.org"), &json!(9)));
+    }
+    town.call(&town.ada, "GET /users/me", &[]).await.success();
+}
+
+#[tokio::test]
+async fn a_wrong_address_and_a_wrong_password_are_told_alike() {
+    let town = Town::found().await;
+    town.person("sam", Role::Member).await;
+    for (username, password) in
+        [("ada@example.org", "x"), ("ada@example.org", ""), ("eve@example.org", "x"), ("sam@example.org", "x")]
+    {
+        assert_eq!(log_in(&town, username, password).await.error(), WRONG, "{username} {password}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_or_no_address_is_said() {
+    let town = Town::found().await;
+    town.call_as_nobody("POST /fetch_api_key", &[("username", "a@b.c")]).await.refused("Missing 'password' argument");
+    town.call_as_nobody("POST /fetch_api_key", &[("password", "x")]).await.refused("Missing 'username' argument");
+    for username in ["", "ada", "a:b@example.org"] {
+        log_in(&town, username, "x").await.refused("Enter a valid email address.");
+    }
+}
+
+#[tokio::test]
+async fn a_closed_account_is_told_so_to_who_knows_its_password() {
+    let town = Town::found().await;
+    let sam = with_password(&town, "sam").await;
+    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    assert_eq!(log_in(&town, &sam.email, "x").await.error(), WRONG);
+    assert_eq!(log_in(&town, &sam.email, "secret").await.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
+}
+
+#[tokio::test]
+async fn five_wrong_passwords_close_an_address_for_half_an_hour_and_no_other() {
+    let town = Town::found().await;
+    for username in ["ada@example.org", "nobody@example.org"] {
+        for _ in 0..5 {
+            assert_eq!(log_in(&town, username, "x").await.error(), WRONG);
+        }
+        let told = log_in(&town, &username.to_uppercase(), "ada's").await;
+        assert_eq!(told.error(), LIMITED, "{username}");
+        assert_eq!(told.body["retry-after"].as_f64(), Some(1_800.0));
+    }
+    let sam = with_password(&town, "sam").await;
+    log_in(&town, &sam.email, "secret").await.success();
+    town.wait_s(30 * 60 - 1);
+    assert_eq!(log_in(&town, "ada@example.org", "ada's").await.error(), LIMITED);
+    town.wait_s(1);
+    log_in(&town, "ada@example.org", "ada's").await.success();
+}
+
+#[tokio::test]
+async fn a_right_password_in_between_gives_all_tries_back() {
+    let town = Town::found().await;
+    for _ in 0..3 {
+        for _ in 0..4 {
+            assert_eq!(log_in(&town, "ada@example.org", "x").await.error(), WRONG);
+        }
+        log_in(&town, "ada@example.org", "ada's").await.success();
+    }
+}
+
+#[tokio::test]
+async fn nobody_gets_a_key_without_a_password() {
+    let town = Town::found().await;
+    let told = town.call_as_nobody("POST /dev_fetch_api_key", &[("username", "ada@example.org")]).await;
+    told.refused("Endpoint not available in production.");
+    assert_eq!(told.body.get("api_key"), None);
+}
+
+#[tokio::test]
+async fn another_key_ends_the_one_before() {
+    let town = Town::found().await;
+    let sam = with_password(&town, "sam").await;
+    let told = town.call(&sam, "POST /users/me/api_key/regenerate", &[]).await.success();
+    let key = told["api_key"].as_str().unwrap().to_owned();
+    assert!(key != sam.key && key.len() == 32);
+    let refused = town.call(&sam, "GET /users/me", &[]).await;
+    assert_eq!(refused.error(), (401, "UNAUTHORIZED", "Invalid API key"));
+    assert_eq!(log_in(&town, &sam.email, "secret").await.success()["api_key"], json!(key));
+    let again = Person { key, ..sam };
+    town.call(&again, "GET /users/me", &[]).await.success();
+}
