@@ -9,7 +9,7 @@ use chat_core::change::{Commit, ItemKind};
 use chat_core::channel::Channel;
 use chat_core::channels::{self, ChannelError, Env, Group, Update};
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::narrow::Selection;
+use chat_core::narrow::{Condition, Selection, Term};
 use chat_core::object::channel::{Figures, basic};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -228,7 +228,8 @@ async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     if access::history(realm, user, channel) == History::NONE {
         return Err(NoSuchChannel::Id(channel.id).into());
     }
-    let found = call.app.messages.topics(&Selection::new(realm, user, Vec::new()), channel.id).await?;
+    let here = Term { condition: Condition::Channel(channel.id), negated: false };
+    let found = call.app.messages.topics(&Selection::new(realm, user, vec![here]), channel.id).await?;
     let topics: Vec<_> = found.into_iter().map(|topic| TopicShown { name: topic.name, max_id: topic.max_id }).collect();
     Answer::of(&json!({"topics": topics}))
 }

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod changes;
 #[cfg(test)]
+mod channels;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod given;

@@ -1,0 +1,111 @@
+//! Channels: who sees them, who enters, changes and leaves them, and who is told what.
+
+mod changing;
+mod entering;
+mod leaving;
+mod seeing;
+
+use std::sync::Arc;
+
+use chat_core::role::Role;
+use serde_json::{Value, json};
+
+use crate::town::{Person, Told, Town};
+
+/// What an organization administrator only may.
+const ADMINISTRATOR: &str = "Must be an organization administrator";
+
+/// The types of events these tests listen to.
+const TYPES: &str = r#"["stream","subscription","default_streams"]"#;
+
+/// Someone who listens.
+struct Ear {
+    who: Person,
+    queue: String,
+    last: String,
+}
+
+async fn listen(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Ear {
+    let mut all = vec![("event_types", TYPES)];
+    all.extend(parameters);
+    let told = town.call(who, "POST /register", &all).await.success();
+    Ear {
+        who: who.clone(),
+        queue: told["queue_id"].as_str().unwrap().to_owned(),
+        last: told["last_event_id"].to_string(),
+    }
+}
+
+/// What was told since the ear began to listen, without the numbers.
+async fn heard(town: &Town, ear: &Ear) -> Vec<Value> {
+    let parameters = [("queue_id", ear.queue.as_str()), ("last_event_id", &ear.last), ("dont_block", "true")];
+    let mut told = town.call(&ear.who, "GET /events", &parameters).await.success();
+    let events = told["events"].as_array_mut().unwrap();
+    for event in events.iter_mut() {
+        event.as_object_mut().unwrap().remove("id").unwrap();
+    }
+    std::mem::take(events)
+}
+
+/// Types and operations, and the property of an update.
+fn kinds(events: &[Value]) -> Vec<String> {
+    let word = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
+    let words = |event| ["type", "op", "property"].map(|key| word(event, key)).join(" ").trim().to_owned();
+    events.iter().map(words).collect()
+}
+
+/// Sam, Bea and Gus, who is a guest.
+async fn people(town: &Town) -> [Person; 3] {
+    [
+        town.person("sam", Role::Member).await,
+        town.person("bea", Role::Member).await,
+        town.person("gus", Role::Guest).await,
+    ]
+}
+
+/// Enters a channel, which is made so when there is none.
+async fn enter(town: &Town, who: &Person, name: &str, parameters: &[(&str, &str)]) -> Told {
+    let subscriptions = json!([{"name": name}]).to_string();
+    let mut all = vec![("subscriptions", subscriptions.as_str())];
+    all.extend(parameters);
+    town.call(who, "POST /users/me/subscriptions", &all).await
+}
+
+/// Makes a channel with these people in it. Its number.
+async fn found(town: &Town, maker: &Person, name: &str, (people, parameters): (&[&Person], &[(&str, &str)])) -> i64 {
+    let principals = json!(people.iter().map(|person| person.id).collect::<Vec<_>>()).to_string();
+    let mut all = vec![("principals", principals.as_str())];
+    all.extend(parameters);
+    enter(town, maker, name, &all).await.success();
+    town.realm().channel_by_name(name).unwrap().id.0
+}
+
+/// The place of the last change, to see that there was none.
+fn mark(town: &Town) -> (i64, usize) {
+    (town.realm().changed().0, town.realm().channels().count())
+}
+
+async fn names(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Vec<String> {
+    let told = town.call(who, "GET /streams", parameters).await.success();
+    let streams = told["streams"].as_array().unwrap();
+    streams.iter().map(|stream| stream["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forty_who_make_the_same_channel_at_once_make_one() {
+    let town = Arc::new(Town::found().await);
+    let [sam, bea, _] = people(&town).await;
+    let ear = listen(&town, &bea, &[]).await;
+    let mut calls = tokio::task::JoinSet::new();
+    for place in 0..40 {
+        let (town, who) = (Arc::clone(&town), [&sam, &bea][place % 2].clone());
+        calls.spawn(async move { enter(&town, &who, "rush", &[]).await.success() });
+    }
+    let answers = calls.join_all().await;
+    let count = |key: &str| answers.iter().filter(|told| !told[key].as_object().unwrap().is_empty()).count();
+    assert_eq!((count("subscribed"), count("already_subscribed")), (2, 38));
+    assert_eq!(town.realm().channels().filter(|channel| channel.name == "rush").count(), 1);
+    let told = kinds(&heard(&town, &ear).await);
+    assert_eq!(told.iter().filter(|kind| *kind == "stream create").count(), 1, "{told:?}");
+    assert_eq!(told.iter().filter(|kind| *kind == "subscription add").count(), 1, "{told:?}");
+}
