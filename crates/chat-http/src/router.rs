@@ -9,8 +9,8 @@ use axum::routing::get;
 
 use crate::call::endpoint;
 use crate::endpoint::{
-    channels, events, fetch_api_key, flags, health, message_edit, messages, reactions, register, server_settings,
-    subscriptions, user_groups, users,
+    channels, emoji_data, events, fetch_api_key, flags, health, message_edit, messages, reactions, register,
+    server_settings, subscriptions, user_groups, users,
 };
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic};
@@ -28,7 +28,7 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
         None => routes,
         Some(domain) => {
             let app = Arc::new(Site::new(&frame, domain));
-            routes.merge(Router::new().nest("/api/v1", api()).with_state(app))
+            routes.merge(Router::new().nest("/api/v1", api()).with_state(app)).merge(emoji_data::routes())
         }
     };
     framed(routes, &frame)

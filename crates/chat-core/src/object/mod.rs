@@ -3,7 +3,9 @@
 
 pub mod channel;
 mod group;
+pub mod item;
 pub mod message;
+pub mod settings;
 pub mod subscription;
 mod user;
 

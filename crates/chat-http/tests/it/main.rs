@@ -21,6 +21,8 @@ mod properties;
 #[cfg(test)]
 mod recipients;
 #[cfg(test)]
+mod register;
+#[cfg(test)]
 mod texts;
 #[cfg(test)]
 mod town;

@@ -18,7 +18,7 @@ use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
 use chat_http::{ApiSettings, Domain, HealthProbe, Outside, Parts, Passwords, router};
 use chat_storage::{Db, Store};
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -146,6 +146,15 @@ impl Town {
     /// As [`Town::call`], without credentials.
     pub(crate) async fn call_as_nobody(&self, call: &str, parameters: &[(&str, &str)]) -> Told {
         self.send(call, parameters, None).await
+    }
+
+    /// Fetches a page outside `/api/v1` with these headers: status, headers, and the body when it is JSON.
+    pub(crate) async fn fetch(&self, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, Value) {
+        let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
+        let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let (head, body) = answer.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        (head.status.as_u16(), head.headers, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
     async fn send(&self, call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Told {

@@ -50,10 +50,12 @@ pub(crate) async fn post(call: Call<Caller>, wish: Wish) -> Result<Answer, Fault
         idle_limit_s: idle_limit_s(&app, wish.lifespan_s),
     };
     let user = realm.user(queue.user_id).unwrap_or(&call.who.user);
-    let newcomer = Newcomer { app: &app, realm: &realm, user, filter: &queue.filter, now_s: queue.seen_s };
-    let mut state = newcomer.state(wish.fetched()).await?;
+    let (filter, now_s, fetched) = (&queue.filter, queue.seen_s, wish.fetched());
+    let newcomer = Newcomer { app: &app, realm: &realm, user, filter, now_s, fetched };
+    let mut state = newcomer.state().await?.into_members();
     state.insert("queue_id".to_owned(), json!(queue.id));
     state.insert("last_event_id".to_owned(), json!(queue.cursor));
+    state.insert("event_queue_longpoll_timeout_seconds".to_owned(), json!(initial::LONGPOLL_TIMEOUT_S));
     state.extend(server_settings::version(&app.frame.version, &app.settings.brand));
     app.queues.register(queue).await?;
     Answer::of(&state)

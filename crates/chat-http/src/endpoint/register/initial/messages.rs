@@ -14,23 +14,19 @@ const UNREAD_MAX: usize = 50_000;
 /// Sets of users told at most, those with the newest messages.
 const DIRECTS_MAX: usize = 1_000;
 
-pub(super) async fn add(
-    newcomer: &Newcomer<'_>,
-    wants: &(dyn Fn(&str) -> bool + Sync),
-    state: &mut State,
-) -> Result<(), Fault> {
-    let mut put = |key: &str, value: Value| drop(state.insert(key.to_owned(), value));
+pub(super) async fn add(newcomer: &Newcomer<'_>, state: &mut State) -> Result<(), Fault> {
+    let wants = |kind| newcomer.wants(kind);
     if wants("message") {
-        put("max_message_id", max_message_id(newcomer).await?);
+        state.put("max_message_id", max_message_id(newcomer).await?);
     }
     if wants("message") && wants("update_message_flags") {
-        put("unread_msgs", unread(newcomer).await?);
+        state.put("unread_msgs", unread(newcomer).await?);
     }
     if wants("starred_messages") {
-        put("starred_messages", starred(newcomer).await?);
+        state.put("starred_messages", starred(newcomer).await?);
     }
     if wants("recent_private_conversations") {
-        put("recent_private_conversations", recent_directs(newcomer).await?);
+        state.put("recent_private_conversations", recent_directs(newcomer).await?);
     }
     Ok(())
 }

@@ -1,0 +1,124 @@
+//! Users, bots, groups, and what is known of them.
+
+use chat_core::change::UserItemKind;
+use chat_core::event::Capability;
+use chat_core::object::{self, UserForm, item};
+use chat_core::realm::Rules;
+use chat_core::role::{Policy, Role};
+use chat_core::user::User;
+use serde_json::{Map, Value, json};
+
+use super::{Newcomer, State};
+
+/// All users, and what the user themselves are and may do.
+pub(super) fn users(newcomer: &Newcomer<'_>, state: &mut State) {
+    let form = UserForm { client_gravatar: newcomer.filter.client_gravatar, profile_data: true, ..UserForm::default() };
+    let (active, gone): (Vec<&User>, Vec<&User>) = sorted(newcomer).into_iter().partition(|user| user.is_active);
+    let shown = |users: Vec<&User>| -> Value {
+        users.into_iter().map(|user| object::user(newcomer.realm, user, form)).collect()
+    };
+    state.put("realm_users", shown(active));
+    state.put("realm_non_active_users", shown(gone));
+    state.put("cross_realm_bots", json!([]));
+    oneself(newcomer.user, state);
+    permissions(newcomer, state);
+}
+
+fn sorted<'a>(newcomer: &Newcomer<'a>) -> Vec<&'a User> {
+    let mut users: Vec<_> = newcomer.realm.users().map(AsRef::as_ref).collect();
+    users.sort_unstable_by_key(|user: &&User| user.id);
+    users
+}
+
+fn oneself(user: &User, state: &mut State) {
+    let avatar = object::avatar(user);
+    state.put_all(json!({
+        "user_id": user.id,
+        "email": user.email,
+        "delivery_email": user.email,
+        "full_name": user.full_name,
+        "avatar_source": if avatar.is_gravatar { "G" } else { "U" },
+        "avatar_url": avatar.url,
+        "avatar_url_medium": avatar.medium_url,
+        "is_owner": user.role == Role::Owner,
+        "is_admin": user.is_administrator(),
+        "is_moderator": user.role == Role::Moderator,
+        "is_guest": user.is_guest(),
+    }));
+}
+
+fn permissions(newcomer: &Newcomer<'_>, state: &mut State) {
+    let rules = newcomer.realm.realm().map_or_else(Rules::default, |realm| realm.rules.clone());
+    let may = |policy: Policy| policy.permits(newcomer.user, rules.waiting_period_days, newcomer.now_s);
+    let (public, private) = (may(rules.create_public_channel), may(rules.create_private_channel));
+    state.put("can_create_streams", public || private);
+    state.put("can_create_public_streams", public);
+    state.put("can_create_private_streams", private);
+    state.put("can_create_web_public_streams", may(rules.create_web_public_channel));
+    state.put("can_subscribe_other_users", may(rules.subscribe_others));
+    state.put("can_invite_others_to_realm", may(rules.invite));
+}
+
+/// The user's own bots, and for administrators all. Not specified; their keys are left out, because a secret that
+/// is in every client's start is in every client's log.
+pub(super) fn bots(newcomer: &Newcomer<'_>, state: &mut State) {
+    let form = UserForm { is_active: true, ..UserForm::default() };
+    let of_interest = |user: &&User| {
+        let owner = user.bot.as_ref().map(|bot| bot.owner_id);
+        owner.is_some_and(|owner| newcomer.user.is_administrator() || owner == Some(newcomer.user.id))
+    };
+    let shown = sorted(newcomer).into_iter().filter(of_interest).map(|bot| {
+        let user = object::user(newcomer.realm, bot, form);
+        let keys = ["user_id", "full_name", "email", "bot_type", "is_active", "avatar_url"];
+        let mut shown: Map<String, Value> =
+            keys.iter().map(|key| ((*key).to_owned(), user.get(*key).cloned().unwrap_or_default())).collect();
+        shown.insert("owner_id".to_owned(), json!(bot.bot.as_ref().and_then(|bot| bot.owner_id)));
+        shown.insert("default_sending_stream".to_owned(), Value::Null);
+        shown.insert("default_events_register_stream".to_owned(), Value::Null);
+        shown.insert("default_all_public_streams".to_owned(), Value::Bool(false));
+        shown.insert("services".to_owned(), json!([]));
+        Value::Object(shown)
+    });
+    state.put("realm_bots", shown.collect::<Value>());
+}
+
+pub(super) fn groups(newcomer: &Newcomer<'_>, state: &mut State) {
+    let mut groups: Vec<_> = newcomer.realm.groups().collect();
+    groups.sort_unstable_by_key(|group| group.id);
+    let shown = groups.into_iter().map(|group| object::group(newcomer.realm, group, newcomer.now_s));
+    state.put("realm_user_groups", shown.collect::<Value>());
+}
+
+pub(super) fn statuses(newcomer: &Newcomer<'_>, state: &mut State) {
+    let status = |user: &User| {
+        let status = newcomer.realm.user_item(user.id, UserItemKind::Status, "")?;
+        let is_set = status.as_object().is_some_and(|members| !members.is_empty());
+        is_set.then(|| (user.id.to_string(), status.clone()))
+    };
+    let statuses: Map<_, _> = newcomer.realm.users().filter_map(|user| status(user)).collect();
+    state.put("user_status", statuses);
+}
+
+/// Nobody's presence is known. The two forms differ in their keys alone, so none is both.
+pub(super) fn presences(newcomer: &Newcomer<'_>, state: &mut State) {
+    state.put("presences", json!({}));
+    // A float on the wire.
+    state.put("server_timestamp", json!(std::time::Duration::from_secs(newcomer.now_s.unsigned_abs()).as_secs_f64()));
+    if newcomer.filter.capabilities.contains(&Capability::SlimPresence) {
+        state.put("presence_last_update_id", -1);
+    }
+}
+
+pub(super) fn profile_fields(newcomer: &Newcomer<'_>, state: &mut State) {
+    state.put("custom_profile_fields", item::profile_fields(newcomer.realm));
+    state.put_all(json!({"custom_profile_field_types": {
+        "SHORT_TEXT": {"id": 1, "name": "Text (short)"},
+        "LONG_TEXT": {"id": 2, "name": "Text (long)"},
+        "SELECT": {"id": 3, "name": "List of options"},
+        "DATE": {"id": 4, "name": "Date"},
+        "URL": {"id": 5, "name": "Link"},
+        "USER": {"id": 6, "name": "Users"},
+        "EXTERNAL_ACCOUNT": {"id": 7, "name": "External account"},
+        "PRONOUNS": {"id": 8, "name": "Pronouns"},
+    }}));
+}

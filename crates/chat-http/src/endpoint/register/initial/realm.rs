@@ -1,0 +1,235 @@
+//! The organization and the server's own bounds.
+
+use chat_core::group::SystemGroup;
+use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
+use chat_core::realm::Rules;
+use chat_core::role::Policy;
+use serde_json::json;
+
+use super::{Newcomer, State};
+use crate::endpoint::emoji_data;
+
+/// No channel is meant.
+const NO_CHANNEL: i64 = -1;
+
+pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
+    let Some(realm) = newcomer.realm.realm() else { return };
+    let url = &newcomer.app.settings.base_url;
+    let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host);
+    state.put_all(json!({
+        "realm_name": realm.name,
+        "realm_description": realm.description,
+        "realm_url": url,
+        "realm_uri": url,
+        "realm_icon_url": format!("{url}/static/icon.png"),
+        "realm_icon_source": "G",
+        "realm_logo_url": format!("{url}/static/logo.png"),
+        "realm_logo_source": "D",
+        "realm_night_logo_url": format!("{url}/static/logo.png"),
+        "realm_night_logo_source": "D",
+        "realm_bot_domain": host,
+        "realm_date_created": realm.created_s,
+        "realm_org_type": 0,
+        "realm_plan_type": 1,
+        "realm_default_language": "en",
+        "realm_default_code_block_language": "",
+        "server_emoji_data_url": emoji_data::url(url),
+    }));
+}
+
+/// What is too long, too large, too soon.
+///
+/// # Source
+/// Specification, "Limits" and "States" for the names; the values of the last lines are those of existing servers.
+pub(super) fn limits(_: &Newcomer<'_>, state: &mut State) {
+    state.put_all(json!({
+        "max_stream_name_length": MAX_CHANNEL_NAME_CHARS,
+        "max_stream_description_length": MAX_CHANNEL_DESCRIPTION_CHARS,
+        "max_topic_length": MAX_TOPIC_CHARS,
+        "max_message_length": MAX_MESSAGE_CHARS,
+        "max_file_upload_size_mib": 25,
+        "max_avatar_file_size_mib": 5,
+        "max_icon_file_size_mib": 5,
+        "max_logo_file_size_mib": 5,
+        "password_min_length": 6,
+        "password_min_guesses": 10_000,
+        "server_presence_ping_interval_seconds": 60,
+        "server_presence_offline_threshold_seconds": 200,
+        "server_typing_started_expiry_period_milliseconds": 45_000,
+        "server_typing_stopped_wait_period_milliseconds": 12_000,
+        "server_typing_started_wait_period_milliseconds": 30_000,
+    }));
+}
+
+/// What is on and what is off.
+pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
+    let rules = rules(newcomer);
+    let on = [
+        "realm_allow_edit_history",
+        "realm_disallow_disposable_email_addresses",
+        "realm_email_auth_enabled",
+        "realm_enable_guest_user_indicator",
+        "realm_enable_read_receipts",
+        "realm_inline_image_preview",
+        "realm_invite_required",
+        "realm_message_content_allowed_in_email_notifications",
+        "realm_password_auth_enabled",
+        "server_inline_image_preview",
+        "server_web_public_streams_enabled",
+    ];
+    let off = [
+        "development_environment",
+        "realm_avatar_changes_disabled",
+        "realm_digest_emails_enabled",
+        "realm_email_changes_disabled",
+        "realm_emails_restricted_to_domains",
+        "realm_enable_spectator_access",
+        "realm_inline_url_embed_preview",
+        "realm_is_zephyr_mirror_realm",
+        "realm_name_changes_disabled",
+        "realm_presence_disabled",
+        "realm_push_notifications_enabled",
+        "realm_require_unique_names",
+        "realm_send_welcome_emails",
+        "realm_want_advertise_in_communities_directory",
+        "server_avatar_changes_disabled",
+        "server_inline_url_embed_preview",
+        "server_name_changes_disabled",
+        "server_needs_upgrade",
+        "settings_send_digest_emails",
+    ];
+    for (keys, is_on) in [(&on[..], true), (&off[..], false)] {
+        for key in keys {
+            state.put(key, is_on);
+        }
+    }
+    state.put("realm_allow_message_editing", rules.allow_editing);
+    state.put("realm_mandatory_topics", rules.mandatory_topics);
+    branded(newcomer, |brand| state.put(&format!("{brand}_plan_is_not_limited"), true));
+}
+
+/// Numbers, and what can be none.
+pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
+    let rules = rules(newcomer);
+    state.put_all(json!({
+        "realm_waiting_period_threshold": rules.waiting_period_days,
+        "realm_message_content_edit_limit_seconds": rules.edit_limit_s,
+        "realm_message_content_delete_limit_seconds": rules.delete_limit_s,
+        "realm_move_messages_within_stream_limit_seconds": rules.move_topic_limit_s,
+        "realm_move_messages_between_streams_limit_seconds": rules.move_channel_limit_s,
+        "realm_message_retention_days": -1,
+        "realm_digest_weekday": 1,
+        "realm_giphy_rating": 0,
+        "realm_video_chat_provider": 0,
+        "realm_upload_quota_mib": null,
+        "realm_push_notifications_enabled_end_timestamp": null,
+        "realm_new_stream_announcements_stream_id": NO_CHANNEL,
+        "realm_signup_announcements_stream_id": NO_CHANNEL,
+        "realm_jitsi_server_url": null,
+        "server_jitsi_server_url": null,
+        "jitsi_server_url": null,
+        "upgrade_text_for_wide_organization_logo": "",
+    }));
+    branded(newcomer, |brand| state.put(&format!("realm_{brand}_update_announcements_stream_id"), NO_CHANNEL));
+}
+
+/// Who may do what, in the numbers of each setting and in the groups that replace them.
+pub(super) fn policies(newcomer: &Newcomer<'_>, state: &mut State) {
+    let rules = rules(newcomer);
+    state.put_all(json!({
+        "realm_create_public_stream_policy": number(rules.create_public_channel),
+        "realm_create_private_stream_policy": number(rules.create_private_channel),
+        "realm_create_web_public_stream_policy": number(rules.create_web_public_channel),
+        "realm_invite_to_stream_policy": number(rules.subscribe_others),
+        "realm_invite_to_realm_policy": number(rules.invite),
+        "realm_add_custom_emoji_policy": number(rules.add_custom_emoji),
+        "realm_user_group_edit_policy": number(rules.edit_groups),
+        "realm_bot_creation_policy": bot_number(rules.create_bots),
+        "realm_delete_own_message_policy": number(rules.delete_own_message),
+        "realm_edit_topic_policy": number(rules.edit_topic),
+        "realm_move_messages_between_streams_policy": number(rules.move_between_channels),
+        "realm_wildcard_mention_policy": wildcard_number(rules.wildcard_mention),
+    }));
+    for (key, policy) in [
+        ("realm_create_multiuse_invite_group", Policy::Administrators),
+        ("realm_can_access_all_users_group", Policy::Everyone),
+        ("realm_can_create_public_channel_group", rules.create_public_channel),
+        ("realm_can_create_private_channel_group", rules.create_private_channel),
+        ("realm_direct_message_initiator_group", rules.initiate_direct_messages),
+        ("realm_direct_message_permission_group", rules.direct_messages),
+    ] {
+        let group = SystemGroup::ALL.into_iter().find(|group| group.policy() == policy);
+        let group = group.and_then(|group| newcomer.realm.system_group(group));
+        state.put(key, json!(group.map(|group| group.id)));
+    }
+}
+
+/// What can be chosen from.
+pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
+    state.put_all(json!({
+        "realm_authentication_methods": {"Email": {"enabled": true, "available": true}},
+        "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
+        "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
+        "realm_default_external_accounts": {},
+        "server_supported_permission_settings": {"realm": {}, "stream": {}, "group": {}},
+        "server_thumbnail_formats": [],
+    }));
+}
+
+fn rules(newcomer: &Newcomer<'_>) -> Rules {
+    newcomer.realm.realm().map_or_else(Rules::default, |realm| realm.rules.clone())
+}
+
+fn branded(newcomer: &Newcomer<'_>, put: impl FnOnce(&str)) {
+    let brand = newcomer.app.settings.brand.as_str();
+    if !brand.is_empty() {
+        put(brand);
+    }
+}
+
+/// The number of a policy in most settings.
+fn number(policy: Policy) -> i64 {
+    match policy {
+        Policy::Members => 1,
+        Policy::Administrators => 2,
+        Policy::FullMembers => 3,
+        Policy::Moderators => 4,
+        Policy::Everyone => 5,
+        Policy::Nobody => 6,
+        Policy::Owners => 7,
+    }
+}
+
+/// Who may make bots is told with less: everybody, administrators, or all but for some kinds.
+fn bot_number(policy: Policy) -> i64 {
+    match policy {
+        Policy::Everyone | Policy::Members | Policy::FullMembers => 1,
+        Policy::Moderators => 2,
+        Policy::Administrators | Policy::Owners | Policy::Nobody => 3,
+    }
+}
+
+/// Who may mention everybody has numbers of its own. Clients know none for owners.
+fn wildcard_number(policy: Policy) -> i64 {
+    match policy {
+        Policy::Everyone => 1,
+        Policy::Members => 2,
+        Policy::FullMembers => 3,
+        Policy::Administrators | Policy::Owners => 5,
+        Policy::Nobody => 6,
+        Policy::Moderators => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_realm_has_the_numbers_clients_know() {
+        let rules = Rules::default();
+        let numbers = [rules.create_public_channel, rules.create_web_public_channel, rules.edit_topic].map(number);
+        assert_eq!((numbers, wildcard_number(rules.wildcard_mention)), ([1, 7, 5], 5));
+        assert_eq!(bot_number(rules.create_bots), 1);
+    }
+}
