@@ -317,6 +317,9 @@ pub trait MessageStore: Send + Sync {
     /// Edits a message, and moves those that go with it.
     async fn edit(&self, edit: Edit) -> Result<Written, StoreError>;
 
+    /// The earlier states of several messages, of each the newest first.
+    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError>;
+
     /// The earlier states of a message, the newest first.
     async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError>;
 

@@ -23,7 +23,7 @@ use chat_core::id::EventId;
 use chat_core::mark::MarkError;
 use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
-use chat_core::narrow::BadNarrow;
+use chat_core::narrow::{BadNarrow, WindowError};
 use chat_core::ports::{Pruned, StoreError};
 use chat_core::reaction::ReactionError;
 use chat_core::send::SendError;
@@ -139,6 +139,9 @@ pub enum Fault {
     /// A narrow selects nothing that could be.
     #[error(transparent)]
     Narrow(#[from] BadNarrow),
+    /// Messages are asked for where there can be none, or too many.
+    #[error(transparent)]
+    Window(#[from] WindowError),
     /// A queue cannot be narrowed so.
     #[error(transparent)]
     QueueNarrow(#[from] UnsupportedOperator),
@@ -289,6 +292,7 @@ impl Fault {
             | Self::Flag(_)
             | Self::Mark(_)
             | Self::NoTopic { .. }
+            | Self::Window(_)
             | Self::QueueNarrow(_)
             | Self::NotInQueue { .. }
             | Self::NotAuthorizedForQuery
@@ -442,6 +446,7 @@ fn parameter(fault: &ParamFault) -> Verdict {
         | ParamFault::KeyMissingFrom { .. }
         | ParamFault::KeyUnexpected { .. }
         | ParamFault::NotAPair { .. }
+        | ParamFault::Operand(_)
         | ParamFault::Recipients(_) => bad(BAD_REQUEST),
     }
 }

@@ -33,8 +33,10 @@ WHERE id {in_numbers:$1}",
 const RECIPIENT: &str = "SELECT recipient_id FROM message WHERE id = $1";
 const READERS: &str = "SELECT DISTINCT user_id FROM read_set WHERE recipient_id = $1 OR recipient_id = $2
 ORDER BY user_id";
-const EDITS: &str = "SELECT at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic
-FROM message_edit WHERE message_id = $1 ORDER BY event_id DESC";
+static EDITS: Sql = Sql::new(
+    "SELECT message_id, at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic
+FROM message_edit WHERE message_id {in_numbers:$1} ORDER BY message_id, event_id DESC",
+);
 
 static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
 static DELETE: [Sql; 4] = [
@@ -139,18 +141,28 @@ async fn read_states(
 
 /// The earlier states of a message, the newest first.
 pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<PastEdit>, StoreError> {
-    type Row = (i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
-    let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(EDITS).bind(id.0)).map_err(failed)?;
+    Ok(edits_of(shared, &[id]).await?.into_iter().map(|(_, edit)| edit).collect())
+}
+
+/// The earlier states of several messages, of each the newest first.
+pub(crate) async fn edits_of(shared: &Shared, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError> {
+    type Row = (i64, i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
+    let sql = EDITS.on(shared.db.dialect());
+    let ids = numbers(ids.iter().map(|id| id.0));
+    let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let channel = |recipient: i64| match Recipient::from(recipient) {
         Recipient::Channel(id) => Some(id),
         Recipient::Direct(_) => None,
     };
-    let past = |(at_s, user_id, content, html, from, to, topic, to_topic): Row| PastEdit {
-        at_s,
-        user_id: user_id.map(UserId),
-        content: content.zip(html),
-        channel: channel(from).zip(channel(to)).filter(|(from, to)| from != to),
-        topic: (topic != to_topic).then_some((topic, to_topic)),
+    let past = |(id, at_s, user_id, content, html, from, to, topic, to_topic): Row| {
+        let past = PastEdit {
+            at_s,
+            user_id: user_id.map(UserId),
+            content: content.zip(html),
+            channel: channel(from).zip(channel(to)).filter(|(from, to)| from != to),
+            topic: (topic != to_topic).then_some((topic, to_topic)),
+        };
+        (MessageId(id), past)
     };
     Ok(rows.into_iter().map(past).collect())
 }

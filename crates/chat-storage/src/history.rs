@@ -505,6 +505,10 @@ impl MessageStore for Store {
         edit::edit(&self.shared, edit).await
     }
 
+    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError> {
+        edit::edits_of(&self.shared, ids).await
+    }
+
     async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError> {
         edit::edits(&self.shared, id).await
     }

@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(raw["message"]["content"], json!("hi"));
         assert_eq!(raw["message"]["content_type"], json!("text/x-markdown"));
         assert_eq!(raw["message"]["avatar_url"], json!("/a.png"));
-        assert_eq!(raw["flags"], json!(["mentioned", "stream_wildcard_mentioned"]));
+        assert_eq!(raw["flags"], json!(["mentioned", "stream_wildcard_mentioned", "wildcard_mentioned"]));
         assert_eq!(raw["local_message_id"], json!("7.\"1"));
         let html = Filter { apply_markdown: true, client_gravatar: true, ..Filter::default() };
         let html = shown(&record, &realm, (4, "other"), &html).unwrap();

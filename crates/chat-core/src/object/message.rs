@@ -153,10 +153,27 @@ pub fn display_users(realm: &RealmSnapshot, users: &[UserId]) -> Vec<DisplayUser
 }
 
 /// The links in a topic.
+///
+/// What could end an attribute of HTML is encoded in their addresses: they leave as text, and a client may be careless.
 #[must_use]
 pub fn topic_links(topic: &str, lexicon: &Lexicon) -> Vec<TopicLinkText> {
     let links = markdown::topic_links(topic, lexicon.linkifiers()).into_iter();
-    links.map(|link| TopicLinkText { text: link.text, url: link.url.as_str().to_owned() }).collect()
+    links.map(|link| TopicLinkText { text: link.text, url: encoded(link.url.as_str()) }).collect()
+}
+
+fn encoded(url: &str) -> String {
+    let mut encoded = String::with_capacity(url.len());
+    for character in url.chars() {
+        match character {
+            '"' => encoded.push_str("%22"),
+            '\'' => encoded.push_str("%27"),
+            '<' => encoded.push_str("%3C"),
+            '>' => encoded.push_str("%3E"),
+            '`' => encoded.push_str("%60"),
+            other => encoded.push(other),
+        }
+    }
+    encoded
 }
 
 /// The names of a receiver's flags on the wire, in its order. A mention of everybody has its older name too.

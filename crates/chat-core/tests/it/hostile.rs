@@ -1,64 +1,10 @@
 //! Text written to become something it must not.
 
 use crate::checker::check;
+use crate::payloads::PAYLOADS;
 use crate::realm::{html, with_emoticons};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-
-const PAYLOADS: [&str; 52] = [
-    "<script>alert(1)</script>",
-    "<<script>script>alert(1)<</script>/script>",
-    "<img src=x onerror=alert(1)>",
-    "<svg/onload=alert(1)>",
-    "<iframe src=\"javascript:alert(1)\"></iframe>",
-    "<a href=\"javascript:alert(1)\">x</a>",
-    "<body onload=alert(1)>",
-    "<style>@import 'http://evil';</style>",
-    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
-    "<!--<img src=\"--><img src=x onerror=alert(1)//\">",
-    "<![CDATA[<script>alert(1)</script>]]>",
-    "</p></div><script>alert(1)</script>",
-    "[x](javascript:alert(1))",
-    "[x](JaVaScRiPt:alert(1))",
-    "[x]( javascript:alert(1))",
-    "[x](java\tscript:alert(1))",
-    "[x](java\nscript:alert(1))",
-    "[x](\u{1}javascript:alert(1))",
-    "[x](javascript&colon;alert(1))",
-    "[x](&#106;avascript:alert(1))",
-    "[x](javascript://a.b/%0aalert(1))",
-    "[x](vbscript:msgbox(1))",
-    "[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
-    "[x](file:///etc/passwd)",
-    "[x](//evil.example)",
-    "[x](/\\evil.example)",
-    "[x](http://a.b\"onmouseover=\"alert(1))",
-    "[x](http://a.b 'onmouseover=alert(1)')",
-    "[x](http://a.b \"\" onmouseover=\"alert(1)\")",
-    "[x](http://a.b \"t\\\" onclick=\\\"alert(1)\")",
-    "[x](<javascript:alert(1)>)",
-    "[x\"><script>](http://a.b)",
-    "[a [b](http://c.d) e](http://f.g)",
-    "![x](x\" onerror=\"alert(1))",
-    "http://a.b/\"onmouseover=alert(1)//",
-    "http://a.b/'><script>alert(1)</script>",
-    "http://a.b/<script>alert(1)</script>",
-    "https://a.b/`<img src=x>`",
-    "```\"><script>alert(1)</script>\nx\n```",
-    "```js\"onmouseover=\"alert(1)\nx\n```",
-    "```spoiler <script>alert(1)</script>\n</div></div><script>alert(1)</script>\n```",
-    "```quote\n</blockquote><script>alert(1)</script>\n```",
-    "~~~math\n\\href{javascript:alert(1)}{x}\n~~~",
-    "$$\\href{javascript:alert(1)}{x}$$ $$\\htmlData{x=y}{z}$$ $$\\includegraphics{x}$$",
-    "$$\\text{<img src=x onerror=alert(1)>}$$ $$\\color{red;position:fixed}x$$",
-    "$$\\unicode{x3c}\\class{x}{y}\\style{position:fixed}{z}\\verb|<b>|$$",
-    "<time:\"><script>alert(1)</script>>",
-    ":smile\" onclick=\"alert(1):",
-    "@**<script>alert(1)</script>** @*\"x*",
-    "#**Denmark>\"><script>alert(1)</script>**",
-    "| <script> | \" |\n|:-\"-|-|\n| x | y |",
-    "&lt;script&gt;alert(1)&lt;/script&gt; &#60;script&#62; &#x3c;b&#x3e; &\"; &#\"; &<b>;",
-];
 
 #[test]
 fn no_payload_becomes_more_than_text_and_allowed_elements() {

@@ -9,4 +9,6 @@ mod hostile;
 #[cfg(test)]
 mod linear;
 #[cfg(test)]
+mod payloads;
+#[cfg(test)]
 mod realm;

@@ -8,6 +8,7 @@ pub(crate) mod flags;
 pub(crate) mod health;
 pub(crate) mod message_edit;
 pub(crate) mod messages;
+pub(crate) mod narrowed;
 pub(crate) mod reactions;
 mod readable;
 pub(crate) mod register;

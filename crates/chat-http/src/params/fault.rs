@@ -119,6 +119,9 @@ pub enum ParamFault {
         /// Where.
         path: String,
     },
+    /// The operand of a narrow's term has not the type its operator takes.
+    #[error("{0}")]
+    Operand(String),
     /// A parameter and its older name are both given.
     #[error("Can't decide between '{first}' and '{second}' arguments")]
     Confusing {

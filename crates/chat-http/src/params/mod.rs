@@ -31,6 +31,7 @@ mod reader;
 
 mod json;
 mod kind;
+mod narrow;
 mod object;
 mod recipients;
 
@@ -42,6 +43,7 @@ pub use json::{FromJson, Json, Listed, Natural, Numbers, Path, Short, Whole};
 pub use kind::{
     Given, Kind, ListedWord, MaxChars, NotBlank, Stripped, Text, Verbatim, Word, Words, max_chars, not_blank, word,
 };
+pub use narrow::{Narrow, NarrowTerm};
 pub use object::Object;
 pub(crate) use raw::peek;
 pub use raw::{Encoding, File, RawFault, RawRequest};

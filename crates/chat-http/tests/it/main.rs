@@ -7,6 +7,9 @@ mod changes;
 #[cfg(test)]
 mod channels;
 #[cfg(test)]
+#[path = "../../../chat-core/tests/it/checker.rs"]
+mod checker;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod given;
@@ -16,6 +19,9 @@ mod json;
 mod login;
 #[cfg(test)]
 mod messages;
+#[cfg(test)]
+#[path = "../../../chat-core/tests/it/payloads.rs"]
+mod payloads;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

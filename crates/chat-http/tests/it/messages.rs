@@ -1,3 +1,5 @@
 //! Sending and reading messages.
 
+mod hostile;
+mod reading;
 mod sending;

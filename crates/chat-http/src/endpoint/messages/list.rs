@@ -1,0 +1,114 @@
+//! Reading a stretch of messages.
+//!
+//! The answer is written straight into bytes: it holds up to thousands of messages.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+
+use chat_core::event::Form;
+use chat_core::id::MessageId;
+use chat_core::message::{Flag, Message};
+use chat_core::narrow::{Anchor, Window};
+use chat_core::object::message::{Extras, Writer};
+use chat_core::ports::{Page, PastEdit};
+use chat_core::snapshot::RealmSnapshot;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::Call;
+use crate::endpoint::narrowed;
+use crate::error::Fault;
+use crate::params::{Json, Narrow, Natural, ParamFault, Params, Reader, Text};
+use crate::state::Site;
+
+/// Bytes of a message, about, beside its text.
+const MESSAGE_BYTES: usize = 1_024;
+
+/// Which messages, and how.
+pub(crate) struct Asked {
+    anchor: Option<String>,
+    include_anchor: bool,
+    before: Natural,
+    after: Natural,
+    narrow: Option<Narrow>,
+    first_unread: bool,
+    form: Form,
+}
+
+impl Params for Asked {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            anchor: given.optional::<Text>("anchor")?,
+            include_anchor: given.or::<Json<bool>>("include_anchor", true)?,
+            before: given.required::<Json<Natural>>("num_before")?,
+            after: given.required::<Json<Natural>>("num_after")?,
+            narrow: given.optional::<Json<Option<Narrow>>>("narrow")?.flatten(),
+            first_unread: given.or::<Json<bool>>("use_first_unread_anchor", false)?,
+            form: Form {
+                client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
+                html: given.or::<Json<bool>>("apply_markdown", true)?,
+            },
+        })
+    }
+}
+
+/// Messages around an anchor, as far as a narrow selects them and the caller may have them.
+pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
+    let anchor = Anchor::parse(asked.anchor.as_deref(), asked.first_unread)?;
+    let counts = (asked.before.get().unsigned_abs(), asked.after.get().unsigned_abs());
+    let window = Window::new(anchor, counts, asked.include_anchor)?;
+    let Caller { user, realm } = &call.who;
+    let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
+    let page = call.app.messages.window(&selection, window).await?;
+    let mut body = Vec::with_capacity(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
+    // Writing to memory does not fail.
+    let _ = write!(
+        body,
+        "{{\"anchor\":{},\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\
+         \"messages\":",
+        page.anchor, page.found_anchor, page.found_oldest, page.found_newest
+    );
+    let Page { messages, .. } = page;
+    write_all(&call.app, &call.app.realm(), (&messages, asked.form), &mut body).await?;
+    body.push(b'}');
+    Ok(Answer::from_object(body))
+}
+
+fn weight_bytes(message: &Message) -> usize {
+    MESSAGE_BYTES + message.content.len().max(message.html.len())
+}
+
+/// Appends a list of messages, each with what its reader is told.
+pub(super) async fn write_all(
+    app: &Site,
+    realm: &RealmSnapshot,
+    (messages, form): (&[(Message, Vec<Flag>)], Form),
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let edits = edits(app, messages).await?;
+    let lexicon = app.lexicon(realm);
+    let mut writer = Writer::new(realm, &lexicon, form);
+    out.push(b'[');
+    for (place, (message, flags)) in messages.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
+        writer.write(message, Extras { flags, edits }, out);
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// The earlier states of those that have some.
+async fn edits(app: &Site, messages: &[(Message, Vec<Flag>)]) -> Result<HashMap<MessageId, Vec<PastEdit>>, Fault> {
+    let edited: Vec<MessageId> =
+        messages.iter().filter(|(message, _)| message.last_edit_s.is_some()).map(|(message, _)| message.id).collect();
+    let mut edits: HashMap<MessageId, Vec<PastEdit>> = HashMap::new();
+    if !edited.is_empty() {
+        for (id, edit) in app.messages.edits_of(&edited).await? {
+            edits.entry(id).or_default().push(edit);
+        }
+    }
+    Ok(edits)
+}

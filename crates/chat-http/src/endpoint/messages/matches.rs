@@ -1,0 +1,81 @@
+//! Which of some messages a narrow selects.
+
+use std::collections::BTreeMap;
+
+use chat_core::id::MessageId;
+use chat_core::limits::MAX_WINDOW;
+use chat_core::message::Flag;
+use chat_core::narrow::{Candidate, WindowError};
+use serde::Serialize;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::Call;
+use crate::endpoint::narrowed;
+use crate::error::Fault;
+use crate::params::{Json, Narrow, ParamFault, Params, Reader};
+
+/// The messages, and the narrow.
+pub(crate) struct Asked {
+    ids: Vec<i64>,
+    narrow: Narrow,
+}
+
+impl Params for Asked {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            ids: given.required::<Json<Vec<i64>>>("msg_ids")?,
+            narrow: given.required::<Json<Narrow>>("narrow")?,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Matches {
+    messages: BTreeMap<MessageId, Match>,
+}
+
+/// A message as a search would show it.
+#[derive(Serialize)]
+struct Match {
+    match_content: String,
+    match_subject: String,
+}
+
+/// Those of the messages that the caller received and the narrow selects.
+///
+/// # Source
+/// Specification, `GET /messages/matches_narrow`. Not specified: more messages than a window has are refused.
+pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
+    if asked.ids.len() as u64 > MAX_WINDOW {
+        return Err(WindowError::TooMany.into());
+    }
+    let Caller { user, realm } = &call.who;
+    let selection = narrowed::select(&call.app, realm, user, Some(&asked.narrow)).await?;
+    let ids: Vec<MessageId> = asked.ids.iter().copied().map(MessageId).collect();
+    let mut messages = BTreeMap::new();
+    for (message, flags) in call.app.messages.find(user.id, &ids).await? {
+        let selected = selection.admits(&Candidate::from(&message), &flags, realm);
+        if selected && !flags.contains(&Flag::Historical) {
+            let match_subject = escaped(&message.topic);
+            messages.insert(message.id, Match { match_content: message.html, match_subject });
+        }
+    }
+    Answer::of(&Matches { messages })
+}
+
+/// A text in HTML.
+fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#x27;"),
+            other => html.push(other),
+        }
+    }
+    html
+}

@@ -1,0 +1,34 @@
+//! Rendering a text without sending it.
+
+use chat_core::lexicon::Setting;
+use chat_core::message::{self, ContentError};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::params::{ParamFault, Params, Reader, Verbatim};
+
+/// The text.
+pub(crate) struct Asked {
+    content: String,
+}
+
+impl Params for Asked {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { content: given.required::<Verbatim>("content")? })
+    }
+}
+
+/// How a message of the caller would look. A text that is too long is cut as a message is.
+pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
+    let content = match message::content(&asked.content) {
+        Err(ContentError::Empty) => String::new(),
+        content => content?,
+    };
+    let realm = call.app.realm();
+    let lexicon = call.app.lexicon(&realm);
+    let setting = Setting { realm_url: &call.app.settings.base_url, lexicon: &lexicon, now_s: call.app.now_s() };
+    Answer::of(&json!({"rendered": setting.render(&realm, &call.who.user, &content).html}))
+}

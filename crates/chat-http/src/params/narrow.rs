@@ -1,0 +1,101 @@
+//! `narrow`: a list of terms, each an object or, in older words, a pair of strings.
+
+use chat_core::limits::MAX_NARROW_TERMS;
+use chat_core::narrow::Operand;
+use serde_json::{Map, Value};
+
+use super::{Expected, FromJson, ParamFault, Path};
+
+/// A narrow as sent; what its words mean the rules decide.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Narrow(pub Vec<NarrowTerm>);
+
+/// A term of a narrow as sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NarrowTerm {
+    /// What is asked.
+    pub operator: String,
+    /// Of what.
+    pub operand: Operand,
+    /// Whether the opposite is.
+    pub negated: bool,
+}
+
+/// Operators whose operand may be a number.
+const NUMBER: [&str; 8] =
+    ["channel", "stream", "id", "sender", "group-pm-with", "group_pm_with", "dm-including", "with"];
+/// Operators whose operand may be a list of numbers.
+const NUMBERS: [&str; 3] = ["dm", "pm-with", "pm_with"];
+
+impl FromJson for Narrow {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let terms = Vec::<NarrowTerm>::from_json(value, path)?;
+        if terms.len() > MAX_NARROW_TERMS {
+            return Err(ParamFault::Unfit { path: path.to_string(), what: "too many terms".to_owned() });
+        }
+        Ok(Self(terms))
+    }
+}
+
+impl FromJson for NarrowTerm {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let unfit = |what: &str| Err(ParamFault::Unfit { path: path.to_string(), what: what.to_owned() });
+        match value {
+            Value::Array(pair) => match <[Value; 2]>::try_from(pair) {
+                Ok([Value::String(operator), Value::String(operand)]) => {
+                    let operand = read_operand(&operator, Value::String(operand))?;
+                    Ok(Self { operator, operand, negated: false })
+                }
+                _ => unfit("element is not a string pair"),
+            },
+            Value::Object(mut members) => {
+                let mut take = |key: &str| members.remove(key).filter(|member| !member.is_null());
+                let Some(operand) = take("operand") else { return unfit("operand is missing") };
+                let Some(operator) = take("operator") else { return unfit("operator is missing") };
+                Self::of(operator, operand, members, path)
+            }
+            _ => unfit("dict or list required"),
+        }
+    }
+}
+
+impl NarrowTerm {
+    /// Members of other names are ignored.
+    fn of(
+        operator: Value,
+        operand: Value,
+        mut members: Map<String, Value>,
+        path: &Path<'_>,
+    ) -> Result<Self, ParamFault> {
+        let operator = String::from_json(operator, &path.key("operator"))?;
+        let negated =
+            members.remove("negated").map(|value| bool::from_json(value, &path.key("negated"))).transpose()?;
+        let operand = read_operand(&operator, operand)?;
+        Ok(Self { operator, operand, negated: negated.unwrap_or_default() })
+    }
+}
+
+/// The texts name the operand alone, without its place, as existing clients know them.
+fn read_operand(operator: &str, operand: Value) -> Result<Operand, ParamFault> {
+    let wrong = |text: &str| Err(ParamFault::Operand(text.to_owned()));
+    let takes_number = NUMBER.contains(&operator) || operator == "near";
+    match operand {
+        Value::String(text) if operator == "search" && text.trim().is_empty() => wrong("operand cannot be blank."),
+        Value::String(text) => Ok(Operand::Text(text)),
+        Value::Number(number) if takes_number => match number.as_i64() {
+            Some(number) => Ok(Operand::Number(number)),
+            None => wrong("operand is not a string or integer"),
+        },
+        Value::Array(list) if NUMBERS.contains(&operator) => {
+            let path = Path::name("operand");
+            let number = |(place, value): (usize, Value)| match value.as_i64() {
+                Some(number) => Ok(number),
+                None => Err(path.index(place).is_not(Expected::Integer)),
+            };
+            Ok(Operand::Numbers(list.into_iter().enumerate().map(number).collect::<Result<_, _>>()?))
+        }
+        _ if takes_number => wrong("operand is not a string or integer"),
+        _ if NUMBERS.contains(&operator) => wrong("operand is not a string or an integer list"),
+        _ => wrong("operand is not a string"),
+    }
+}
