@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
-use chat_http::{ApiSettings, Domain, Parts};
+use chat_http::{ApiSettings, Domain, Parts, Polls};
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
@@ -38,7 +38,11 @@ pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
         () = stop.stopped() => return Ok(()),
     };
     let server = started?;
-    tokio::join!(server.main.serve(server.router, stop.clone()), serve_metrics(server.metrics, stop));
+    tokio::join!(
+        server.main.serve(server.router, stop.clone()),
+        end_polls(&server.polls, stop.clone()),
+        serve_metrics(server.metrics, stop)
+    );
     background.shutdown().await;
     server.store.stop().await;
     tracing::info!("stopped");
@@ -51,6 +55,7 @@ struct Server {
     router: Router,
     metrics: Option<(Listener, Router)>,
     store: Arc<Store>,
+    polls: Arc<Polls>,
     _hold: database::Hold,
 }
 
@@ -65,11 +70,21 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let passwords = Arc::new(Argon2id::new());
     bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
     background.spawn(sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
-    let router = router(config, base_url, &store, passwords);
+    let domain = Domain {
+        realm: Arc::<Store>::clone(&store),
+        log: Arc::<Store>::clone(&store),
+        queues: Arc::<Store>::clone(&store),
+        messages: Arc::<Store>::clone(&store),
+        polls: Arc::default(),
+        passwords,
+        settings: settings(config, base_url),
+    };
+    let polls = Arc::clone(&domain.polls);
+    let router = chat_http::router(parts(config, &store), Some(domain));
     let url = reserved.url();
     let main = reserved.listen(limits(config))?;
     tracing::info!("listening on {url}");
-    Ok(Server { main, router, metrics, store, _hold: hold })
+    Ok(Server { main, router, metrics, store, polls, _hold: hold })
 }
 
 fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
@@ -91,29 +106,23 @@ fn base_url(config: &Config, reserved: &Reserved) -> String {
     reserved.url()
 }
 
-fn router(config: &Config, base_url: String, store: &Arc<Store>, passwords: Arc<Argon2id>) -> Router {
-    let parts = Parts {
+fn parts(config: &Config, store: &Store) -> Parts {
+    Parts {
         outside: Arc::new(Machine),
-        health: Arc::new(DatabaseHealth(Store::clone(store))),
+        health: Arc::new(DatabaseHealth(store.clone())),
         rate_limit_per_ip: config.limits.rate_limit_per_ip(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    let settings = ApiSettings {
+    }
+}
+
+fn settings(config: &Config, base_url: String) -> ApiSettings {
+    ApiSettings {
         base_url,
         max_body_bytes: config.limits.body_max_bytes(),
         rate_limit_per_user: config.limits.rate_limit_per_user(),
         brand: config.address.brand.clone(),
         event_queue_timeout_s: config.limits.event_queue_timeout_s(),
-    };
-    let domain = Domain {
-        realm: Arc::<Store>::clone(store),
-        log: Arc::<Store>::clone(store),
-        queues: Arc::<Store>::clone(store),
-        messages: Arc::<Store>::clone(store),
-        passwords,
-        settings,
-    };
-    chat_http::router(parts, Some(domain))
+    }
 }
 
 fn limits(config: &Config) -> Limits {
@@ -139,6 +148,12 @@ async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
     if let Some((listener, router)) = metrics {
         listener.serve(router, stop).await;
     }
+}
+
+/// A poll waits for up to a minute: connections that drain shall not wait for it.
+async fn end_polls(polls: &Polls, mut stop: Stop) {
+    stop.stopped().await;
+    polls.stop();
 }
 
 /// Any number of nodes may do it at once: each deletes what the others left.

@@ -42,6 +42,7 @@ pub mod error;
 pub mod limits;
 mod middleware;
 
+pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::router;
 pub use state::{ApiSettings, Domain, HealthProbe, Outside, Parts, Passwords};

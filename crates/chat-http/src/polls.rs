@@ -12,16 +12,19 @@ pub(crate) enum Ended {
     Superseded,
     /// The queue was deleted.
     Deleted,
+    /// The server stops.
+    Stopping,
 }
 
 /// The polls that run on this node. Those of other nodes end with their heartbeat.
 #[derive(Default)]
-pub(crate) struct Polls(Mutex<Running>);
+pub struct Polls(Mutex<Running>);
 
 #[derive(Default)]
 struct Running {
     by_queue: HashMap<Box<str>, (u64, oneshot::Sender<Ended>)>,
     next_number: u64,
+    stopping: bool,
 }
 
 /// The place of a poll, given up when dropped.
@@ -33,12 +36,28 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Polls {
+    /// Has every poll answered at once, from now on: the server stops, and a client that was answered asks again
+    /// elsewhere or later, which costs it no event.
+    pub fn stop(&self) {
+        let mut running = self.lock();
+        running.stopping = true;
+        for (_, (_, end)) in running.by_queue.drain() {
+            // It may have got its answer in this moment.
+            let _ = end.send(Ended::Stopping);
+        }
+    }
+
     /// Ends the queue's poll that runs, and begins another.
     pub(crate) fn begin<'a>(&'a self, queue_id: &'a str) -> Turn<'a> {
         let (end, ended) = oneshot::channel();
         let mut running = self.lock();
         let number = running.next_number;
         running.next_number += 1;
+        if running.stopping {
+            // Its own receiver is there yet.
+            let _ = end.send(Ended::Stopping);
+            return Turn { polls: self, queue_id, number, ended };
+        }
         if let Some((_, end)) = running.by_queue.insert(queue_id.into(), (number, end)) {
             // It may have got its answer in this moment.
             let _ = end.send(Ended::Superseded);
@@ -88,6 +107,16 @@ mod tests {
         drop(first);
         polls.end("q");
         assert_eq!(second.ended().await, Ended::Deleted);
+    }
+
+    #[tokio::test]
+    async fn when_the_server_stops_polls_end_and_later_ones_at_once() {
+        let polls = Polls::default();
+        let mut before = polls.begin("q");
+        polls.stop();
+        assert_eq!(before.ended().await, Ended::Stopping);
+        assert_eq!(polls.begin("q").ended().await, Ended::Stopping);
+        assert!(polls.lock().by_queue.is_empty());
     }
 
     #[test]

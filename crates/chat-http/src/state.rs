@@ -39,6 +39,8 @@ pub struct Domain {
     pub queues: Arc<dyn QueueStore>,
     /// The messages.
     pub messages: Arc<dyn MessageStore>,
+    /// The polls that run here, so that they can be ended when the server stops.
+    pub polls: Arc<Polls>,
     /// Hashes passwords.
     pub passwords: Arc<dyn Passwords>,
     /// What the deployment chose.
@@ -124,7 +126,7 @@ pub(crate) struct Site {
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
-    pub(crate) polls: Polls,
+    pub(crate) polls: Arc<Polls>,
     pub(crate) attempts: Attempts,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
@@ -134,7 +136,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain { realm, log, queues, messages, passwords, settings } = domain;
+        let Domain { realm, log, queues, messages, polls, passwords, settings } = domain;
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
         Self {
             frame: Arc::clone(frame),
@@ -145,7 +147,7 @@ impl Site {
             passwords,
             settings,
             by_user,
-            polls: Polls::default(),
+            polls,
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
             attempts: Attempts::default(),

@@ -83,6 +83,10 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
         match wait(&app, &queue, at, (&mut turn, until)).await {
             Woken::Told => {}
             Woken::Ended(Ended::Superseded) => break,
+            Woken::Ended(Ended::Stopping) => {
+                delivery.beat();
+                break;
+            }
             Woken::Ended(Ended::Deleted) => return Err(Fault::NoQueue { queue_id: queue.id.clone() }),
             Woken::Late if confirmed => {
                 delivery.beat();

@@ -209,6 +209,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         log: Arc::<Store>::clone(&store),
         queues: Arc::<Store>::clone(&store),
         messages: store,
+        polls: Arc::default(),
         passwords: Arc::new(Plain),
         settings,
     };
