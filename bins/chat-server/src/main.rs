@@ -13,6 +13,7 @@
 
 mod config;
 mod serve;
+mod user;
 
 mod bootstrap;
 mod database;
@@ -52,6 +53,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
     runtime.context("cannot start the runtime")?.block_on(async {
         match config.task() {
             Command::Serve => serve::serve(config).await,
+            Command::User(command) => user::run(config, command).await,
         }
     })
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use chat_core::role::Role;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -28,6 +29,9 @@ Example, to try it out (then: curl http://127.0.0.1:9991/api/v1/server_settings)
 Example, behind a proxy that serves https://chat.example.org:
   DATABASE_URL=postgres://chat@db/chat \\
   chat-server --listen 0.0.0.0:9991 --base-url https://chat.example.org --log-format json";
+
+/// What the `user` commands read of the configuration.
+const USER_FLAGS: [&str; 5] = ["database-url", "data-dir", "database-connections", "log-format", "log-filter"];
 
 /// What the organization is called when nobody said.
 const REALM_NAME: &str = "Chat";
@@ -53,10 +57,62 @@ pub(crate) struct Config {
 }
 
 /// What the process is to do.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Command {
     /// Serve (what happens without a subcommand)
     Serve,
+    /// Make and change accounts, beside a running server too; prints JSON
+    #[command(subcommand, arg_required_else_help = false)]
+    User(UserCommand),
+}
+
+/// What to do with an account.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Make an account and print its API key
+    Create(CreateUser),
+    /// Close an account and those of its bots; its messages stay
+    Deactivate {
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
+    /// Give an account another role
+    SetRole {
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+        #[arg(long, value_name = "ROLE", value_parser = value::role)]
+        #[arg(help = format!("Its new role: {}", value::ROLES))]
+        role: Role,
+    },
+    /// Give an account another API key and print it; the old one opens nothing from now on
+    ResetApiKey {
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
+}
+
+/// The account to make.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CreateUser {
+    /// Its address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) email: String,
+    /// Its full name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    #[arg(long, value_name = "ROLE", default_value = "member", value_parser = value::role)]
+    #[arg(help = format!("Its role: {}", value::ROLES))]
+    pub(crate) role: Role,
+    /// Its password, which other users of this machine may see while the command runs
+    /// [default: none, the API key alone opens it]
+    #[arg(long, value_name = "SECRET", value_parser = value::secret, conflicts_with = "password_stdin")]
+    pub(crate) password: Option<SecretString>,
+    /// Read its password from stdin
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
 }
 
 /// Where the server listens, and what it is called.
@@ -302,7 +358,10 @@ where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let command = Config::command().mut_args(settled);
+    let mut command = Config::command().mut_args(settled);
+    // Only now does a subcommand have the flags of the whole.
+    command.build();
+    let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
     let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
     let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
     config.check().map_err(End::Fault)?;
@@ -314,6 +373,17 @@ where
 fn settled(arg: clap::Arg) -> clap::Arg {
     let takes_value = arg.get_action().takes_values();
     arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
+}
+
+/// Leaves in the help of `command`, and of what is below it, the flags with a variable that are
+/// named in `flags`. The others are taken all the same: one environment file serves every command.
+fn show_only(command: clap::Command, flags: &[&str]) -> clap::Command {
+    command
+        .mut_args(|arg| {
+            let hidden = arg.get_env().is_some() && !arg.get_long().is_some_and(|name| flags.contains(&name));
+            arg.hide(hidden)
+        })
+        .mut_subcommands(|below| show_only(below, flags))
 }
 
 impl Config {

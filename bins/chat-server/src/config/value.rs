@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use chat_core::role::Role;
 use chat_core::user;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
@@ -11,8 +12,8 @@ use url::Url;
 
 use crate::passwords::PASSWORD_MAX_BYTES;
 
-/// Longest e-mail address, in characters.
-const EMAIL_MAX_CHARS: usize = 254;
+/// The roles, for help texts.
+pub(super) const ROLES: &str = "owner, administrator, moderator, member, guest, or the number of one (100 to 600)";
 /// Longest name of an organization, in characters.
 const REALM_NAME_MAX_CHARS: usize = 40;
 /// Longest brand word, in bytes.
@@ -70,13 +71,23 @@ pub(super) fn realm_name(text: &str) -> Result<String, &'static str> {
 
 /// An e-mail address. Empty counts as absent.
 pub(super) fn email(text: &str) -> Result<String, &'static str> {
-    let (local, domain) = text.rsplit_once('@').unwrap_or_default();
-    let plain = !text.chars().any(|character| character.is_whitespace() || character.is_control());
-    if text.is_empty() || (plain && !local.is_empty() && !domain.is_empty() && text.chars().count() <= EMAIL_MAX_CHARS)
-    {
+    if text.is_empty() || user::email(text).is_ok() {
         return Ok(text.to_owned());
     }
     Err("must be an e-mail address, such as ada@example.org")
+}
+
+pub(super) fn role(text: &str) -> Result<Role, String> {
+    let numbered = || text.parse().ok().and_then(|number: i64| Role::try_from(number).ok());
+    let role = match text {
+        "owner" => Some(Role::Owner),
+        "administrator" => Some(Role::Administrator),
+        "moderator" => Some(Role::Moderator),
+        "member" => Some(Role::Member),
+        "guest" => Some(Role::Guest),
+        _ => numbered(),
+    };
+    role.ok_or_else(|| format!("must be {ROLES}"))
 }
 
 /// The name of a person. Empty counts as absent.

@@ -1,0 +1,219 @@
+//! The commands `user create`, `user deactivate`, `user set-role` and `user reset-api-key`. They go through the log,
+//! so servers that run on the same database know within a second what was done.
+
+use std::io::Read as _;
+
+use anyhow::{Context as _, bail};
+use chat_core::account::{self, NewUser};
+use chat_core::administer::{self, AccountError};
+use chat_core::change::{Commit, Committed};
+use chat_core::id::UserId;
+use chat_core::object::channel::Figures;
+use chat_core::ports::{MessageStore as _, RealmStore as _};
+use chat_core::role::Role;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{PasswordHash, User, check_password};
+use chat_http::Passwords as _;
+use chat_storage::Store;
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+
+use crate::bootstrap::fresh_key;
+use crate::config::{Config, CreateUser, UserCommand};
+use crate::database;
+use crate::machine::Machine;
+use crate::passwords::{Argon2id, PASSWORD_MAX_BYTES};
+
+/// How often a decision is taken anew because a server was faster.
+const DECISIONS_MAX: usize = 32;
+
+/// Runs one command and prints its result on stdout, as JSON.
+///
+/// # Errors
+/// When storage fails, there is no such user, or the rules refuse: nothing was changed then.
+pub(crate) async fn run(config: &Config, command: &UserCommand) -> anyhow::Result<()> {
+    let store = Store::start(database::open(&config.database).await?).await.context("cannot read the organization")?;
+    let done = execute(&store, command).await;
+    store.stop().await;
+    println!("{}", done?);
+    Ok(())
+}
+
+async fn execute(store: &Store, command: &UserCommand) -> anyhow::Result<Value> {
+    if store.realm().realm().is_none() {
+        bail!("there is no organization yet: start chat-server once with --owner-email and --owner-password");
+    }
+    match command {
+        UserCommand::Create(wish) => create(store, wish).await,
+        UserCommand::Deactivate { email } => deactivate(store, email).await,
+        UserCommand::SetRole { email, role } => set_role(store, email, *role).await,
+        UserCommand::ResetApiKey { email } => reset_api_key(store, email).await,
+    }
+}
+
+async fn create(store: &Store, wish: &CreateUser) -> anyhow::Result<Value> {
+    account::check_new(&store.realm(), &wish.name, &wish.email)?;
+    let api_key = fresh_key()?;
+    let new = NewUser {
+        email: wish.email.clone(),
+        full_name: wish.name.clone(),
+        role: wish.role,
+        password_hash: password_hash(wish).await?,
+        api_key: api_key.clone(),
+    };
+    let user_id = commit(store, |realm, commit| Ok(account::create(realm, &new, commit)?)).await?;
+    Ok(json!({"user_id": user_id, "email": wish.email, "api_key": api_key.expose()}))
+}
+
+async fn password_hash(wish: &CreateUser) -> anyhow::Result<Option<PasswordHash>> {
+    let password = match &wish.password {
+        Some(password) => password.expose_secret().to_owned(),
+        None if wish.password_stdin => {
+            let (mut line, most) = (String::new(), u64::try_from(PASSWORD_MAX_BYTES)? + 2);
+            std::io::stdin().take(most).read_to_string(&mut line).context("cannot read the password")?;
+            line.trim_end_matches(['\r', '\n']).to_owned()
+        }
+        None => return Ok(None),
+    };
+    check_password(&password).map_err(AccountError::from)?;
+    Ok(Some(Argon2id::new().hash(password).await?))
+}
+
+async fn deactivate(store: &Store, email: &str) -> anyhow::Result<Value> {
+    let user_id = commit(store, |realm, commit| {
+        let user = person(realm, email)?;
+        administer::may_deactivate(realm, &operator(user), user)?;
+        account::deactivate(realm, user, commit);
+        Ok(user.id)
+    });
+    Ok(json!({"user_id": user_id.await?, "email": email, "is_active": false}))
+}
+
+async fn set_role(store: &Store, email: &str, role: Role) -> anyhow::Result<Value> {
+    let channels: Vec<_> = store.realm().channels().map(|channel| channel.id).collect();
+    let figures = Figures::new(store.first_messages(&channels).await?);
+    let user_id = commit(store, |realm, commit| {
+        let user = person(realm, email)?;
+        administer::may_set_role(realm, &operator(user), user, role)?;
+        account::set_role(realm, user, role, &figures, commit);
+        Ok(user.id)
+    });
+    Ok(json!({"user_id": user_id.await?, "email": email, "role": i64::from(role)}))
+}
+
+async fn reset_api_key(store: &Store, email: &str) -> anyhow::Result<Value> {
+    let api_key = fresh_key()?;
+    let user_id = commit(store, |realm, commit| {
+        let user = person(realm, email)?;
+        commit.set_key(user.id, api_key.clone());
+        Ok(user.id)
+    });
+    Ok(json!({"user_id": user_id.await?, "email": email, "api_key": api_key.expose()}))
+}
+
+fn person<'a>(realm: &'a RealmSnapshot, email: &str) -> anyhow::Result<&'a User> {
+    let found = realm.user_by_email(email).map(AsRef::as_ref);
+    found.with_context(|| format!("there is no user '{email}'"))
+}
+
+/// Whoever may run the command may do what an owner may; the rules for owners hold all the same.
+fn operator(like: &User) -> User {
+    User { id: UserId(0), role: Role::Owner, ..like.clone() }
+}
+
+/// Takes a decision on the newest realm, and again when a server changed it meanwhile.
+async fn commit<T>(
+    store: &Store,
+    decide: impl Fn(&RealmSnapshot, &mut Commit) -> anyhow::Result<T> + Send + Sync,
+) -> anyhow::Result<T> {
+    for _ in 0..DECISIONS_MAX {
+        let realm = store.realm();
+        let mut commit = Commit { decided_at: realm.changed(), at_s: Machine.now_s(), ..Commit::default() };
+        let decided = decide(&realm, &mut commit)?;
+        if commit.changes.is_empty() {
+            return Ok(decided);
+        }
+        if let Committed::Done { .. } = store.commit(commit).await? {
+            return Ok(decided);
+        }
+    }
+    bail!("the organization changed faster than a decision on it: try again")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use chat_core::user::ApiKey;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::bootstrap::establish_realm;
+    use crate::config::{self, Command};
+
+    async fn founded() -> (TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::start(chat_storage::Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+        let flags = ["chat-server", "--owner-email", "ada@example.org", "--owner-password", "correct horse"];
+        let config = config::read(flags.map(OsString::from)).unwrap();
+        establish_realm(&store, &Argon2id::new(), &config.realm).await.unwrap();
+        (dir, store)
+    }
+
+    async fn told(store: &Store, line: &str) -> anyhow::Result<Value> {
+        let config =
+            config::read(["chat-server", "user"].into_iter().chain(line.split(' ')).map(OsString::from)).unwrap();
+        let Command::User(command) = config.task() else { panic!("{line} is no user command") };
+        execute(store, command).await
+    }
+
+    #[tokio::test]
+    async fn an_account_is_made_promoted_rekeyed_and_closed() {
+        let (_dir, store) = founded().await;
+        let made =
+            told(&store, "create --email sam@example.org --name Sam --password a-long-enough-one").await.unwrap();
+        let key = ApiKey::parse(made["api_key"].as_str().unwrap()).unwrap();
+        let sam = store.realm().user_by_key(&key).unwrap().clone();
+        assert_eq!((sam.email.as_str(), sam.role, sam.is_active), ("sam@example.org", Role::Member, true));
+        assert_eq!(made["user_id"], sam.id.0);
+        let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
+        assert!(Argon2id::new().matches("a-long-enough-one".to_owned(), hash).await.unwrap());
+
+        told(&store, "set-role --email SAM@example.org --role moderator").await.unwrap();
+        assert_eq!(store.realm().user(sam.id).unwrap().role, Role::Moderator);
+        let again = told(&store, "reset-api-key --email sam@example.org").await.unwrap();
+        let next = ApiKey::parse(again["api_key"].as_str().unwrap()).unwrap();
+        assert!(store.realm().user_by_key(&key).is_none() && store.realm().user_by_key(&next).is_some());
+        told(&store, "deactivate --email sam@example.org").await.unwrap();
+        assert!(!store.realm().user(sam.id).unwrap().is_active);
+        store.stop().await;
+    }
+
+    #[tokio::test]
+    async fn what_the_rules_refuse_changes_nothing() {
+        let (_dir, store) = founded().await;
+        let before = store.realm().changed();
+        for (line, why) in [
+            ("create --email ADA@example.org --name Other", "already in use"),
+            ("create --email nobody --name Other", "Bad name or username"),
+            ("deactivate --email ada@example.org", "only organization owner"),
+            ("set-role --email ada@example.org --role member", "only organization owner"),
+            ("reset-api-key --email nobody@example.org", "there is no user 'nobody@example.org'"),
+        ] {
+            let refusal = told(&store, line).await.unwrap_err().to_string();
+            assert!(refusal.contains(why), "{line}: {refusal}");
+        }
+        assert_eq!(store.realm().changed(), before);
+        store.stop().await;
+    }
+
+    #[tokio::test]
+    async fn without_an_organization_there_are_no_users() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::start(chat_storage::Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+        let refusal = told(&store, "create --email sam@example.org --name Sam").await.unwrap_err().to_string();
+        assert!(refusal.contains("--owner-email"), "{refusal}");
+        assert!(store.realm().users().next().is_none());
+        store.stop().await;
+    }
+}
