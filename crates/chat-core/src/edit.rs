@@ -2,6 +2,7 @@
 
 mod apply;
 mod history;
+mod text;
 
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ use crate::send::{SendError, to_channel};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-pub use apply::{Text, apply, companions};
+pub use apply::{Around, Text, apply, companions};
 pub use history::history;
+pub use text::Rewriting;
 
 /// Which messages of a topic move with the one that is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,17 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
 use axum::Router;
-use axum::routing::{delete, get, post};
+use axum::routing::{get, patch, post};
 use chat_core::access::{require_administrator, shows_receipt};
-use chat_core::edit::{history, may_delete};
+use chat_core::edit::{Around, Propagate, Rewriting, Wish, apply, companions, history, may_delete, plan};
 use chat_core::event;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::message::{Conversation, Message, Recipient, topic_key};
-use chat_core::ports::Written;
+use chat_core::lexicon::Setting;
+use chat_core::message::{self, Conversation, Message, Recipient, topic_key};
+use chat_core::object::message as object;
+use chat_core::ports::{Edit, Written};
 use chat_core::realm::Rules;
+use chat_core::send::under_topic;
 use serde_json::json;
 
 use super::readable;
@@ -16,7 +19,7 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
-use crate::params::{ParamFault, Params, Reader, Text};
+use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text, Verbatim, Word, Words};
 use crate::state::{App, DECISIONS_MAX};
 
 /// Messages deleted in one transaction.
@@ -24,10 +27,92 @@ const DELETED_AT_ONCE: usize = 500;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/messages/{message_id}", delete(endpoint(remove)))
+        .route("/messages/{message_id}", patch(endpoint(edit)).delete(endpoint(remove)))
         .route("/messages/{message_id}/history", get(endpoint(past)))
         .route("/messages/{message_id}/read_receipts", get(endpoint(receipts)))
         .route("/streams/{stream_id}/delete_topic", post(endpoint(delete_topic)))
+}
+
+/// What is to change of a message.
+///
+/// No messages of the server's own tell of a move, so the parameters that ask for them count as unsupported.
+pub(crate) struct Wanted {
+    content: Option<String>,
+    topic: Option<String>,
+    channel_id: Option<i64>,
+    propagate: Option<Propagate>,
+}
+
+impl Words for Propagate {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("change_one", Self::One), ("change_later", Self::Later), ("change_all", Self::All)];
+}
+
+impl Params for Wanted {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            content: given.optional::<Verbatim>("content")?,
+            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
+            channel_id: given.optional::<Json<i64>>("stream_id")?,
+            propagate: given.optional::<Word<Propagate>>("propagate_mode")?,
+        })
+    }
+}
+
+/// Edits a message, or moves it and those that go with it.
+pub(crate) async fn edit(call: Call<Caller>, wanted: Wanted) -> Result<Answer, Fault> {
+    for _ in 0..DECISIONS_MAX {
+        let copy = readable::find(&call).await?;
+        let edit = decided(&call.app, &copy, &wanted).await?;
+        if call.app.messages.edit(edit).await? != Written::Unchanged {
+            return Ok(Answer::empty());
+        }
+    }
+    Err(readable::outrun())
+}
+
+/// The edit that is wanted of the message as it is now.
+async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<Edit, Fault> {
+    let readable::Copy { realm, user, message } = copy;
+    let topic = match &wanted.topic {
+        Some(topic) if matches!(message.recipient, Recipient::Channel(_)) => {
+            let topic = message::topic(topic)?;
+            under_topic(realm, &topic)?;
+            Some(topic)
+        }
+        topic => topic.clone(),
+    };
+    let wish = Wish {
+        content: wanted.content.as_deref(),
+        topic: topic.as_deref(),
+        channel_id: wanted.channel_id.map(ChannelId),
+        propagate: wanted.propagate,
+    };
+    let now_s = app.now_s();
+    let plan = plan(realm, user, message, (wish, now_s))?;
+    let lexicon = app.lexicon(realm);
+    let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, now_s };
+    let texts = match &plan.content {
+        Some(content) => {
+            let rewriting = Rewriting::new(&setting, realm, user, (message, content));
+            let participants = match rewriting.asks_participants() {
+                Some(topic) => app.messages.participants(&topic).await?,
+                None => Vec::new(),
+            };
+            Some(rewriting.texts(&setting, &participants)?)
+        }
+        None => None,
+    };
+    let (mut moves, mut topic_links) = (Vec::new(), Vec::new());
+    if let Some(to) = &plan.to {
+        let from = Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
+        let all = app.messages.conversation(&from, MessageId(0)).await?;
+        moves = companions(realm, user, message, (to, &all, now_s))?;
+        topic_links = object::topic_links(&to.topic, &lexicon);
+    }
+    let texts = texts.as_ref().map(|(old, new)| (old, new));
+    let around = Around { texts, moves: &moves, topic_links: &topic_links, now_s };
+    Ok(apply(realm, user, message, (&plan, around)))
 }
 
 /// Deletes a message.
