@@ -1,8 +1,8 @@
-//! CPU time of a process and everything it started, from `/proc`.
+//! CPU time from `/proc`: of a process and everything it started in clock ticks, of one process in nanoseconds.
 
-use std::{collections::BTreeMap, fs, process::Command};
+use std::{collections::BTreeMap, fs, process::Command, time::Duration};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// CPU time spent so far, user and system, in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,15 @@ pub(crate) struct Ticks(u64);
 pub(crate) struct Meter {
     root: u32,
     ticks_per_second: u32,
+}
+
+/// CPU time of one process from a moment on, fine enough for slices of a second: the kernel's own count per
+/// thread, of which the ticks are a rounding. Threads that end meanwhile do not count; our servers keep theirs.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    process: u32,
+    /// Nanoseconds by thread.
+    from: BTreeMap<u32, u64>,
 }
 
 /// The fields of one `/proc/<pid>/stat` that count here.
@@ -59,6 +68,47 @@ impl Meter {
     }
 }
 
+impl Stopwatch {
+    /// Starts now.
+    ///
+    /// # Errors
+    /// When the process is gone, or the kernel keeps no `schedstat`.
+    pub(crate) fn start(process: u32) -> Result<Self> {
+        Ok(Self { process, from: threads(process)? })
+    }
+
+    /// Microseconds of CPU per operation since the start.
+    ///
+    /// # Errors
+    /// As [`Stopwatch::start`].
+    pub(crate) fn micros_each(&self, operations: u32) -> Result<f64> {
+        let spent = Duration::from_nanos(spent(&self.from, &threads(self.process)?));
+        Ok(spent.as_secs_f64() * 1e6 / f64::from(operations.max(1)))
+    }
+}
+
+/// What threads that are there at the end have spent; one that was not there at the start has spent all it has.
+fn spent(from: &BTreeMap<u32, u64>, to: &BTreeMap<u32, u64>) -> u64 {
+    to.iter().map(|(thread, ns)| ns.saturating_sub(from.get(thread).copied().unwrap_or(0))).sum()
+}
+
+/// # Source
+/// Linux, Documentation/scheduler/sched-stats.rst: the first field of `/proc/<pid>/schedstat`, here of a thread.
+fn threads(process: u32) -> Result<BTreeMap<u32, u64>> {
+    let folder = format!("/proc/{process}/task");
+    let mut threads = BTreeMap::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot list {folder}"))? {
+        let path = entry?.path();
+        let Some(thread) = path.file_name().and_then(|name| name.to_str()?.parse().ok()) else { continue };
+        // A thread may end between the listing and the reading.
+        let Ok(stat) = fs::read_to_string(path.join("schedstat")) else { continue };
+        let ns = stat.split(' ').next().and_then(|ns| ns.parse().ok());
+        threads.insert(thread, ns.with_context(|| format!("{} is not what it should be", path.display()))?);
+    }
+    ensure!(!threads.is_empty(), "the kernel does not tell the CPU time of threads (schedstat)");
+    Ok(threads)
+}
+
 /// # Source
 /// proc(5), `/proc/pid/stat`: field 4 parent, 14–17 user and system time, own and of collected children.
 fn parse(stat: &str) -> Option<Stat> {
@@ -99,6 +149,19 @@ mod tests {
         let meter = Meter { root: 1, ticks_per_second: 100 };
         let each = meter.micros_each((Ticks(50), Ticks(150)), 1000);
         assert!((each - 1000.0).abs() < 1e-9, "{each}");
+    }
+
+    #[test]
+    fn what_a_thread_spent_before_and_what_ended_does_not_count() {
+        let from = BTreeMap::from([(1, 100), (2, 50)]);
+        assert_eq!(spent(&from, &BTreeMap::from([(1, 130), (3, 7)])), 37);
+    }
+
+    #[test]
+    fn a_stopwatch_shows_the_work_of_this_process() {
+        let watch = Stopwatch::start(std::process::id()).unwrap();
+        let sum = (0..10_000_000_u64).fold(0_u64, |sum, n| std::hint::black_box(sum ^ n));
+        assert!(watch.micros_each(1).unwrap() > 0.0, "{sum}");
     }
 
     #[test]

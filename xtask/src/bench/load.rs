@@ -49,34 +49,55 @@ pub(super) fn post_form(server: SocketAddr, path: &str, fields: &[(&str, &str)])
 /// At the first answer that is not 200, with its text, and when the server cannot be reached or is silent
 /// for 30 s.
 pub(super) fn drive(server: SocketAddr, requests: &[Wire], count: usize) -> Result<()> {
-    let mut left = requests.iter().cycle().take(count);
-    let opened = (0..CONNECTIONS.min(count)).map(|_| Connection::open(server));
-    let mut connections: Vec<Connection> = opened.collect::<Result<_>>()?;
-    for (connection, request) in connections.iter_mut().zip(&mut left) {
-        connection.send(request)?;
+    Callers::open(server)?.drive(requests, count)
+}
+
+/// Connections that stay open from one drive to the next.
+pub(super) struct Callers(Vec<Connection>);
+
+impl Callers {
+    /// Connects, and asks nothing yet.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub(super) fn open(server: SocketAddr) -> Result<Self> {
+        let opened = (0..CONNECTIONS).map(|_| Connection::open(server));
+        Ok(Self(opened.collect::<Result<_>>()?))
     }
-    let mut asking = connections.len();
-    let mut heard = Instant::now();
-    while asking > 0 {
-        let mut progress = false;
-        for connection in connections.iter_mut().filter(|connection| connection.waits) {
-            if connection.answer()?.is_none() {
-                continue;
+
+    /// As [`drive`].
+    ///
+    /// # Errors
+    /// As [`drive`].
+    pub(super) fn drive(&mut self, requests: &[Wire], count: usize) -> Result<()> {
+        let mut left = requests.iter().cycle().take(count);
+        let mut asking = 0;
+        for (connection, request) in self.0.iter_mut().zip(&mut left) {
+            connection.send(request)?;
+            asking += 1;
+        }
+        let mut heard = Instant::now();
+        while asking > 0 {
+            let mut progress = false;
+            for connection in self.0.iter_mut().filter(|connection| connection.waits) {
+                if connection.answer()?.is_none() {
+                    continue;
+                }
+                progress = true;
+                match left.next() {
+                    Some(request) => connection.send(request)?,
+                    None => asking -= 1,
+                }
             }
-            progress = true;
-            match left.next() {
-                Some(request) => connection.send(request)?,
-                None => asking -= 1,
+            if progress {
+                heard = Instant::now();
+            } else {
+                ensure!(heard.elapsed() < ANSWER_MAX, "no answer for {} s", ANSWER_MAX.as_secs());
+                thread::sleep(PAUSE);
             }
         }
-        if progress {
-            heard = Instant::now();
-        } else {
-            ensure!(heard.elapsed() < ANSWER_MAX, "no answer for {} s", ANSWER_MAX.as_secs());
-            thread::sleep(PAUSE);
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Sends one request and gives the body of its answer.

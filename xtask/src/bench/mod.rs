@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what our work costs, as a ratio to a limit measured in the same run.
+//! `cargo xtask bench`: what our work costs, as a ratio to a limit measured between its own slices.
 //!
 //! The figure is CPU time (user and system, of the whole process tree), not wall clock: it holds on a busy
 //! machine. A bench returns [`Row`]s; the table, the cores and the clock are shared here. A missed target is
@@ -13,6 +13,7 @@ mod cpu;
 mod crypto;
 mod load;
 mod memory;
+mod slices;
 
 use std::path::PathBuf;
 

@@ -6,11 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::{
-    super::{
-        Bench,
-        cpu::Meter,
-        load::{self, Wire},
-    },
+    super::{Bench, cpu::Meter},
     partner::{EXT_BASE, Kind, NPI, ORGANIZATION, Partner, random_text},
 };
 use crate::{
@@ -39,13 +35,6 @@ pub(super) struct Deployment<'p> {
     es384: Partner,
     rs384: Partner,
     secret: Partner,
-}
-
-/// CPU of one request, in microseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
-    pub(super) server_us: f64,
-    pub(super) postgres_us: Option<f64>,
 }
 
 impl<'p> Deployment<'p> {
@@ -124,21 +113,14 @@ impl<'p> Deployment<'p> {
         }
     }
 
-    /// Sends requests and says what each took from the server and from Postgres.
+    /// What Postgres spends from now on, where there is one.
     ///
     /// # Errors
-    /// As [`load::drive`].
-    pub(super) fn cost(&self, requests: &[Wire], count: usize) -> Result<Cost> {
-        let operations = u32::try_from(count)?;
-        let server = Meter::of(self.process())?;
-        let postgres = match self.engine {
-            Engine::Sqlite => None,
-            Engine::Postgres(postgres) => Some(Meter::of(postgres.process())?),
-        };
-        let from = (server.read()?, postgres.map(Meter::read).transpose()?);
-        load::drive(self.address, requests, count)?;
-        let to = (server.read()?, postgres.map(Meter::read).transpose()?);
-        let postgres_us = postgres.zip(from.1.zip(to.1)).map(|(meter, span)| meter.micros_each(span, operations));
-        Ok(Cost { server_us: server.micros_each((from.0, to.0), operations), postgres_us })
+    /// When it is gone.
+    pub(super) fn postgres_meter(&self) -> Result<Option<Meter>> {
+        match self.engine {
+            Engine::Sqlite => Ok(None),
+            Engine::Postgres(postgres) => Meter::of(postgres.process()).map(Some),
+        }
     }
 }

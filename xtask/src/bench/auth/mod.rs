@@ -13,10 +13,11 @@ use serde_json::Value;
 use super::{
     Bench, Row, Target,
     bare::Bare,
-    cpu::Meter,
-    limits::{self, Limits},
-    load::{self, Wire},
+    cpu::{Meter, Stopwatch},
+    limits::Signatures,
+    load::{self, Callers, Wire},
     memory,
+    slices::{self, Medians, SLICES},
 };
 use crate::postgres::{Binaries, Postgres};
 use deployment::{Deployment, Engine};
@@ -24,10 +25,10 @@ use partner::Kind;
 
 /// Requests before the clock starts: copies are read, statements prepared, buffers grown.
 const WARM_UP: usize = 2_000;
-/// Seconds of CPU each, so that a tick of 10 ms is 1 % of it at most.
-const ASSERTED: usize = 10_000;
-const BY_SECRET: usize = 40_000;
-const DOCUMENTS: usize = 120_000;
+/// Requests of one slice, each a tenth of a second of CPU at least.
+const ASSERTED: usize = 1_000;
+const BY_SECRET: usize = 4_000;
+const DOCUMENTS: usize = 12_000;
 /// Signed at once, well within the lifetime of an assertion.
 const TOP_UP: usize = 20_000;
 
@@ -48,7 +49,7 @@ const WITH_NONCES_TARGET: Target = Target::alone(80.0);
 /// # Errors
 /// When a server does not start or an answer is not the right one.
 pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
-    let limits = limits::measure(bench)?;
+    let limits = Signatures::generate()?;
     // In the build folder, because what is for temporary files may be memory, where a sync costs nothing.
     let folder = tempfile::Builder::new()
         .prefix("bench-")
@@ -58,13 +59,13 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let embedded = Deployment::start(bench, folder.path(), Engine::Sqlite)?;
     let mut rows = vec![at_rest(&embedded)?];
     rows.extend(documents(bench, &embedded)?);
-    rows.extend(tokens(bench, &embedded, limits)?);
+    rows.extend(tokens(bench, &embedded, &limits)?);
     drop(embedded);
 
     let postgres = Postgres::start(bench.workspace, Binaries::find_or_install()?)?;
     let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
     rows.push(at_rest(&served)?);
-    rows.extend(tokens(bench, &served, limits)?);
+    rows.extend(tokens(bench, &served, &limits)?);
     Ok(rows)
 }
 
@@ -81,49 +82,75 @@ fn at_rest(deployment: &Deployment<'_>) -> Result<Row> {
 fn documents(bench: &Bench<'_>, deployment: &Deployment<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (work, path) in [("JWKS", JWKS), ("discovery", DISCOVERY)] {
-        let request = [load::get(deployment.address(), path)];
-        let body = load::ask(deployment.address(), request.first().context("there is one")?)?;
-        serde_json::from_slice::<Value>(&body).with_context(|| format!("{path} is not JSON"))?;
-        let ours = deployment.cost(&request, DOCUMENTS)?.server_us;
-        rows.push(Row {
-            limit: Some(bare_us(bench, body.len())?),
-            ours: Some(ours),
-            target: Some(DOCUMENT_TARGET),
-            ..Row::cpu(work)
-        });
+        let medians = document(bench, deployment, path)?;
+        let (limit, ours) = (Some(medians.limit_us), Some(medians.ours_us));
+        rows.push(Row { limit, ours, target: Some(DOCUMENT_TARGET), ..Row::cpu(work) });
     }
     Ok(rows)
 }
 
-fn bare_us(bench: &Bench<'_>, body_bytes: usize) -> Result<f64> {
+fn document(bench: &Bench<'_>, deployment: &Deployment<'_>, path: &str) -> Result<Medians> {
+    let request = load::get(deployment.address(), path);
+    let body = load::ask(deployment.address(), &request)?;
+    serde_json::from_slice::<Value>(&body).with_context(|| format!("{path} is not JSON"))?;
     bench.take_measured_core()?;
-    let bare = Bare::start(body_bytes)?;
+    let bare = Bare::start(body.len())?;
     bench.take_other_core()?;
-    let request = [load::get(bare.address(), "/")];
-    load::drive(bare.address(), &request, WARM_UP)?;
-    let meter = Meter::of(bare.process())?;
-    let from = meter.read()?;
-    load::drive(bare.address(), &request, DOCUMENTS)?;
-    Ok(meter.micros_each((from, meter.read()?), u32::try_from(DOCUMENTS)?))
+    let ours = [request];
+    let limit = [load::get(bare.address(), "/")];
+    let (mut our_callers, mut bare_callers) = (Callers::open(deployment.address())?, Callers::open(bare.address())?);
+    our_callers.drive(&ours, WARM_UP)?;
+    bare_callers.drive(&limit, WARM_UP)?;
+    slices::alternate(
+        |_| slice_us(deployment.process(), &mut our_callers, &ours, DOCUMENTS),
+        || slice_us(bare.process(), &mut bare_callers, &limit, DOCUMENTS),
+    )
 }
 
+/// What each of so many requests takes from the process that answers them.
+fn slice_us(process: u32, callers: &mut Callers, requests: &[Wire], count: usize) -> Result<f64> {
+    let watch = Stopwatch::start(process)?;
+    callers.drive(requests, count)?;
+    watch.micros_each(u32::try_from(count)?)
+}
+
+/// A way to a token.
+struct Way {
+    work: &'static str,
+    kind: Kind,
+    /// What has to be computed for it whoever does it.
+    limit: fn(&Signatures) -> bool,
+    target: Target,
+}
+
+const WAYS: [Way; 3] = [
+    Way {
+        work: "ES384 assertion → ES384 token with the claim",
+        kind: Kind::Es384,
+        limit: |signatures| signatures.verify_es384() && signatures.sign_es384(),
+        target: ES384_TARGET,
+    },
+    Way {
+        work: "RS384 assertion → ES256 token",
+        kind: Kind::Rs384,
+        limit: |signatures| signatures.verify_rs384() && signatures.sign_es256(),
+        target: RS384_TARGET,
+    },
+    Way {
+        work: "secret → ES256 token",
+        kind: Kind::Secret,
+        limit: |signatures| signatures.sign_es256(),
+        target: SECRET_TARGET,
+    },
+];
+
 /// Each way to a token, and the memory that is left behind.
-fn tokens(bench: &Bench<'_>, deployment: &Deployment<'_>, limits: Limits) -> Result<Vec<Row>> {
-    let work = [
-        (
-            "ES384 assertion → ES384 token with the claim",
-            Kind::Es384,
-            limits.es384_verify_us + limits.es384_sign_us,
-            ES384_TARGET,
-        ),
-        ("RS384 assertion → ES256 token", Kind::Rs384, limits.rs384_verify_us + limits.es256_sign_us, RS384_TARGET),
-        ("secret → ES256 token", Kind::Secret, limits.es256_sign_us, SECRET_TARGET),
-    ];
+fn tokens(bench: &Bench<'_>, deployment: &Deployment<'_>, limits: &Signatures) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (work, kind, limit_us, target) in work {
-        let cost = token(deployment, kind)?;
+    for Way { work, kind, limit, target } in WAYS {
+        let cost = token(deployment, kind, || limits.slice_us(bench, limit))?;
         let row = |work: &str| Row { engine: deployment.engine(), ..Row::cpu(work) };
-        let (limit, ours, target) = (Some(limit_us), Some(cost.server_us), Some(target));
+        let (limit, ours, target) = (Some(cost.server.limit_us), Some(cost.server.ours_us), Some(target));
         rows.push(Row { limit, ours, target, ..row(work) });
         if let (Some(postgres_us), true) = (cost.postgres_us, kind.asserts()) {
             let work = format!("{work}: Postgres itself");
@@ -134,16 +161,33 @@ fn tokens(bench: &Bench<'_>, deployment: &Deployment<'_>, limits: Limits) -> Res
     Ok(rows)
 }
 
-fn token(deployment: &Deployment<'_>, kind: Kind) -> Result<deployment::Cost> {
+/// CPU of one token.
+struct Cost {
+    server: Medians,
+    /// Over all slices: Postgres works on after the answer.
+    postgres_us: Option<f64>,
+}
+
+fn token(deployment: &Deployment<'_>, kind: Kind, limit: impl FnMut() -> Result<f64>) -> Result<Cost> {
     let count = if kind.asserts() { ASSERTED } else { BY_SECRET };
     let partner = deployment.partner(kind);
     let warm_up = requests(deployment, kind, WARM_UP)?;
     let answer = load::ask(deployment.address(), &partner.request(deployment.address())?)?;
     let answer: Value = serde_json::from_slice(&answer).context("the answer is not JSON")?;
     partner.check(&answer)?;
-    load::drive(deployment.address(), &warm_up, WARM_UP)?;
-    let measured = requests(deployment, kind, count)?;
-    deployment.cost(&measured, count)
+    let measured = requests(deployment, kind, SLICES * count)?;
+    let mut callers = Callers::open(deployment.address())?;
+    callers.drive(&warm_up, WARM_UP)?;
+    let postgres = deployment.postgres_meter()?;
+    let from = postgres.map(Meter::read).transpose()?;
+    let slice = |slice: usize| {
+        let own = measured.get(slice * count..(slice + 1) * count).unwrap_or(&measured);
+        slice_us(deployment.process(), &mut callers, own, count)
+    };
+    let server = slices::alternate(slice, limit)?;
+    let operations = u32::try_from(SLICES * count)?;
+    let span = from.zip(postgres.map(Meter::read).transpose()?);
+    Ok(Cost { server, postgres_us: postgres.zip(span).map(|(meter, span)| meter.micros_each(span, operations)) })
 }
 
 /// Requests that are all accepted: an assertion is good for one, a secret for any number.
@@ -156,7 +200,7 @@ fn requests(deployment: &Deployment<'_>, kind: Kind, count: usize) -> Result<Vec
 /// Claims nonces until there are so many, and reads the memory.
 fn with_nonces(deployment: &Deployment<'_>, wanted: usize) -> Result<Row> {
     // What the rows above claimed: two kinds, and the answer that is looked at.
-    let mut claimed = 2 * (WARM_UP + ASSERTED + 1);
+    let mut claimed = 2 * (WARM_UP + SLICES * ASSERTED + 1);
     while claimed < wanted {
         let count = TOP_UP.min(wanted - claimed);
         load::drive(deployment.address(), &requests(deployment, Kind::Es384, count)?, count)?;
