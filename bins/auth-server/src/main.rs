@@ -35,6 +35,10 @@ use anyhow::Context as _;
 
 use crate::config::{Command, Config};
 
+/// A request allocates a few hundred times, and the system's allocator takes a sixth of the time of a cheap one.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let config = match config::read(std::env::args_os(), variable) {
         Ok(config) => config,
