@@ -9,6 +9,7 @@ use crate::access;
 use crate::administer::AccountError;
 use crate::change::{Change, Commit, Credential, ItemKind};
 use crate::channel::Channel;
+use crate::channels::knows_subscribers;
 use crate::event::{Audience, NewEvent};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserId};
@@ -77,7 +78,7 @@ pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Resu
     commit.credentials.push(Credential::PasswordHash(id, new.password_hash.clone()));
     for channel in channels {
         commit.changes.push(Change::Subscription(Box::new(unchosen(channel, id))));
-        commit.events.push(peer_add(channel.id, id));
+        commit.events.push(peer_add(realm, channel, id));
     }
     Ok(id)
 }
@@ -130,7 +131,7 @@ pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
     set_active(realm, user, true, commit);
     let memberships = realm.memberships(user.id).filter(|(_, membership)| membership.subscription.is_some());
     let channels = memberships.filter_map(|(id, _)| realm.channel(id)).filter(|channel| !channel.is_archived);
-    commit.events.extend(channels.map(|channel| peer_add(channel.id, user.id)));
+    commit.events.extend(channels.map(|channel| peer_add(realm, channel, user.id)));
 }
 
 fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut Commit) {
@@ -183,9 +184,10 @@ fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Fi
     [told("create", before, after), told("delete", after, before)].into_iter().flatten().collect()
 }
 
-fn peer_add(channel_id: ChannelId, user_id: UserId) -> NewEvent {
-    let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel_id], "user_ids": [user_id]});
-    NewEvent::plain(Audience::ChannelWatchers { channel_id, except: vec![user_id] }, event)
+/// Tells who may know the subscribers of a channel that the user is among them.
+fn peer_add(realm: &RealmSnapshot, channel: &Channel, user_id: UserId) -> NewEvent {
+    let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel.id], "user_ids": [user_id]});
+    NewEvent::plain(knows_subscribers(realm, channel, &[user_id]), event)
 }
 
 fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {

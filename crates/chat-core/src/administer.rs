@@ -26,6 +26,9 @@ pub enum AccountError {
     /// The password is too easily found.
     #[error(transparent)]
     Password(#[from] WeakPassword),
+    /// The password that is to be replaced is another.
+    #[error("Wrong password!")]
+    WrongPassword,
     /// The realm would have no owner.
     #[error("The owner permission cannot be removed from the only organization owner.")]
     LastOwnerRole,

@@ -410,6 +410,7 @@ fn account(refused: &AccountError) -> Verdict {
         | AccountError::Email(_)
         | AccountError::EmailTaken(_)
         | AccountError::Password(_)
+        | AccountError::WrongPassword
         | AccountError::LastOwnerRole
         | AccountError::LastOwner => refusal(BAD_REQUEST, refused),
     }

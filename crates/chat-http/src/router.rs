@@ -10,7 +10,7 @@ use axum::routing::get;
 use crate::call::endpoint;
 use crate::endpoint::{
     channels, emoji_data, events, fetch_api_key, flags, health, message_edit, messages, reactions, register,
-    server_settings, subscriptions, user_groups, users,
+    server_settings, settings, subscriptions, user_groups, users,
 };
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic};
@@ -48,6 +48,7 @@ fn api() -> Router<App> {
         .merge(reactions::routes())
         .merge(fetch_api_key::routes())
         .merge(users::routes())
+        .merge(settings::routes())
         .merge(user_groups::routes())
 }
 

@@ -75,7 +75,7 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     let person = &events[0].1["person"];
     assert_eq!((&person["user_id"], &person["email"]), (&json!(id), &json!("Eve@example.org")));
     assert_eq!((&person["full_name"], &person["is_active"]), (&json!("Eve"), &json!(true)));
-    let watchers = Audience::ChannelWatchers { channel_id: ChannelId(20), except: vec![id] };
+    let watchers = Audience::ChannelWatchers { channel_id: ChannelId(20), except: vec![id, UserId(6)] };
     let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [20], "user_ids": [id]});
     let full = realm.realm().unwrap().rules.waiting_period_days == 0;
     let groups: &[i64] = if full { &[31, 32] } else { &[32] };
@@ -170,7 +170,7 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
 
     let mut back = Commit::default();
     reactivate(&closed, closed.user(UserId(4)).unwrap(), &mut back);
-    let watchers = Audience::ChannelWatchers { channel_id: ChannelId(21), except: vec![UserId(4)] };
+    let watchers = Audience::users([UserId(1), UserId(2)]);
     let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [21], "user_ids": [4]});
     assert_eq!(told(&back), [update(4, true), (watchers, peer)]);
     let open = closed.with(&crate::event::EventRecord::new(crate::id::EventId(61), NOW_S, back.changes, None));

@@ -18,6 +18,7 @@ pub use create::{Manner, Openness, Retention};
 pub use defaults::{add_default, remove_default};
 pub use list::{Group, list};
 pub use subscribe::{Principals, Subscribed, Subscribing, Wanted, subscribe};
+pub(crate) use tell::knows_subscribers;
 pub use tell::tell;
 pub use unsubscribe::{Unsubscribed, unsubscribe};
 pub use update::{Update, archive, update};

@@ -328,7 +328,7 @@ fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<Audience> {
 }
 
 /// Who may know the subscribers of the channel, but for some.
-fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> Audience {
+pub(crate) fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> Audience {
     if channel.privacy.is_private() {
         let but: BTreeSet<UserId> = but.iter().copied().collect();
         let knows = realm.users().filter(|user| sees_subscribers(realm, user, channel));

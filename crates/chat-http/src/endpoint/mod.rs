@@ -13,6 +13,7 @@ pub(crate) mod reactions;
 mod readable;
 pub(crate) mod register;
 pub(crate) mod server_settings;
+pub(crate) mod settings;
 pub(crate) mod subscriptions;
 pub(crate) mod user_groups;
 pub(crate) mod users;

@@ -29,6 +29,8 @@ mod recipients;
 #[cfg(test)]
 mod register;
 #[cfg(test)]
+mod settings;
+#[cfg(test)]
 mod texts;
 #[cfg(test)]
 mod town;

@@ -1,0 +1,74 @@
+//! `/settings`: what people change of their own account.
+
+use axum::Router;
+use axum::routing::patch;
+use chat_core::administer::AccountError;
+use chat_core::change::{Commit, Credential};
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{PasswordHash, check_password};
+use chat_core::{access, account};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{ParamFault, Params, Reader, Text};
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/settings", patch(endpoint(update)))
+}
+
+/// What of the account shall be otherwise. What is empty stays as it is: existing clients send whole forms.
+struct Update {
+    full_name: Option<String>,
+    old_password: String,
+    new_password: Option<String>,
+}
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let filled = |text: &String| !text.is_empty();
+        Ok(Self {
+            full_name: given.optional::<Text>("full_name")?.filter(filled),
+            old_password: given.or::<Text>("old_password", String::new())?,
+            new_password: given.optional::<Text>("new_password")?.filter(filled),
+        })
+    }
+}
+
+/// Changes the caller's name and password, together or not at all.
+async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+    access::require_human(&call.who.user)?;
+    let password_hash = match wish.new_password {
+        Some(password) => Some(new_hash(&call, wish.old_password, password).await?),
+        None => None,
+    };
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let user = call.who.again(realm)?;
+        if let Some(full_name) = &wish.full_name {
+            account::rename(user, full_name, commit)?;
+        }
+        if let Some(hash) = &password_hash {
+            commit.credentials.push(Credential::PasswordHash(user.id, Some(hash.clone())));
+        }
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}
+
+/// The hash of the new password, for who knows the old one. A guess counts as one at the login does.
+async fn new_hash(call: &Call<Caller>, old: String, new: String) -> Result<PasswordHash, Fault> {
+    let (app, address) = (&call.app, call.who.user.email_key());
+    check_password(&new).map_err(AccountError::from)?;
+    app.attempts.check(&address, app.now_s())?;
+    let credentials = app.realm.credentials(call.who.id()).await?;
+    let hash = credentials.and_then(|found| found.password_hash);
+    let is_right = app.passwords.matches(old, hash).await?;
+    app.attempts.settle(&address, is_right, app.now_s())?;
+    if !is_right {
+        return Err(AccountError::WrongPassword.into());
+    }
+    Ok(app.passwords.hash(new).await?)
+}
