@@ -2,12 +2,12 @@
 
 use chat_core::event::Audience;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Flag, Marks, Reaction, ReactionType, Recipient};
+use chat_core::message::{Conversation, Flag, Marks, Reaction, ReactionType, Recipient};
 use chat_core::ports::{Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, Written};
 use chat_storage::Store;
 
 use crate::home::{NOW_S, told};
-use crate::people::{change, found, notice, say, subscription};
+use crate::people::{change, found, message, notice, say, send, subscription, to_users};
 
 fn edit(id: MessageId) -> Edit {
     Edit {
@@ -125,6 +125,55 @@ told! {
         let head = store.head();
         assert_eq!(store.delete(&[seen], event()).await.unwrap(), Written::Unchanged);
         assert_eq!(store.head(), head);
+        store.stop().await;
+    }
+
+    async fn the_earlier_states_of_several_messages_come_together(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let (first, still, second) =
+            (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
+        store.edit(Edit { content: Some(new_text("a")), ..edit(second) }).await.unwrap();
+        store.edit(Edit { content: Some(new_text("b")), ..edit(first) }).await.unwrap();
+        let again = revision(&store, first).await;
+        store.edit(Edit { content: Some(new_text("c")), revision: again, ..edit(first) }).await.unwrap();
+        let past = store.edits_of(&[second, still, first]).await.unwrap();
+        let texts: Vec<_> =
+            past.iter().map(|(id, edit)| (*id, edit.content.as_ref().unwrap().0.as_str())).collect();
+        assert_eq!(texts, [(first, "b"), (first, "hello"), (second, "hello")]);
+        assert_eq!(store.edits_of(&[]).await.unwrap(), []);
+        store.stop().await;
+    }
+
+    async fn who_wrote_or_reacted_in_a_topic_took_part_in_it(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 3, 11, "Lunch").await;
+        say(&store, 1, 11, "lunch").await;
+        say(&store, 2, 11, "other").await;
+        say(&store, 2, 12, "lunch").await;
+        let reaction = Reaction {
+            user_id: UserId(4),
+            emoji_name: "tada".to_owned(),
+            emoji_code: "1f389".to_owned(),
+            reaction_type: ReactionType::UnicodeEmoji,
+        };
+        store.react(id, reaction, (NOW_S, notice(Audience::Everyone, "reaction"))).await.unwrap();
+        let of = |topic: &str| Conversation { recipient: Recipient::Channel(ChannelId(11)), topic_key: topic.to_owned() };
+        assert_eq!(store.participants(&of("lunch")).await.unwrap(), [UserId(1), UserId(3), UserId(4)]);
+        assert_eq!(store.participants(&of("nothing")).await.unwrap(), []);
+        store.stop().await;
+    }
+
+    async fn users_have_written_to_each_other_when_exactly_they_have(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let users = [UserId(1), UserId(2)];
+        assert!(!store.have_written(&users).await.unwrap());
+        send(&store, message(&store, 1, to_users(&[1, 2]), ("", "hi"))).await;
+        assert!(store.have_written(&users).await.unwrap());
+        assert!(!store.have_written(&[UserId(1), UserId(2), UserId(3)]).await.unwrap());
+        assert!(!store.have_written(&[UserId(1)]).await.unwrap());
         store.stop().await;
     }
 
