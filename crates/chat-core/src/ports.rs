@@ -99,11 +99,14 @@ pub trait QueueStore: Send + Sync {
     /// Makes a queue.
     async fn register(&self, queue: Queue) -> Result<(), StoreError>;
 
-    /// The queue of that name, whoever owns it.
+    /// The queue of that name, whoever owns it. Costs no I/O for a queue that was asked for in the last minutes. A
+    /// queue that another node deleted is found for as long as that takes to be told: a moment, and at most the
+    /// second that a lost connection takes to come back.
     async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError>;
 
-    /// Notes that the client confirmed an event and is there. Written down within seconds and not before: what a
-    /// client gets follows from the event it says it has, so a note that is lost loses no event and repeats none.
+    /// Notes that the client confirmed an event and is there. Written down now and then, as often as the time after
+    /// which the queue goes asks for: what a client gets follows from the event it says it has, so a note that is
+    /// lost loses no event and repeats none.
     fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64);
 
     /// Deletes the user's queue of that name. Says whether there was one.

@@ -47,6 +47,7 @@ mod fault;
 mod schema;
 mod store;
 
+mod known;
 mod log;
 mod queue;
 mod realm;

@@ -18,7 +18,7 @@ const NOTE: &str = "UPDATE queue SET
     seen_s = CASE WHEN seen_s < $3 THEN $3 ELSE seen_s END
 WHERE id = $1";
 const DELETE: &str = "DELETE FROM queue WHERE id = $1 AND user_id = $2";
-const EXPIRE: &str = "DELETE FROM queue WHERE seen_s + idle_limit_s < $1";
+const EXPIRE: &str = "DELETE FROM queue WHERE seen_s + idle_limit_s < $1 RETURNING id";
 
 /// Writes down what clients confirmed, all in one transaction.
 pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
@@ -39,6 +39,7 @@ pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
 #[async_trait]
 impl QueueStore for Store {
     async fn register(&self, queue: Queue) -> Result<(), StoreError> {
+        let moment = self.shared.known.moment();
         let filter = serde_json::to_string(&queue.filter).map_err(failed)?;
         run!(self.shared.db.writer(), execute: sqlx::query(INSERT)
             .bind(&queue.id)
@@ -48,19 +49,29 @@ impl QueueStore for Store {
             .bind(queue.seen_s)
             .bind(queue.idle_limit_s))
         .map_err(failed)?;
+        self.shared.known.keep(&Arc::new(queue), &filter, moment);
         Ok(())
     }
 
     async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
+        if let Some(queue) = self.shared.known.find(id) {
+            return Ok(Some(queue));
+        }
+        let moment = self.shared.known.moment();
         let row: Option<(i64, String, i64, i64, i64)> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
         let Some((user_id, filter, cursor, seen_s, idle_limit_s)) = row else { return Ok(None) };
-        let filter = serde_json::from_str(&filter).map_err(failed)?;
+        let parsed = serde_json::from_str(&filter).map_err(failed)?;
         let (user_id, cursor) = (UserId(user_id), EventId(cursor));
-        Ok(Some(Arc::new(Queue { id: id.to_owned(), user_id, filter, cursor, seen_s, idle_limit_s })))
+        let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, cursor, seen_s, idle_limit_s });
+        self.shared.known.keep(&queue, &filter, moment);
+        Ok(Some(queue))
     }
 
     fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64) {
+        if !self.shared.known.is_due(id, seen_s) {
+            return;
+        }
         let mut notes = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let note = notes.entry(id.to_owned()).or_insert((cursor, seen_s));
         *note = (note.0.max(cursor), note.1.max(seen_s));
@@ -70,11 +81,17 @@ impl QueueStore for Store {
         self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         let deleted =
             run!(self.shared.db.writer(), execute: sqlx::query(DELETE).bind(id).bind(user_id.0)).map_err(failed)?;
+        if deleted > 0 {
+            self.shared.tell_gone(&[id.to_owned()]).await;
+        }
         Ok(deleted > 0)
     }
 
     async fn expire(&self, now_s: i64) -> Result<u64, StoreError> {
         write_notes(&self.shared).await?;
-        run!(self.shared.db.writer(), execute: sqlx::query(EXPIRE).bind(now_s)).map_err(failed)
+        let gone: Vec<String> =
+            run!(self.shared.db.writer(), fetch_all: sqlx::query_scalar(EXPIRE).bind(now_s)).map_err(failed)?;
+        self.shared.tell_gone(&gone).await;
+        Ok(u64::try_from(gone.len()).unwrap_or(u64::MAX))
     }
 }

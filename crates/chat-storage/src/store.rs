@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::append::{Waiting, append_all};
 use crate::db::Db;
 use crate::fault::failed;
+use crate::known::Known;
 use crate::tail::Tail;
 use crate::{log, queue, realm};
 
@@ -28,6 +29,11 @@ const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// The name under which Postgres tells nodes that the log has grown.
 const NOTIFICATION: &str = "chat_log";
 const NOTIFY: &str = "SELECT pg_notify('chat_log', $1)";
+/// The name under which Postgres tells nodes that a queue is gone; without a name, that many are.
+const QUEUE_GONE: &str = "chat_queue_gone";
+const NOTIFY_GONE: &str = "SELECT pg_notify('chat_queue_gone', $1)";
+/// More queues than these that are gone at once are not told one by one.
+const GONE_TOLD_MAX: usize = 20;
 
 /// The chat's database as a node uses it. Cloning it is cheap and gives another handle on the same one.
 ///
@@ -44,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) db: Db,
     pub(crate) realm: ArcSwap<RealmSnapshot>,
     pub(crate) tail: Tail,
+    pub(crate) known: Known,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
     pub(crate) queue: mpsc::Sender<Waiting>,
@@ -73,6 +80,7 @@ impl Store {
         let (stop, stopped) = oneshot::channel();
         let shared = Arc::new(Shared {
             tail: Tail::from(realm.at()),
+            known: Known::new(),
             realm: ArcSwap::from_pointee(realm),
             db,
             notes: Mutex::default(),
@@ -145,6 +153,31 @@ impl Shared {
         self.read_up().await
     }
 
+    /// Forgets queues that this node has deleted, and tells the other nodes to.
+    pub(crate) async fn tell_gone(&self, ids: &[String]) {
+        for id in ids {
+            self.known.forget(id);
+        }
+        let Some(pool) = self.db.postgres() else { return };
+        let all = [String::new()];
+        for id in if ids.len() > GONE_TOLD_MAX { &all } else { ids } {
+            if let Err(error) = sqlx::query(NOTIFY_GONE).bind(id).execute(pool).await {
+                tracing::warn!(%error, "other nodes were not told of a queue that is gone; they will keep it a while");
+            }
+        }
+    }
+
+    /// Takes in what another node tells. Says whether the log has to be read.
+    fn hear(&self, told: &PgNotification) -> bool {
+        match (told.channel(), told.payload()) {
+            (QUEUE_GONE, "") => self.known.forget_all(),
+            (QUEUE_GONE, id) => self.known.forget(id),
+            // What this node has told itself is in memory already. A place that cannot be read is taken seriously.
+            (_, place) => return place.parse().unwrap_or(i64::MAX) > self.tail.head().0,
+        }
+        false
+    }
+
     async fn read_up(&self) -> Result<(), StoreError> {
         loop {
             let records = log::read(&self.db, self.tail.head(), log::CHUNK).await?;
@@ -190,11 +223,12 @@ async fn listen(shared: Arc<Shared>) {
     loop {
         let heard = async {
             let mut listener = PgListener::connect_with(pool).await.map_err(failed)?;
-            listener.listen(NOTIFICATION).await.map_err(failed)?;
+            listener.listen_all([NOTIFICATION, QUEUE_GONE]).await.map_err(failed)?;
+            // What was told while nobody listened is not known.
+            shared.known.forget_all();
             loop {
                 shared.catch_up().await?;
-                // What this node has told itself is in memory already.
-                while shared.tail.head().0 >= told(&listener.recv().await.map_err(failed)?) {}
+                while !shared.hear(&listener.recv().await.map_err(failed)?) {}
             }
         };
         let ended: Result<(), StoreError> = heard.await;
@@ -203,11 +237,6 @@ async fn listen(shared: Arc<Shared>) {
         }
         tokio::time::sleep(LISTEN_AGAIN_AFTER).await;
     }
-}
-
-/// The place a notification says the log has grown to; one that says nothing is taken seriously.
-fn told(notification: &PgNotification) -> i64 {
-    notification.payload().parse().unwrap_or(i64::MAX)
 }
 
 /// Tells other nodes that the log has grown: once for all that was committed while it told the last time, and never

@@ -75,11 +75,12 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
     catch_up(&app, last_event_id).await?;
     app.queues.acknowledge(&queue.id, last_event_id, app.now_s());
     let mut delivery = Delivery::after(last_event_id, &queue.id);
-    let deadline = Instant::now() + heartbeat_after(&app);
+    let begun = Instant::now();
+    let (confirm_at, deadline) = (begun + CONFIRM_AFTER, begun + heartbeat_after(&app));
     let mut confirmed = false;
     while delivery.look(&app, &queue).await? && !dont_block {
         let at = delivery.at;
-        let until = if confirmed { deadline } else { Instant::now() + CONFIRM_AFTER };
+        let until = if confirmed { deadline } else { confirm_at };
         match wait(&app, &queue, at, (&mut turn, until)).await {
             Woken::Told => {}
             Woken::Ended(Ended::Superseded) => break,

@@ -1,6 +1,7 @@
 //! Queues: registered, polled, deleted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chat_core::change::Commit;
 use chat_core::channel::Privacy;
@@ -11,6 +12,7 @@ use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage
 use chat_core::role::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::town::{NOW_S, Person, Told, Town};
 
@@ -285,4 +287,78 @@ async fn everybody_who_polls_gets_the_message() {
         answered += 1;
     }
     assert_eq!(answered, 50);
+}
+
+/// Seconds from a moment on, as the runtime's clock has them.
+fn since_s(begun: Instant) -> u64 {
+    begun.elapsed().as_secs()
+}
+
+#[tokio::test]
+async fn a_poll_without_events_ends_in_a_heartbeat_that_passes_over_what_is_not_wanted() {
+    let town = Town::found().await;
+    let mut queue = town.queue(&town.ada, &[("event_types", r#"["message"]"#)]).await;
+    let unwanted = town.tell(Audience::Everyone, json!({"type": "realm"})).await;
+    tokio::time::pause();
+    let begun = Instant::now();
+    let told = town.poll(&town.ada, &queue, &[]).await.success();
+    assert!((45..55).contains(&since_s(begun)), "{} s", since_s(begun));
+    assert_eq!(told["events"], json!([{"id": unwanted, "type": "heartbeat"}]));
+    tokio::time::resume();
+    queue.last = unwanted;
+    town.say(&town.ada, "t", "hi").await;
+    assert_eq!(contents(&town.now(&town.ada, &queue).await), ["hi"]);
+}
+
+#[tokio::test]
+async fn a_second_poll_of_a_queue_ends_the_first() {
+    let town = Town::found().await;
+    let queue = town.queue(&town.ada, &[]).await;
+    let other = town.queue(&town.ada, &[]).await;
+    tokio::time::pause();
+    let begun = Instant::now();
+    let ended = async {
+        let told = town.poll(&town.ada, &queue, &[]).await.success();
+        assert_eq!((&told["events"], since_s(begun)), (&json!([]), 0));
+    };
+    let untouched = async {
+        town.poll(&town.ada, &other, &[]).await.success();
+        assert!(since_s(begun) >= 45);
+    };
+    tokio::join!(ended, untouched, town.poll(&town.ada, &queue, &[("dont_block", "true")]));
+}
+
+#[tokio::test]
+async fn deleting_a_queue_ends_the_poll_that_waits() {
+    let town = Town::found().await;
+    let queue = town.queue(&town.ada, &[]).await;
+    let id = queue.id.as_str();
+    let deletion = [("queue_id", id)];
+    let (polled, deleted) =
+        tokio::join!(town.poll(&town.ada, &queue, &[]), town.call(&town.ada, "DELETE /events", &deletion));
+    deleted.success();
+    assert_eq!(polled.error().1, "BAD_EVENT_QUEUE_ID");
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_loses_nothing() {
+    let town = Town::found().await;
+    let queue = town.queue(&town.ada, &[]).await;
+    tokio::time::pause();
+    let waited = tokio::time::timeout(Duration::from_secs(20), town.poll(&town.ada, &queue, &[])).await;
+    assert!(waited.is_err(), "there was nothing to answer");
+    tokio::time::resume();
+    town.say(&town.ada, "t", "hi").await;
+    assert_eq!(contents(&town.now(&town.ada, &queue).await), ["hi"]);
+}
+
+#[tokio::test]
+async fn the_queues_of_a_closed_account_tell_nothing() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let queue = town.queue(&sam, &[]).await;
+    let path = format!("DELETE /users/{}", sam.id);
+    let (polled, closed) = tokio::join!(town.poll(&sam, &queue, &[]), town.call(&town.ada, &path, &[]));
+    closed.success();
+    assert!(matches!(polled.error().1, "BAD_EVENT_QUEUE_ID" | "UNAUTHORIZED"), "{}", polled.body);
 }

@@ -28,13 +28,15 @@ told! {
         found(&store).await;
         store.register(queue("q", 3)).await.unwrap();
         assert_eq!(store.find("q").await.unwrap().as_deref(), Some(&queue("q", 3)));
-        store.acknowledge("q", EventId(5), NOW_S + 10);
-        store.acknowledge("q", EventId(4), NOW_S + 20);
+        store.acknowledge("q", EventId(5), NOW_S + 150);
+        store.acknowledge("q", EventId(4), NOW_S + 300);
+        // Not worth another note.
+        store.acknowledge("q", EventId(6), NOW_S + 310);
         store.stop().await;
 
         let store = home.open().await;
         let found = store.find("q").await.unwrap().unwrap();
-        assert_eq!((found.cursor, found.seen_s), (EventId(5), NOW_S + 20));
+        assert_eq!((found.cursor, found.seen_s), (EventId(5), NOW_S + 300));
         assert_eq!(store.find("other").await.unwrap(), None);
         store.stop().await;
     }
@@ -61,5 +63,24 @@ told! {
         assert_eq!(store.find("silent").await.unwrap(), None);
         assert!(store.find("heard").await.unwrap().is_some());
         store.stop().await;
+    }
+
+    async fn a_queue_deleted_on_one_node_is_gone_on_the_other(home) {
+        // SQLite serves one node.
+        if !home.is_postgres() {
+            return;
+        }
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        here.register(queue("q", 3)).await.unwrap();
+        assert!(there.find("q").await.unwrap().is_some());
+        assert!(here.delete("q", UserId(3)).await.unwrap());
+        assert!(here.find("q").await.unwrap().is_none());
+        // Told within moments; the test ends by itself when it is not.
+        while there.find("q").await.unwrap().is_some() {
+            tokio::task::yield_now().await;
+        }
+        here.stop().await;
+        there.stop().await;
     }
 }

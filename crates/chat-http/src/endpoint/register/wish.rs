@@ -6,12 +6,15 @@ use chat_core::event::Capability;
 use chat_core::limits::MAX_NARROW_TERMS;
 use serde_json::Value;
 
-use crate::params::{Expected, FromJson, Json, Object, ParamFault, Params, Path, Reader};
+use crate::params::{Expected, FromJson, Json, Object, ParamFault, Params, Path, Reader, Short};
 
 /// Names of types that are kept with a queue; there are not half as many.
 const TYPES_MAX: usize = 200;
 /// Bytes of the longest name that is kept; those of types are shorter.
 const TYPE_MAX_BYTES: usize = 64;
+
+/// Characters of an operand; the longest that can select anything is an address.
+const OPERAND_MAX_CHARS: usize = 500;
 
 /// The parameters of a registration.
 #[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own on the wire")]
@@ -105,8 +108,9 @@ impl FromJson for Pair {
         let Value::Array(elements) = value else { return Err(path.is_not(Expected::List)) };
         let not_a_pair = |_| ParamFault::NotAPair { path: path.to_string() };
         let [operator, operand] = <[Value; 2]>::try_from(elements).map_err(not_a_pair)?;
-        let text = |value, index| String::from_json(value, &path.index(index));
-        Ok(Self { operator: text(operator, 0)?, operand: text(operand, 1)? })
+        let operator = String::from_json(operator, &path.index(0))?;
+        let Short(operand) = Short::<OPERAND_MAX_CHARS>::from_json(operand, &path.index(1))?;
+        Ok(Self { operator, operand })
     }
 }
 
