@@ -672,3 +672,62 @@ async fn a_message_that_is_edited_and_deleted_at_once_is_gone() {
         assert_eq!((&gone["message_ids"], &gone["topic"]), (&json!([id]), &json!(topic)));
     }
 }
+
+#[tokio::test]
+async fn a_stretch_of_a_narrow_is_marked_and_says_where_it_ended() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let general = channel(&town, "general");
+    subscribe(&town, &sam, general).await;
+    let mut lunch = Vec::new();
+    for number in 0..6 {
+        lunch.push(say(&town, &town.ada, general, ("lunch", "hi")).await);
+        say(&town, &town.ada, general, ("dinner", &number.to_string())).await;
+    }
+    let narrow = r#"[{"operator":"channel","operand":"general"},{"operator":"topic","operand":"Lunch"}]"#;
+    let mark = async |anchor: &str, (before, after): (&str, &str), more: &[(&str, &str)]| {
+        let mut parameters = vec![("anchor", anchor), ("num_before", before), ("num_after", after)];
+        parameters.extend_from_slice(more);
+        town.call(&sam, "POST /messages/flags/narrow", &parameters).await
+    };
+    let read = [("narrow", narrow), ("op", "add"), ("flag", "read")];
+    let since = town.store.head();
+    mark("x", ("0", "1"), &read).await.refused("Invalid anchor");
+    mark("oldest", ("0", "1"), &read[1..]).await.refused("Missing 'narrow' argument");
+    mark("oldest", ("0", "1"), &[read[0], read[1], ("flag", "mentioned")])
+        .await
+        .refused("Flag not editable: 'mentioned'");
+    mark("oldest", ("0", "1"), &[read[0], ("op", "set"), read[2]])
+        .await
+        .refused("Invalid message flag operation: 'set'");
+    let nowhere = [("narrow", r#"[["channel","nowhere"]]"#), read[1], read[2]];
+    assert_eq!(mark("oldest", ("0", "1"), &nowhere).await.error().1, "BAD_NARROW");
+    assert_eq!(town.store.head(), since);
+    let told = mark("oldest", ("0", "4"), &read).await.success();
+    let answer = |told: &Value| {
+        let keys = [
+            "processed_count",
+            "updated_count",
+            "first_processed_id",
+            "last_processed_id",
+            "found_oldest",
+            "found_newest",
+        ];
+        Value::from_iter(keys.map(|key| told[key].clone()))
+    };
+    assert_eq!(answer(&told), json!([4, 4, lunch[0], lunch[3], true, false]));
+    let told = mark("oldest", ("0", "5001"), &read).await.success();
+    assert_eq!(answer(&told), json!([6, 2, lunch[0], lunch[5], true, true]));
+    let everything = [("narrow", "null"), read[1], ("flag", "starred")];
+    let told = mark("newest", ("5001", "5001"), &everything).await.success();
+    assert_eq!((&told["processed_count"], &told["found_newest"]), (&json!(12), &json!(true)));
+    let nothing = [("narrow", r#"[["sender","sam@example.org"]]"#), read[1], read[2]];
+    let told = mark("newest", ("10", "0"), &nothing).await.success();
+    assert_eq!(answer(&told), json!([0, 0, null, null, true, true]));
+    let told = heard(&town, &sam, since).await;
+    let ids: Vec<_> = told.iter().map(|event| event["messages"].clone()).collect();
+    assert_eq!((ids.len(), &ids[..2]), (3, [json!(lunch[..4]), json!(lunch[4..])].as_slice()));
+    let around = [("narrow", "[]"), ("op", "remove"), ("flag", "read"), ("include_anchor", "false")];
+    let told = mark(&lunch[2].to_string(), ("1", "0"), &around).await.success();
+    assert_eq!((&told["processed_count"], &told["updated_count"]), (&json!(1), &json!(0)));
+}
