@@ -180,7 +180,8 @@ pub struct Edit {
     pub content: Option<(String, String, Marks)>,
     /// The new place and topic.
     pub to: Option<(ChannelId, String)>,
-    /// The messages that move, the edited one among them. Empty when none does.
+    /// The messages that move, the edited one among them, each once. Empty when none does. When one of them is no
+    /// longer in the edited one's topic, nothing is written.
     pub moves: Vec<MessageId>,
     /// Users newly mentioned, and no longer.
     pub flags: Vec<(UserId, Flag, FlagOp)>,

@@ -25,6 +25,12 @@ SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT),
     recipient_id, coalesce(CAST($6 AS BIGINT), recipient_id), topic, coalesce(CAST($7 AS TEXT), topic)
 FROM message WHERE id {in_numbers:$1}",
 );
+/// How many of the messages that are to move are in the topic of the edited one.
+static TOGETHER: Sql = Sql::new(
+    "SELECT count(*) FROM message AS m JOIN message AS e ON e.recipient_id = m.recipient_id
+    AND e.topic_key = m.topic_key
+WHERE e.id = $2 AND m.id {in_numbers:$1}",
+);
 const SET_CONTENT: &str = "UPDATE message SET content = $2, html = $3, marks = $4, last_edit_s = $5 WHERE id = $1";
 static MOVE: Sql = Sql::new(
     "UPDATE message SET recipient_id = $2, topic = $3, topic_key = $4, last_edit_s = $5, revision = $6
@@ -59,7 +65,7 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
     let claimed = run!(writing.tx.on(), execute: sqlx::query(CLAIM)
         .bind(edit.id.0).bind(edit.revision.0).bind(place.0))
     .map_err(failed)?;
-    if claimed == 0 {
+    if claimed == 0 || !are_together(&mut writing, &edit).await? {
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
@@ -76,6 +82,19 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
         set_rare(&mut writing.tx, *user_id, (*flag, *op), &[edit.id]).await?;
     }
     finish(shared, writing, (edit.at_s, edit.events)).await
+}
+
+/// Whether all that is to move is still where the edited message is. What has gone elsewhere since the decision must
+/// not be taken from there: who decided may not even read it any more.
+async fn are_together(writing: &mut Writing, edit: &Edit) -> Result<bool, StoreError> {
+    if edit.moves.is_empty() {
+        return Ok(true);
+    }
+    let sql = TOGETHER.on(writing.tx.dialect());
+    let ids = numbers(edit.moves.iter().map(|id| id.0));
+    let found: i64 =
+        run!(writing.tx.on(), fetch_one: sqlx::query_scalar(sql.clone()).bind(&ids).bind(edit.id.0)).map_err(failed)?;
+    Ok(usize::try_from(found).is_ok_and(|found| found == edit.moves.len()))
 }
 
 async fn keep(writing: &mut Writing, edit: &Edit, place: EventId) -> Result<(), StoreError> {

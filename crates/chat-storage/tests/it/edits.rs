@@ -87,6 +87,10 @@ told! {
         // Everything there up to here is read, and what moves in below that is not.
         read(3, vec![stays]).await;
         let to = Some((ChannelId(12), "New".to_owned()));
+        let head = store.head();
+        let scattered = Edit { to: to.clone(), moves: vec![first, stays], ..edit(first) };
+        assert_eq!((store.edit(scattered).await.unwrap(), store.head()), (Written::Unchanged, head));
+        assert!(store.edits(first).await.unwrap().is_empty());
         let done = store.edit(Edit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
         assert!(matches!(done, Written::Done(_)));
         for (user, ids) in [(2, [true, false, false]), (3, [false, false, true]), (4, [false, false, false])] {
