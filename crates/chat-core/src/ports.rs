@@ -298,6 +298,10 @@ pub trait MessageStore: Send + Sync {
     /// The oldest message of each of these channels that has one.
     async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
 
+    /// How many messages each channel was sent since that time in unix seconds, where there were any. Looks at each of
+    /// these messages once.
+    async fn traffic(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError>;
+
     /// The sets of users the user is in, all of them in the order of their numbers, with the newest message of each;
     /// the newest first, at most `limit`.
     async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;

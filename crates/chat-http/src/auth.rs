@@ -75,16 +75,6 @@ pub fn may_enter(realm: &RealmSnapshot, user: &User) -> Result<(), Unauthenticat
     if user.is_active { Ok(()) } else { Err(Unauthenticated::AccountDeactivated) }
 }
 
-/// An account that was let in, in a realm that may have changed since.
-///
-/// # Errors
-/// When it would not be let in any more.
-pub(crate) fn acting(realm: &RealmSnapshot, id: UserId) -> Result<&User, Unauthenticated> {
-    let user = realm.user(id).ok_or(Unauthenticated::UnknownKey)?;
-    may_enter(realm, user)?;
-    Ok(user)
-}
-
 /// Why credentials open nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unauthenticated {

@@ -35,6 +35,7 @@ pub mod agent;
 pub mod auth;
 mod polls;
 mod rate;
+mod traffic;
 
 pub mod answer;
 mod body;

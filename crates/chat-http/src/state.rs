@@ -14,6 +14,7 @@ use chat_core::user::{ApiKey, PasswordHash};
 use crate::error::{Failure, Fault};
 use crate::polls::Polls;
 use crate::rate::{Attempts, Limiter};
+use crate::traffic::Traffic;
 
 /// What the binary hands over to [`crate::router`] whatever the domain.
 #[derive(Clone)]
@@ -127,6 +128,7 @@ pub(crate) struct Site {
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
     pub(crate) polls: Arc<Polls>,
+    pub(crate) traffic: Traffic,
     pub(crate) attempts: Attempts,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
@@ -148,6 +150,7 @@ impl Site {
             settings,
             by_user,
             polls,
+            traffic: Traffic::default(),
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
             attempts: Attempts::default(),

@@ -49,8 +49,17 @@ UNION
 SELECT r.user_id FROM message AS m JOIN reaction AS r ON r.message_id = m.id
 WHERE m.recipient_id = $1 AND m.topic_key = $2
 ORDER BY user_id";
-static FIRST_MESSAGES: Sql =
-    Sql::new("SELECT recipient_id, min(id) FROM message WHERE recipient_id {in_numbers:$1} GROUP BY recipient_id");
+/// One step into the index for each channel, so it costs as much as there are channels, not messages.
+static FIRST_MESSAGES: Sql = Sql::new(
+    "SELECT first.channel_id, first.id FROM (
+    SELECT c.id AS channel_id, (SELECT min(m.id) FROM message AS m WHERE m.recipient_id = c.id * 2) AS id
+    FROM channel AS c WHERE c.id {in_numbers:$1}
+) AS first WHERE first.id IS NOT NULL",
+);
+/// Times follow numbers, so the way back to the last message before the time is as long as what is counted.
+const TRAFFIC: &str = "SELECT recipient_id, count(*) FROM message
+WHERE id > coalesce((SELECT id FROM message WHERE sent_s < $1 ORDER BY id DESC LIMIT 1), 0)
+GROUP BY recipient_id";
 const RECENT_DIRECTS: &str = "SELECT newest.users, newest.id FROM (
     SELECT d.users, (SELECT max(m.id) FROM message AS m WHERE m.recipient_id = d.recipient_id) AS id
     FROM direct_user AS own JOIN direct AS d ON d.recipient_id = own.recipient_id WHERE own.user_id = $1
@@ -395,14 +404,20 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
 
 async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
     let sql = FIRST_MESSAGES.on(shared.db.dialect());
-    let wanted = crate::dialect::numbers(channels.iter().map(|id| i64::from(Recipient::Channel(*id))));
+    let wanted = crate::dialect::numbers(channels.iter().map(|id| id.0));
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
-    let first = |(recipient, id): (i64, i64)| match Recipient::from(recipient) {
-        Recipient::Channel(channel) => Some((channel, MessageId(id))),
+    Ok(rows.into_iter().map(|(channel, id)| (ChannelId(channel), MessageId(id))).collect())
+}
+
+async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
+    let rows: Vec<(i64, i64)> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_as(TRAFFIC).bind(since_s)).map_err(failed)?;
+    let to_channel = |(recipient, count): (i64, i64)| match Recipient::from(recipient) {
+        Recipient::Channel(channel) => Some((channel, count)),
         Recipient::Direct(_) => None,
     };
-    Ok(rows.into_iter().filter_map(first).collect())
+    Ok(rows.into_iter().filter_map(to_channel).collect())
 }
 
 async fn unread(shared: &Shared, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError> {
@@ -473,6 +488,10 @@ impl MessageStore for Store {
 
     async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
         first_messages(&self.shared, channels).await
+    }
+
+    async fn traffic(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
+        traffic(&self.shared, since_s).await
     }
 
     async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError> {

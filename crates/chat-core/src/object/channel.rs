@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::channel::{Channel, PostPolicy, Privacy};
 use crate::id::{ChannelId, MessageId};
+use crate::limits::DAY_S;
 
 /// What the messages of channels come to: the part of a channel's object that is not in the realm's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +42,28 @@ impl Figures {
     }
 }
 
+/// Days over which messages are averaged.
+pub const TRAFFIC_DAYS: i64 = 28;
+/// Days after which a channel is old enough for an average.
+const TRAFFIC_LEAST_DAYS: i64 = 7;
+
+/// Messages a week of a channel of that age that got so many in the last [`TRAFFIC_DAYS`]; `None` when it is too young
+/// to tell. Not zero unless there was none.
+///
+/// Not specified how it is counted; we average over four weeks, or over the channel's life when that is shorter, and
+/// round to two digits, because it is for people to compare channels by.
+#[must_use]
+pub fn weekly(messages: i64, age_s: i64) -> Option<i64> {
+    let age_days = age_s / DAY_S;
+    if age_days < TRAFFIC_LEAST_DAYS {
+        return None;
+    }
+    let a_week = messages.saturating_mul(7) / age_days.min(TRAFFIC_DAYS);
+    let unit = 10_i64.pow(a_week.max(1).ilog10().saturating_sub(1));
+    let rounded = (a_week + unit / 2) / unit * unit;
+    Some(rounded.max(messages.min(1)))
+}
+
 /// The channel with all keys of the wire's basic object.
 ///
 /// # Source
@@ -74,6 +97,18 @@ pub fn basic(channel: &Channel, figures: &Figures) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::testing;
+
+    #[test]
+    fn traffic_is_an_average_of_four_weeks_or_of_the_channels_life() {
+        let days = |days: i64, messages| weekly(messages, days * DAY_S);
+        assert_eq!(days(6, 1_000), None);
+        assert_eq!([days(7, 10), days(14, 10), days(28, 40), days(999, 40)], [Some(10), Some(5), Some(10), Some(10)]);
+        assert_eq!([days(28, 0), days(28, 1), days(28, 3)], [Some(0), Some(1), Some(1)]);
+        assert_eq!(
+            [days(7, 99), days(7, 124), days(7, 125), days(7, 98_765)].map(Option::unwrap),
+            [99, 120, 130, 99_000]
+        );
+    }
 
     #[test]
     fn a_channel_has_every_key_and_what_its_messages_come_to() {

@@ -10,12 +10,12 @@ use chat_core::channel::Channel;
 use chat_core::channels::{self, ChannelError, Env, Group, Update};
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::narrow::{Condition, Selection, Term};
-use chat_core::object::channel::{Figures, basic};
+use chat_core::object::channel::{Figures, basic, weekly};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
-use crate::auth::{Caller, acting};
+use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, MaxChars, ParamFault, Params, Reader, Text};
@@ -37,7 +37,14 @@ pub(crate) fn routes() -> Router<App> {
 /// What the messages of these channels come to.
 pub(crate) async fn figures(app: &Site, ids: impl IntoIterator<Item = ChannelId> + Send) -> Result<Figures, Fault> {
     let ids: Vec<ChannelId> = ids.into_iter().collect();
-    Ok(Figures::new(app.messages.first_messages(&ids).await?))
+    let (realm, now_s) = (app.realm(), app.now_s());
+    let counts = app.traffic.counts(app.messages.as_ref(), now_s).await?;
+    let a_week = |id: &ChannelId| {
+        let age_s = now_s.saturating_sub(realm.channel(*id)?.created_s);
+        Some((*id, weekly(counts.get(id).copied().unwrap_or_default(), age_s)?))
+    };
+    let first = app.messages.first_messages(&ids).await?;
+    Ok(Figures::new(first).with_weekly(ids.iter().filter_map(a_week)))
 }
 
 /// Takes a decision about channels as the caller. The objects that are told say of these channels, and of the default
@@ -54,7 +61,7 @@ pub(crate) async fn decide<T>(
         let lexicon = app.lexicon(realm);
         let env = Env {
             realm,
-            caller: acting(realm, call.who.id())?,
+            caller: call.who.again(realm)?,
             figures: &figures,
             realm_url: &app.settings.base_url,
             linkifiers: lexicon.linkifiers(),

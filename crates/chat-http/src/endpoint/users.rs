@@ -8,7 +8,6 @@ use chat_core::administer::{self, AccountError};
 use chat_core::change::Commit;
 use chat_core::id::{ChannelId, UserId};
 use chat_core::narrow::{Anchor, Selection, Window};
-use chat_core::object::channel::Figures;
 use chat_core::object::{self, UserForm};
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
@@ -148,7 +147,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         Some(_) => call.who.realm.channels().map(|channel| channel.id).collect(),
         None => Vec::new(),
     };
-    let figures = Figures::new(call.app.messages.first_messages(&channels).await?);
+    let figures = super::channels::figures(&call.app, channels).await?;
     let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
         let mut user = User::clone(known(realm, user_id)?);
         administer::may_edit(call.who.again(realm)?)?;

@@ -239,6 +239,28 @@ told! {
         store.stop().await;
     }
 
+    async fn what_channels_were_sent_since_a_time_is_counted(home) {
+        let store = home.open().await;
+        found(&store).await;
+        assert_eq!(store.traffic(NOW_S).await.unwrap(), []);
+        send(&store, message(&store, 1, to_users(&[1, 2]), ("", "psst"))).await;
+        for (channel, later_s) in [(11, 0), (12, 5), (11, 5), (11, 6)] {
+            let mut message = message(&store, 1, to_channel(channel), ("t", "hi"));
+            message.event.message.sent_s = NOW_S + later_s;
+            send(&store, message).await;
+        }
+        let since = async |since_s| {
+            let mut counts = store.traffic(since_s).await.unwrap();
+            counts.sort_unstable();
+            counts
+        };
+        let counts = |counts: &[(i64, i64)]| counts.iter().map(|(id, count)| (ChannelId(*id), *count)).collect::<Vec<_>>();
+        assert_eq!(since(NOW_S).await, counts(&[(11, 3), (12, 1)]));
+        assert_eq!(since(NOW_S + 5).await, counts(&[(11, 2), (12, 1)]));
+        assert_eq!(since(NOW_S + 7).await, []);
+        store.stop().await;
+    }
+
     async fn channels_know_their_first_message_and_users_their_conversations(home) {
         let store = home.open().await;
         found(&store).await;

@@ -113,7 +113,7 @@ impl Newcomer<'_> {
         messages::add(self, &mut state).await?;
         if CHANNEL_PARTS.iter().any(|(kind, _)| self.wants(kind)) {
             let channels: Vec<ChannelId> = channels::visible(self).map(|channel| channel.id).collect();
-            let figures = Figures::new(self.app.messages.first_messages(&channels).await?);
+            let figures = crate::endpoint::channels::figures(self.app, channels).await?;
             for (_, part) in CHANNEL_PARTS.iter().filter(|(kind, _)| self.wants(kind)) {
                 part(self, &figures, &mut state);
             }

@@ -6,6 +6,8 @@ use super::{ADMINISTRATOR, found, heard, kinds, listen, mark, names, people};
 use crate::town::{Person, Told, Town};
 use chat_core::role::Role;
 
+type Parameters<'a> = &'a [(&'a str, &'a str)];
+
 async fn change(town: &Town, who: &Person, id: i64, parameters: &[(&str, &str)]) -> Told {
     town.call(who, &format!("PATCH /streams/{id}"), parameters).await
 }
@@ -64,7 +66,7 @@ async fn what_may_not_become_of_a_channel_is_refused_and_nothing_is_written() {
     town.call(&bea, &format!("DELETE /streams/{secret}"), &[]).await.refused("Invalid channel ID");
     town.call(&admin, "DELETE /streams/999", &[]).await.refused("Invalid channel ID");
     let long = "x".repeat(1025);
-    let cases: [(i64, &[(&str, &str)], &str); 11] = [
+    let cases: [(i64, Parameters<'_>, &str); 11] = [
         (club, &[("new_name", "club")], "Channel already has that name."),
         (club, &[("new_name", "GENERAL")], "Channel name already in use."),
         (club, &[("new_name", " ")], "Channel name can't be empty."),

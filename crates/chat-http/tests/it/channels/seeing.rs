@@ -118,6 +118,10 @@ async fn topics_are_listed_the_newest_first_and_the_first_message_is_known() {
     assert_eq!(told["topics"], json!([{"name": "TEA", "max_id": ids[2]}, {"name": "cake", "max_id": ids[1]}]));
     let one = town.call(&sam, &format!("GET /streams/{general}"), &[]).await.success();
     assert_eq!(one["stream"]["first_message_id"], json!(ids[0]));
+    assert_eq!(one["stream"]["stream_weekly_traffic"], Value::Null);
+    town.wait_s(10 * 86_400);
+    let one = town.call(&sam, &format!("GET /streams/{general}"), &[]).await.success();
+    assert_eq!(one["stream"]["stream_weekly_traffic"], json!(2));
 }
 
 #[tokio::test]

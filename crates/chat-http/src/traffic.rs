@@ -1,0 +1,40 @@
+//! How much is written in which channel.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chat_core::id::ChannelId;
+use chat_core::limits::DAY_S;
+use chat_core::object::channel::TRAFFIC_DAYS;
+use chat_core::ports::{MessageStore, StoreError};
+use tokio::sync::Mutex;
+
+/// Seconds for which a count holds. Not specified; it is an average of weeks, and counting looks at every message of
+/// them.
+const HOLDS_S: i64 = 3_600;
+
+/// Messages of each channel in the last four weeks, counted once an hour and not while nobody asks.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    /// When it was counted, in unix seconds, and what. Held while counting, so that one counts for all who ask.
+    counted: Mutex<Option<(i64, Counts)>>,
+}
+
+/// Messages by channel; those that got none are left out.
+pub(crate) type Counts = Arc<HashMap<ChannelId, i64>>;
+
+impl Traffic {
+    /// The count of this hour.
+    pub(crate) async fn counts(&self, messages: &dyn MessageStore, now_s: i64) -> Result<Counts, StoreError> {
+        let mut counted = self.counted.lock().await;
+        if let Some((at_s, counts)) = counted.as_ref()
+            && (0..HOLDS_S).contains(&now_s.saturating_sub(*at_s))
+        {
+            return Ok(Arc::clone(counts));
+        }
+        let since_s = now_s.saturating_sub(TRAFFIC_DAYS * DAY_S);
+        let counts: Counts = Arc::new(messages.traffic(since_s).await?.into_iter().collect());
+        *counted = Some((now_s, Arc::clone(&counts)));
+        Ok(counts)
+    }
+}
