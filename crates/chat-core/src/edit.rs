@@ -10,7 +10,7 @@ use crate::access::{NoSuchChannel, channel};
 use crate::channel::Channel;
 use crate::id::{ChannelId, MessageId};
 use crate::limits::EDIT_GRACE_S;
-use crate::message::{Message, Recipient, TopicError};
+use crate::message::{ContentError, Message, Recipient, TopicError};
 use crate::realm::Rules;
 use crate::role::Role;
 use crate::send::{SendError, to_channel};
@@ -128,6 +128,9 @@ pub enum EditError {
     /// The realm does not let this user move between channels.
     #[error("You don't have permission to move this message")]
     MoveNotPermitted,
+    /// The text cannot be one.
+    #[error(transparent)]
+    Content(#[from] ContentError),
     /// The topic cannot be one.
     #[error(transparent)]
     Topic(#[from] TopicError),
@@ -191,7 +194,10 @@ fn plan_content(
     if is_too_late(rules.edit_limit_s, message, now_s) {
         return Err(EditError::ContentTooLate);
     }
-    let content = crate::message::content(content).unwrap_or_else(|_| DELETED.to_owned());
+    let content = match crate::message::content(content) {
+        Err(ContentError::Empty) => DELETED.to_owned(),
+        written => written?,
+    };
     Ok((content != message.content).then_some(content))
 }
 
@@ -356,6 +362,12 @@ mod tests {
         assert_eq!(told(off, 4, (wish, 0)), "Your organization has turned off message editing");
         let blank = Wish { content: Some(" "), ..Wish::default() };
         assert_eq!(told(Rules::default(), 4, (blank, 0)), "Plan { content: Some(\"(deleted)\"), to: None }");
+    }
+
+    #[test]
+    fn a_nul_does_not_delete_the_text() {
+        let nul = Wish { content: Some("a\0b"), ..Wish::default() };
+        assert_eq!(told(Rules::default(), 4, (nul, 0)), "Message must not contain null bytes");
     }
 
     #[test]

@@ -382,6 +382,7 @@ fn edit(refused: &EditError) -> Verdict {
         | EditError::PropagateWithoutMove
         | EditError::ContentAndChannel
         | EditError::MoveNotPermitted
+        | EditError::Content(_)
         | EditError::Topic(_)
         | EditError::Channel(_) => refusal(BAD_REQUEST, refused),
     }
