@@ -13,7 +13,7 @@ use crate::endpoint::{
     server_settings, settings, subscriptions, user_groups, users,
 };
 use crate::error::Fault;
-use crate::middleware::{method, observe, panic};
+use crate::middleware::{drain, method, observe, panic};
 use crate::rate::address;
 use crate::state::{App, Domain, Frame, Parts, Site};
 
@@ -65,6 +65,7 @@ pub(crate) fn framed(routes: Router, frame: &Arc<Frame>) -> Router {
     Router::new()
         .fallback_service(routes)
         .layer(from_fn_with_state(Arc::clone(frame), method::settle))
+        .layer(from_fn(drain::drain))
         .layer(from_fn_with_state(Arc::clone(frame), observe::observe))
 }
 

@@ -1,0 +1,136 @@
+//! What becomes of a body that nobody read.
+//!
+//! Many refusals are made before the body is read. The connection then still has the body in it, so
+//! the HTTP library closes it, and a client that keeps connections open learns of it only when its next
+//! request fails; worse, what it has not sent yet may cost it the answer. So the rest is read and thrown
+//! away, up to a bound, and past the bound the answer says that the connection closes.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::HeaderValue;
+use http::header::{CONNECTION, EXPECT};
+use http_body_util::BodyExt as _;
+
+/// Most bytes of a body that are read for nothing.
+const DRAIN_MAX_BYTES: usize = 32 * 1024 * 1024;
+/// Longest time they are waited for.
+const DRAIN_MAX_TIME: Duration = Duration::from_secs(5);
+
+/// Answers, and sees to it that the connection can be used again or says that it cannot.
+pub(crate) async fn drain(request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    // Such a client has not sent its body yet, and will not when it sees the answer.
+    let waits = parts.headers.contains_key(EXPECT);
+    let body = Shared(Arc::new(Mutex::new(body)));
+    let mut response = next.run(Request::from_parts(parts, Body::new(body.clone()))).await;
+    if !body.is_end_stream() && (waits || !body.read_to_end().await) {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// A body that can be read on after whoever had it let it go.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Body>>);
+
+impl Shared {
+    /// Reads what is left; whether that was all of it.
+    async fn read_to_end(mut self) -> bool {
+        let read = async {
+            let mut left_bytes = DRAIN_MAX_BYTES;
+            while let Some(frame) = self.frame().await {
+                let Ok(frame) = frame else { return false };
+                let read_bytes = frame.data_ref().map_or(0, Bytes::len);
+                match left_bytes.checked_sub(read_bytes) {
+                    Some(left) => left_bytes = left,
+                    None => return false,
+                }
+            }
+            true
+        };
+        tokio::time::timeout(DRAIN_MAX_TIME, read).await.unwrap_or(false)
+    }
+
+    fn body(&self) -> MutexGuard<'_, Body> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HttpBody for Shared {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut *self.body()).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body().is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body().size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::middleware::from_fn;
+    use axum::routing::post;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    /// An address that answers without looking at the body.
+    async fn answer(body: Body, expects: bool) -> (Response, Arc<Mutex<usize>>) {
+        let read_bytes = Arc::new(Mutex::new(0));
+        let counter = Arc::clone(&read_bytes);
+        let body = body.map_frame(move |frame| {
+            *counter.lock().unwrap() += frame.data_ref().map_or(0, Bytes::len);
+            frame
+        });
+        let router = Router::new().route("/", post(|| async { "no" })).layer(from_fn(drain));
+        let request = Request::post("/").body(Body::new(body)).unwrap();
+        let request = if expects { with_expect(request) } else { request };
+        (router.oneshot(request).await.unwrap(), read_bytes)
+    }
+
+    fn with_expect(mut request: Request) -> Request {
+        request.headers_mut().insert(EXPECT, HeaderValue::from_static("100-continue"));
+        request
+    }
+
+    #[tokio::test]
+    async fn an_unread_body_is_read_for_nothing_and_the_connection_stays() {
+        let (response, read_bytes) = answer(Body::from(vec![0; 100_000]), false).await;
+        assert_eq!(response.headers().get(CONNECTION), None);
+        assert_eq!(*read_bytes.lock().unwrap(), 100_000);
+    }
+
+    #[tokio::test]
+    async fn past_the_bound_the_answer_says_that_the_connection_closes() {
+        let (response, _) = answer(Body::from(vec![0; DRAIN_MAX_BYTES + 1]), false).await;
+        assert_eq!(response.headers()[CONNECTION], "close");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_waits_to_send_is_not_asked_to() {
+        let (response, read_bytes) = answer(Body::from(vec![0; 1000]), true).await;
+        assert_eq!(response.headers()[CONNECTION], "close");
+        assert_eq!(*read_bytes.lock().unwrap(), 0);
+    }
+}
