@@ -234,8 +234,13 @@ impl Outside for Clock {
     }
 
     fn random(&self) -> [u8; 64] {
-        let draw = self.drawn.fetch_add(1, Ordering::SeqCst).to_le_bytes();
-        std::array::from_fn(|place| draw[place % 8].wrapping_add(u8::try_from(place).unwrap()) % 200)
+        let drawn = self.drawn.fetch_add(1, Ordering::SeqCst);
+        // A digit of the draw's number to base 200 each, so that no two draws begin alike.
+        let digit = |place: u32| drawn / 200_u64.pow(place % 8) % 200;
+        std::array::from_fn(|place| {
+            let place = u32::try_from(place).unwrap();
+            u8::try_from((digit(place) + u64::from(place)) % 200).unwrap()
+        })
     }
 }
 
