@@ -16,9 +16,9 @@ use anyhow::{Context, Result, bail, ensure};
 /// Connections that ask at the same time.
 const CONNECTIONS: usize = 32;
 /// How long one answer may take.
-const ANSWER_MAX: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(30);
 /// Between two looks at connections that were all still waiting.
-const PAUSE: Duration = Duration::from_micros(50);
+pub(super) const PAUSE: Duration = Duration::from_micros(50);
 /// Largest answer taken.
 const ANSWER_MAX_BYTES: usize = 1024 * 1024;
 /// Room for one read.
@@ -41,6 +41,13 @@ pub(super) fn post_form(server: SocketAddr, path: &str, fields: &[(&str, &str)])
         form.len()
     )
     .into_bytes()
+}
+
+/// The same request with one header field more.
+pub(super) fn with_header(mut request: Wire, name: &str, value: &str) -> Wire {
+    let line_end = request.windows(2).position(|bytes| bytes == b"\r\n").map_or(0, |place| place + 2);
+    request.splice(line_end..line_end, format!("{name}: {value}\r\n").into_bytes());
+    request
 }
 
 /// Sends `count` requests, over and over from the first when there are fewer, and reads every answer.
@@ -117,7 +124,8 @@ pub(super) fn ask(server: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     bail!("no answer within {} s", ANSWER_MAX.as_secs())
 }
 
-struct Connection {
+/// A kept-alive connection that is looked at, never waited for.
+pub(super) struct Connection {
     stream: TcpStream,
     /// What has arrived of the next answer.
     received: Vec<u8>,
@@ -126,7 +134,9 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(server: SocketAddr) -> Result<Self> {
+    /// # Errors
+    /// When the server cannot be reached.
+    pub(super) fn open(server: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(server).with_context(|| format!("cannot reach {server}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -134,14 +144,25 @@ impl Connection {
     }
 
     /// A request is far smaller than a socket's buffer, which is empty here: it is taken at once or never.
-    fn send(&mut self, request: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub(super) fn send(&mut self, request: &[u8]) -> Result<()> {
         self.stream.write_all(request).context("cannot send")?;
         self.waits = true;
         Ok(())
     }
 
+    /// Whether a request was sent and not answered yet.
+    pub(super) fn waits(&self) -> bool {
+        self.waits
+    }
+
     /// The body of the answer, when all of it has arrived.
-    fn answer(&mut self) -> Result<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// When the answer is not 200, or the connection is gone.
+    pub(super) fn answer(&mut self) -> Result<Option<Vec<u8>>> {
         let mut chunk = [0; CHUNK_BYTES];
         match self.stream.read(&mut chunk) {
             Ok(0) => bail!("the server closed the connection"),
@@ -206,6 +227,13 @@ mod tests {
     fn an_answer_of_another_protocol_is_refused() {
         assert!(take_answer(&mut b"HELLO\r\n\r\n".to_vec()).is_err());
         assert!(take_answer(&mut b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n".to_vec()).is_err());
+    }
+
+    #[test]
+    fn a_header_field_goes_behind_the_request_line() {
+        let wire = with_header(get("127.0.0.1:1".parse().unwrap(), "/t"), "x", "y");
+        let text = String::from_utf8(wire).unwrap();
+        assert!(text.starts_with("GET /t HTTP/1.1\r\nx: y\r\nhost: 127.0.0.1:1\r\n"), "{text}");
     }
 
     #[test]

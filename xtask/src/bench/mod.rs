@@ -5,6 +5,7 @@
 //! told and is no failure; an answer that is not the right one is.
 
 mod auth;
+mod chat;
 mod limits;
 
 mod bare;
@@ -13,6 +14,7 @@ mod cpu;
 mod crypto;
 mod load;
 mod memory;
+mod polls;
 mod slices;
 
 use std::path::PathBuf;
@@ -35,9 +37,9 @@ pub(crate) struct Options {
     /// How many nonces the authorization server holds when its memory is read.
     #[arg(long, value_name = "COUNT", default_value_t = 50_000)]
     jtis: usize,
-    /// Be the server that others are compared with, with an answer of so many bytes.
-    #[arg(long, value_name = "BYTES", hide = true)]
-    bare_server: Option<usize>,
+    /// Be a server that others are compared with.
+    #[arg(long, value_name = "KIND:WHAT", hide = true)]
+    bare_server: Option<bare::Kind>,
 }
 
 /// What a bench is given.
@@ -79,6 +81,12 @@ enum Unit {
     Micros,
     /// Resident memory.
     Mib,
+    /// Resident memory of a small thing.
+    Kib,
+    /// Milliseconds on the clock.
+    Millis,
+    /// Operations a second.
+    PerSecond,
 }
 
 struct Listed {
@@ -95,6 +103,11 @@ const BENCHES: &[Listed] = &[
         run: limits::run,
     },
     Listed { name: "auth", what: "tokens, public documents and memory of auth-server on both engines", run: auth::run },
+    Listed {
+        name: "chat",
+        what: "messages, long polls, history and memory of chat-server on both engines",
+        run: chat::run,
+    },
 ];
 
 /// Runs the chosen benches and prints one table.
@@ -111,8 +124,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
         return Ok(());
     }
-    if let Some(body_bytes) = options.bare_server {
-        return bare::serve(body_bytes);
+    if let Some(kind) = &options.bare_server {
+        return bare::serve(kind);
     }
     if cfg!(debug_assertions) {
         return run_optimised(workspace, options);
@@ -131,7 +144,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
     }
     println!("\n{}", table(&rows));
-    println!("\nµs: CPU per operation, user and system. MiB: resident memory.");
+    println!("\nµs: CPU per operation, user and system. MiB, KiB: resident memory. ms: on the clock.");
     println!("Targets: in parentheses how many times the limit they allow, as that was when they were set.");
     println!("Benches that exist: {}.", names());
     Ok(())
@@ -143,7 +156,8 @@ fn run_optimised(workspace: &Workspace, options: &Options) -> Result<()> {
     println!("Building the servers and the benches in the release profile (minutes the first time) …");
     let shell = Shell::new()?;
     shell.change_dir(&workspace.root);
-    let build = cmd!(shell, "cargo build --quiet --release --package auth-server --package xtask");
+    let build =
+        cmd!(shell, "cargo build --quiet --release --package auth-server --package chat-server --package xtask");
     build.quiet().run().context("the release build")?;
     let program = workspace.target.join("release").join("xtask");
     let (names, jtis) = (&options.names, options.jtis.to_string());
@@ -195,6 +209,9 @@ impl Unit {
         match self {
             Self::Micros => "µs",
             Self::Mib => "MiB",
+            Self::Kib => "KiB",
+            Self::Millis => "ms",
+            Self::PerSecond => "1/s",
         }
     }
 }

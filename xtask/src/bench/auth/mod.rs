@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     Bench, Row, Target,
-    bare::Bare,
+    bare::{self, Bare},
     cpu::{Meter, Stopwatch},
     limits::Signatures,
     load::{self, Callers, Wire},
@@ -94,7 +94,7 @@ fn document(bench: &Bench<'_>, deployment: &Deployment<'_>, path: &str) -> Resul
     let body = load::ask(deployment.address(), &request)?;
     serde_json::from_slice::<Value>(&body).with_context(|| format!("{path} is not JSON"))?;
     bench.take_measured_core()?;
-    let bare = Bare::start(body.len())?;
+    let bare = Bare::start(&bare::Kind::Fixed(body.len()))?;
     bench.take_other_core()?;
     let ours = [request];
     let limit = [load::get(bare.address(), "/")];
