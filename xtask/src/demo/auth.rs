@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
-    http::{Answer, Call},
+    http::{Call, done},
     partner::{self, Partner},
     server::{Program, Server, Start},
 };
@@ -132,16 +132,6 @@ impl Auth {
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server.base_url())
     }
-}
-
-/// Sends a call, prints how it went, and refuses any status but success.
-fn done(what: &str, call: &Call) -> Result<Answer> {
-    let answer = call.send()?;
-    println!("\n{what}\n  {} → {}", call.title(), answer.status);
-    if (200..300).contains(&answer.status) {
-        return Ok(answer);
-    }
-    bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body)
 }
 
 fn organization() -> Value {

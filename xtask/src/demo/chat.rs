@@ -1,43 +1,154 @@
-//! The chat server in the demonstration: started and asked for its health; it has no API to show yet.
+//! The chat server's main job: what one user sends, another receives the moment it is sent.
 
-use std::path::Path;
+use std::{path::Path, thread, time::Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 use super::{
-    http::Call,
+    http::{Answer, Call, done},
     partner,
     server::{Program, Server, Start},
 };
 use crate::interrupt;
 
 const PROGRAM: Program = Program { name: "chat-server", listen: "CHAT_LISTEN", data_dir: "CHAT_DATA_DIR" };
+const OWNER: &str = "ada@chat.example";
+const MEMBER: &str = "grace@chat.example";
+/// Every realm begins with it, and new users are in it.
+const CHANNEL: &str = "general";
+const TEXT: &str = "It works: **hello**, @**Grace Hopper** :tada:";
 
-/// Starts the chat server; `None` when its binary does not serve.
+/// The running server with the realm's owner.
+pub(super) struct Chat {
+    server: Server,
+    password: String,
+}
+
+/// Someone who signed in.
+struct Person {
+    email: &'static str,
+    key: String,
+}
+
+/// Starts the server with a realm of this run alone.
 ///
 /// # Errors
-/// When it runs but does not become healthy.
-pub(super) fn start_and_show(binaries: &Path, folder: &Path, interrupted: &interrupt::Flag) -> Result<Option<Server>> {
+/// When it ends by itself or does not become healthy.
+pub(super) fn start(binaries: &Path, folder: &Path, interrupted: &interrupt::Flag) -> Result<Chat> {
     let password = partner::secret()?;
     let environment = [
         ("CHAT_REALM_NAME", "Demonstration"),
-        ("CHAT_OWNER_EMAIL", "owner@chat.example"),
-        ("CHAT_OWNER_NAME", "Owner"),
+        ("CHAT_OWNER_EMAIL", OWNER),
+        ("CHAT_OWNER_NAME", "Ada Lovelace"),
         ("CHAT_OWNER_PASSWORD", password.as_str()),
     ];
     match Server::start(&PROGRAM, binaries, folder, &environment, interrupted)? {
-        Start::Serving(server) => {
-            println!("\nchat-server serves {}.", server.base_url());
-            println!("Its API under /api/v1 is not built yet, so no message is sent here. To try:");
-            println!("{}", Call::get(format!("{}/health", server.base_url())).curl());
-            Ok(Some(server))
-        }
-        Start::Ended { status, log } => {
-            println!("\nchat-server is not built yet: its binary does not serve, it ended at once ({status}).");
-            if !log.trim().is_empty() {
-                println!("{}", log.trim());
-            }
-            Ok(None)
-        }
+        Start::Serving(server) => Ok(Chat { server, password }),
+        Start::Ended { status, log } => bail!("chat-server ended by itself, {status}; its log:\n{log}"),
     }
+}
+
+impl Chat {
+    /// Makes a second user, lets one listen and the other send, and prints each step.
+    ///
+    /// # Errors
+    /// When a call is refused, or the message does not arrive as it was sent.
+    pub(super) fn show(&self) -> Result<()> {
+        println!("\nchat-server serves {} on its embedded database.", self.server.base_url());
+        let ada = self.sign_in("Ada signs in with her password and gets her API key", OWNER)?;
+        let fields = [("email", MEMBER), ("full_name", "Grace Hopper"), ("password", self.password.as_str())];
+        done("Ada makes an account for Grace", &ada.signs(Call::post_form(self.url("/users"), &fields)))?;
+        let grace = self.sign_in("Grace signs in", MEMBER)?;
+        let (queue, last_event) = self.register(&grace)?;
+
+        let poll = grace.signs(self.poll(&queue, last_event));
+        let send = ada.signs(self.message());
+        let (heard, took) = thread::scope(|scope| {
+            let listening = scope.spawn(|| poll.send());
+            let started = Instant::now();
+            done("Ada sends a message while Grace's poll waits", &send)?;
+            let heard = listening.join().ok().context("the poll broke down")??;
+            Ok::<_, anyhow::Error>((heard, started.elapsed()))
+        })?;
+        show_event(&heard, &poll)?;
+        println!("From sending to receiving, both answers included: {} ms.", took.as_millis());
+
+        self.print_next(&ada, &grace);
+        Ok(())
+    }
+
+    fn sign_in(&self, what: &str, email: &'static str) -> Result<Person> {
+        let fields = [("username", email), ("password", self.password.as_str())];
+        let answer = done(what, &Call::post_form(self.url("/fetch_api_key"), &fields))?;
+        let key = answer.body.get("api_key").and_then(Value::as_str).context("there is no API key in the answer")?;
+        Ok(Person { email, key: key.to_owned() })
+    }
+
+    fn register(&self, person: &Person) -> Result<(String, i64)> {
+        let fields = [("event_types", r#"["message"]"#), ("apply_markdown", "true")];
+        let call = person.signs(Call::post_form(self.url("/register"), &fields));
+        let answer = done("Grace registers an event queue", &call)?;
+        let queue = answer.body.get("queue_id").and_then(Value::as_str).context("there is no queue in the answer")?;
+        let last = answer.body.get("last_event_id").and_then(Value::as_i64).context("nor a last event")?;
+        Ok((queue.to_owned(), last))
+    }
+
+    fn poll(&self, queue: &str, last_event: i64) -> Call {
+        Call::get(self.url(&format!("/events?queue_id={queue}&last_event_id={last_event}")))
+    }
+
+    fn message(&self) -> Call {
+        let fields = [("type", "stream"), ("to", CHANNEL), ("topic", "demonstration"), ("content", TEXT)];
+        Call::post_form(self.url("/messages"), &fields)
+    }
+
+    fn print_next(&self, ada: &Person, grace: &Person) {
+        let history = "/messages?anchor=newest&num_before=10&num_after=0&apply_markdown=false";
+        println!("\nTo try next, ready to paste:");
+        let commands = [
+            ("what clients ask before they sign in", Call::get(self.url("/server_settings"))),
+            ("Ada sends the message again", ada.signs(self.message())),
+            ("what Grace can read back", grace.signs(Call::get(self.url(history)))),
+            ("the channels there are", grace.signs(Call::get(self.url("/streams")))),
+            ("the same without an API key: 401", Call::get(self.url("/streams"))),
+        ];
+        for (what, call) in commands {
+            println!("# {what}\n{}", call.curl());
+        }
+        println!("# the Python client, unmodified, as Grace: prints what arrives (pip install zulip)");
+        println!(
+            "python3 -c 'import zulip; zulip.Client(email=\"{}\", api_key=\"{}\", site=\"{}\")\
+             .call_on_each_message(lambda message: print(message[\"content\"]))'",
+            grace.email,
+            grace.key,
+            self.server.base_url()
+        );
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}/api/v1{path}", self.server.base_url())
+    }
+}
+
+impl Person {
+    fn signs(&self, call: Call) -> Call {
+        call.basic(self.email, &self.key)
+    }
+}
+
+/// Prints what the poll brought.
+///
+/// # Errors
+/// When it is not the message.
+fn show_event(heard: &Answer, poll: &Call) -> Result<()> {
+    println!("\nGrace's poll is answered\n  {} → {}", poll.title(), heard.status);
+    let event = heard.body.pointer("/events/0").context("the poll brought no event")?;
+    println!("{event:#}");
+    let content = event.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
+    ensure!(content.contains("<strong>hello</strong>"), "this is not the message that was sent");
+    let is_mentioned = |flags: &Vec<Value>| flags.iter().any(|flag| flag == "mentioned");
+    let flags = event.get("flags").and_then(Value::as_array);
+    ensure!(flags.is_some_and(is_mentioned), "the message does not mention its reader");
+    Ok(())
 }

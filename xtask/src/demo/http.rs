@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 use ureq::Agent;
@@ -143,6 +143,19 @@ impl Call {
             Credentials::Bearer(token) => Some(format!("Bearer {token}")),
         }
     }
+}
+
+/// Sends a call, prints how it went, and refuses any status but success.
+///
+/// # Errors
+/// When it was not sent or not answered with success.
+pub(super) fn done(what: &str, call: &Call) -> Result<Answer> {
+    let answer = call.send()?;
+    println!("\n{what}\n  {} → {}", call.title(), answer.status);
+    if (200..300).contains(&answer.status) {
+        return Ok(answer);
+    }
+    bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body)
 }
 
 /// A shell word that means exactly this text.

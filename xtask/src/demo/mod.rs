@@ -18,7 +18,8 @@ use crate::{interrupt, workspace::Workspace};
 /// What the demonstration does at its end.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Options {
-    /// End after the run instead of waiting for Ctrl-C; status 0 only when the claim was in the token.
+    /// End after the run instead of waiting for Ctrl-C; status 0 only when the claim was in the token
+    /// and the message arrived.
     #[arg(long)]
     exit: bool,
 }
@@ -26,7 +27,7 @@ pub(crate) struct Options {
 /// Builds, starts, shows, waits. Both servers and their data are gone when it returns.
 ///
 /// # Errors
-/// When a build fails, the authorization server does not come up, or the run did not show the claim.
+/// When a build fails, a server does not come up, or the run did not show the claim or the message.
 pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<()> {
     let interrupted = interrupt::Flag::install()?;
     build(workspace)?;
@@ -38,7 +39,8 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<()> {
 
     let auth = auth::start(&binaries, folder.path(), &interrupted)?;
     auth.show()?;
-    let chat = chat::start_and_show(&binaries, folder.path(), &interrupted)?;
+    let chat = chat::start(&binaries, folder.path(), &interrupted)?;
+    chat.show()?;
 
     if !options.exit {
         println!("\nCtrl-C ends both servers and removes their data.");
