@@ -177,17 +177,25 @@ told! {
             let written = db.transact(vec![put], NOW_US).await.unwrap().unwrap();
             versions.push(written[0].stored().map(|stored| stored.version));
         }
-        let mut waiting = JoinSet::new();
-        for n in 0..200_usize {
-            let admissions = Arc::clone(&admissions);
-            let nonce = (n % 3 != 0).then(|| Nonce { jti: format!("n{n}"), expires_s: NOW_S + 60 });
-            let client_id = format!("c{}", n % 10).into();
-            let admission = Admission { client_id, organization_id: None, nonce, now_s: NOW_S };
-            waiting.spawn(async move { (n, admissions.admit(admission).await.unwrap()) });
-        }
-        for (n, admitted) in waiting.join_all().await {
-            assert_eq!(admitted.client_version, versions[n % 10]);
-            assert_eq!(admitted.claim, if n % 3 == 0 { Claim::NotAsked } else { Claim::Fresh });
+        let put = Write::to("Organization/org".parse().unwrap(), Operation::Put(json!({"name": "b"})));
+        let written = db.transact(vec![put], NOW_US).await.unwrap().unwrap();
+        let organization = written[0].stored().map(|stored| stored.version);
+        // Every third asks without a nonce, then all of them: both ways of reading the versions.
+        for unasked in [3, 1] {
+            let mut waiting = JoinSet::new();
+            for n in 0..200_usize {
+                let admissions = Arc::clone(&admissions);
+                let nonce = (n % unasked != 0).then(|| Nonce { jti: format!("n{n}"), expires_s: NOW_S + 60 });
+                let client_id = format!("c{}", n % 10).into();
+                let organization_id = (n % 4 < 2).then(|| "org".into());
+                let admission = Admission { client_id, organization_id, nonce, now_s: NOW_S };
+                waiting.spawn(async move { (n, admissions.admit(admission).await.unwrap()) });
+            }
+            for (n, admitted) in waiting.join_all().await {
+                assert_eq!(admitted.client_version, versions[n % 10]);
+                assert_eq!(admitted.organization_version, organization.filter(|_| n % 4 < 2));
+                assert_eq!(admitted.claim, if n % unasked == 0 { Claim::NotAsked } else { Claim::Fresh });
+            }
         }
     }
 
