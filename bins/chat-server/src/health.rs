@@ -9,7 +9,7 @@ use chat_storage::Store;
 /// A balancer that waits longer than this has given up on its own.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
 
-/// Asks the database at every call.
+/// Asks the database.
 pub(crate) struct DatabaseHealth(pub(crate) Store);
 
 #[async_trait]

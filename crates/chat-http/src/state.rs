@@ -11,6 +11,7 @@ use chat_core::ports::{EventLog, MessageStore, QueueStore, RealmStore};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash};
 
+use crate::endpoint::health::Health;
 use crate::error::{Failure, Fault};
 use crate::polls::Polls;
 use crate::rate::{Attempts, Limiter};
@@ -78,8 +79,8 @@ pub trait Outside: Send + Sync {
 /// Whether the server can do its work.
 #[async_trait]
 pub trait HealthProbe: Send + Sync {
-    /// `false` while the database does not answer. Called for every `GET /health`, so it should take milliseconds at
-    /// most.
+    /// `false` while the database does not answer. Called once a second at most, however often `GET /health` is; it
+    /// should take milliseconds.
     async fn is_healthy(&self) -> bool;
 }
 
@@ -102,7 +103,7 @@ pub struct ApiSettings {
 /// The state around every endpoint.
 pub(crate) struct Frame {
     pub(crate) outside: Arc<dyn Outside>,
-    pub(crate) health: Arc<dyn HealthProbe>,
+    pub(crate) health: Health,
     pub(crate) version: String,
     pub(crate) by_address: Limiter<Option<IpAddr>>,
 }
@@ -110,7 +111,8 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { outside, health, rate_limit_per_ip, version } = parts;
-        Self { by_address: Limiter::new(rate_limit_per_ip, Arc::clone(&outside)), outside, health, version }
+        let by_address = Limiter::new(rate_limit_per_ip, Arc::clone(&outside));
+        Self { by_address, outside, health: Health::new(health), version }
     }
 }
 

@@ -160,6 +160,15 @@ fn a_password_without_end_is_refused_and_not_printed() {
 }
 
 #[test]
+fn a_password_too_short_for_an_account_is_too_short_for_the_owner() {
+    let owner = |password| given(&["--owner-email", "ada@example.org", "--owner-password", password]);
+    assert!(owner("123456").is_ok());
+    let Err(End::Fault(line)) = owner("12345") else { panic!("a weak password was taken") };
+    assert!(line.contains("--owner-password") && line.contains("6 characters at least"), "{line}");
+    assert!(!line.contains("12345"), "{line}");
+}
+
+#[test]
 fn a_user_command_takes_the_database_and_roles_by_name_and_number() {
     for (role, expected) in [("guest", Role::Guest), ("300", Role::Moderator)] {
         let config =

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use chat_core::limits::MIN_PASSWORD_CHARS;
 use chat_core::role::Role;
 use chat_core::user;
 use secrecy::SecretString;
@@ -109,12 +110,15 @@ pub(super) fn secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(SecretString::from(text))
 }
 
-/// Says nothing of a wrong password but how long it may be.
+/// Says nothing of a wrong password but how long it may be. It is held to what everybody's passwords are.
 pub(super) fn password(flag: &str, text: &str) -> Result<(), String> {
-    if text.len() <= PASSWORD_MAX_BYTES {
+    if user::check_password(text).is_ok() && text.len() <= PASSWORD_MAX_BYTES {
         return Ok(());
     }
-    Err(format!("invalid value '…' for '{flag} <SECRET>': must have {PASSWORD_MAX_BYTES} bytes at most"))
+    Err(format!(
+        "invalid value '…' for '{flag} <SECRET>': must have {MIN_PASSWORD_CHARS} characters at least and \
+         {PASSWORD_MAX_BYTES} bytes at most"
+    ))
 }
 
 /// Says of a wrong URL its scheme alone: the rest may hold a password.

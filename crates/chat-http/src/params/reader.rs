@@ -99,12 +99,11 @@ impl<'a> Reader<'a> {
 
     /// The names that were sent and not asked for, sorted.
     ///
-    /// None where nothing was asked for: existing clients know no such report from endpoints without parameters.
+    /// # Source
+    /// Specification, "Request encoding". It makes no exception of endpoints without parameters, as existing servers
+    /// do.
     #[must_use]
     pub fn ignored(&self) -> Vec<&'a str> {
-        if self.asked.is_empty() {
-            return Vec::new();
-        }
         self.raw.names().filter(|name| *name != CLIENT && !self.asked.contains(name)).collect()
     }
 

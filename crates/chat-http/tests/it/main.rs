@@ -31,6 +31,8 @@ mod register;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod startup;
+#[cfg(test)]
 mod texts;
 #[cfg(test)]
 mod town;

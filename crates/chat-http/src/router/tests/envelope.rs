@@ -1,9 +1,13 @@
 //! What every answer under `/api/v1` has in common.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
 use serde_json::json;
 
 use super::world::{Asking, Health, World, domain, parts};
-use crate::router;
+use crate::{HealthProbe, router};
 
 #[tokio::test]
 async fn an_address_nobody_answers_at_is_404_in_the_envelope() {
@@ -63,9 +67,33 @@ async fn health_says_whether_the_server_can_work() {
     let mut given = parts();
     let told = Asking::of(&router(given.clone(), None), "GET", "/health").send().await;
     assert_eq!((told.status.as_u16(), told.body), (200, json!({"status": "ok", "version": "1.2.3"})));
-    given.health = std::sync::Arc::new(Health(false));
+    given.health = Arc::new(Health(false));
     let told = Asking::of(&router(given, None), "GET", "/health").send().await;
     assert_eq!((told.status.as_u16(), &told.body["status"]), (503, &json!("unavailable")));
+}
+
+#[tokio::test]
+async fn however_often_health_is_asked_the_probe_is_asked_once_a_second() {
+    let counted = Arc::new(Counted::default());
+    let world = World::with(|parts, _| parts.health = Arc::<Counted>::clone(&counted)).await;
+    let ask = async || world.call("GET", "/health").send().await.status.as_u16();
+    assert_eq!([ask().await, ask().await, ask().await], [200; 3]);
+    assert_eq!(counted.0.load(Ordering::SeqCst), 1);
+    // The second answer of the probe is that it cannot.
+    world.wait_ms(1000);
+    assert_eq!([ask().await, ask().await], [503; 2]);
+    assert_eq!(counted.0.load(Ordering::SeqCst), 2);
+}
+
+/// Healthy the first time it is asked, and counts.
+#[derive(Default)]
+struct Counted(AtomicU32);
+
+#[async_trait]
+impl HealthProbe for Counted {
+    async fn is_healthy(&self) -> bool {
+        self.0.fetch_add(1, Ordering::SeqCst) == 0
+    }
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ async fn what_is_not_supported_is_reported_sorted_and_on_success_only() {
     assert_eq!(told.error().0, 400);
     assert_eq!(told.body.get("ignored_parameters_unsupported"), None);
     let told = world.call("GET", "/api/v1/open?zeta=1").send().await;
-    assert_eq!(told.success().get("ignored_parameters_unsupported"), None, "an endpoint without parameters");
+    assert_eq!(told.success()["ignored_parameters_unsupported"], json!(["zeta"]), "an endpoint without parameters");
 }
 
 #[tokio::test]
