@@ -257,6 +257,11 @@ impl Target {
         Self { value, limit: Some(limit) }
     }
 
+    /// The same work with something more to it.
+    fn with(self, more: Self) -> Self {
+        Self { value: self.value + more.value, ..self }
+    }
+
     /// How many times the limit it allows.
     fn ratio(self) -> Option<f64> {
         self.limit.map(|limit| self.value / limit)
