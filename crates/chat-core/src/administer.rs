@@ -80,6 +80,19 @@ pub fn may_deactivate(realm: &RealmSnapshot, caller: &User, user: &User) -> Resu
     if is_only_owner(realm, user) { Err(AccountError::LastOwner) } else { Ok(()) }
 }
 
+/// Whether the caller may reopen the account of a user. An account comes back with its role, so who cannot make an
+/// owner cannot reopen one.
+///
+/// # Errors
+/// See [`AccountError`].
+pub fn may_reactivate(caller: &User, user: &User) -> Result<(), AccountError> {
+    access::require_administrator(caller)?;
+    if user.role == Role::Owner {
+        access::require_owner(caller)?;
+    }
+    Ok(())
+}
+
 /// Whether the user may leave: close their own account.
 ///
 /// # Errors
@@ -94,7 +107,8 @@ pub fn may_leave(realm: &RealmSnapshot, user: &User) -> Result<(), AccountError>
 }
 
 fn is_only_owner(realm: &RealmSnapshot, user: &User) -> bool {
-    let mut others = realm.users().filter(|other| other.id != user.id && other.is_active);
+    // A bot with that role would leave the realm without a person who may do what only owners may.
+    let mut others = realm.users().filter(|other| other.id != user.id && other.is_active && other.bot.is_none());
     user.role == Role::Owner && !others.any(|other| other.role == Role::Owner)
 }
 
@@ -105,6 +119,7 @@ mod tests {
     use crate::id::UserId;
     use crate::realm::Rules;
     use crate::testing;
+    use crate::user::{Bot, BotKind};
 
     #[test]
     fn the_only_owner_stays_one() {
@@ -132,6 +147,17 @@ mod tests {
         assert_eq!(may_deactivate(&realm, user(2), user(1)), owner_required);
         let insufficient = Err(AccountError::NotAllowed(NotAllowed::Insufficient));
         assert_eq!(may_set_role(&realm, user(4), user(6), Role::Member), insufficient);
+    }
+
+    #[test]
+    fn a_bot_does_not_stand_in_for_the_last_owner() {
+        let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(4)) });
+        let bot = User { bot, ..testing::user(9, Role::Owner) };
+        let realm = testing::realm(Rules::default(), vec![Change::User(Box::new(bot))]);
+        let owner = realm.user(UserId(1)).unwrap();
+        assert_eq!(may_set_role(&realm, owner, owner, Role::Member), Err(AccountError::LastOwnerRole));
+        assert_eq!(may_deactivate(&realm, owner, owner), Err(AccountError::LastOwner));
+        assert_eq!(may_leave(&realm, owner), Err(AccountError::OwnLastOwner));
     }
 
     #[test]

@@ -186,8 +186,9 @@ async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 async fn reactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let user_id = UserId(call.path_id("user_id")?);
     let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
-        access::require_administrator(call.who.again(realm)?)?;
-        account::reactivate(realm, known(realm, user_id)?, commit);
+        let user = known(realm, user_id)?;
+        administer::may_reactivate(call.who.again(realm)?, user)?;
+        account::reactivate(realm, user, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
