@@ -51,16 +51,40 @@ impl History<'_> {
             Self::Received(spans) => spans.iter().any(|span| span.contains(message.into())),
         }
     }
+
+    /// As [`History::shows`], of a message with [`Marks::moved_in`](crate::message::Marks::moved_in): when it was sent
+    /// tells nothing of who received it here, so it is shown to who has been inside ever since, and not to who left.
+    #[must_use]
+    pub fn shows_moved(self, message: MessageId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Received(spans) => spans.iter().any(|span| span.until.is_none() && span.contains(message.into())),
+        }
+    }
 }
 
 /// Whether the channel's name and description may be seen. Administrators see private channels too.
 #[must_use]
 pub fn sees_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    !channel.is_archived && may_know_channel(realm, user, channel)
+}
+
+/// Whether the user may be told what the channel is called, be it archived or not.
+#[must_use]
+pub fn may_know_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
+    user.is_administrator()
+        || channel.privacy == Privacy::WebPublic
+        || (channel.privacy == Privacy::Public && !user.is_guest())
+        || realm.subscription(channel.id, user.id).is_some()
+}
+
+/// Whether the user takes part in the channel as it is now: they are in it, or may read all of it without being in it.
+///
+/// Who left a private channel reads what they received there, and has no say in it.
+#[must_use]
+pub fn takes_part(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     !channel.is_archived
-        && (user.is_administrator()
-            || channel.privacy == Privacy::WebPublic
-            || (channel.privacy == Privacy::Public && !user.is_guest())
-            || realm.subscription(channel.id, user.id).is_some())
+        && (realm.subscription(channel.id, user.id).is_some() || history(realm, user, channel) == History::All)
 }
 
 /// Whether the user may know who is in the channel: one they see, and for guests one they are in.
@@ -121,7 +145,22 @@ pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
     match message.recipient {
         Recipient::Direct(_) => message.direct_users.binary_search(&user.id).is_ok(),
         Recipient::Channel(id) => {
-            realm.channel(id).is_some_and(|channel| history(realm, user, channel).shows(message.id))
+            let history = realm.channel(id).map_or(History::NONE, |channel| history(realm, user, channel));
+            if message.marks.moved_in { history.shows_moved(message.id) } else { history.shows(message.id) }
+        }
+    }
+}
+
+/// Whether the user may add to a message that they may read: react to it, edit it or move it.
+///
+/// # Errors
+/// When it is in a channel in which they have no part (any more).
+pub fn add_to(realm: &RealmSnapshot, user: &User, message: &Message) -> Result<(), NoSuchMessage> {
+    match message.recipient {
+        Recipient::Direct(_) => Ok(()),
+        Recipient::Channel(id) => {
+            let inside = realm.channel(id).is_some_and(|channel| takes_part(realm, user, channel));
+            if inside { Ok(()) } else { Err(NoSuchMessage) }
         }
     }
 }

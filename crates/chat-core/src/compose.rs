@@ -14,7 +14,7 @@ use crate::markdown::{Reach, Rendered};
 use crate::message::{self, ContentError, Conversation, Flag, Marks, Message, Recipient, TopicError, topic_key};
 use crate::object::message as object;
 use crate::ports::{Destination, NewMessage};
-use crate::send::{SendError, Wildcard, to_channel, to_users, under_topic, with_wildcard};
+use crate::send::{SendError, Wildcard, to_channel_named, to_channel_with_id, to_users, under_topic, with_wildcard};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -220,13 +220,9 @@ fn address(
     match to {
         To::Channel(channel, _) => {
             let channel = match channel {
-                ChannelRef::Id(id) => realm.channel(id).ok_or(SendError::NoChannelWithId(id))?,
-                ChannelRef::Name(name) => {
-                    let name = channel_name(name)?;
-                    realm.channel_by_name(name).ok_or_else(|| SendError::NoChannelNamed(name.to_owned()))?
-                }
+                ChannelRef::Id(id) => to_channel_with_id(realm, sender, id, setting.now_s)?,
+                ChannelRef::Name(name) => to_channel_named(realm, sender, channel_name(name)?, setting.now_s)?,
             };
-            to_channel(realm, sender, channel, setting.now_s)?;
             under_topic(realm, topic)?;
             let to = Destination::Channel { channel_id: channel.id, public: !channel.privacy.is_private() };
             Ok((to, None))
@@ -306,6 +302,7 @@ pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
         has_attachment: rendered.has_attachment(),
         mentions_channel: rendered.wildcards.contains(&Reach::Channel),
         read_by_sender,
+        moved_in: false,
     }
 }
 

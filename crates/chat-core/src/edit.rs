@@ -6,7 +6,7 @@ mod text;
 
 use std::sync::Arc;
 
-use crate::access::{NoSuchChannel, channel};
+use crate::access::{NoSuchChannel, add_to, channel};
 use crate::channel::Channel;
 use crate::id::{ChannelId, MessageId};
 use crate::limits::EDIT_GRACE_S;
@@ -164,6 +164,7 @@ pub fn plan(
 ) -> Result<Plan, EditError> {
     let default = Rules::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
+    add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
     let content = plan_content(rules, user, message, (wish.content, now_s))?;
     let to = match message.recipient {
         Recipient::Direct(_) => {
@@ -338,7 +339,8 @@ mod tests {
     fn realm(rules: Rules) -> RealmSnapshot {
         let channels = [20, 21].map(|id| Change::Channel(Box::new(testing::channel(id, Privacy::Public))));
         let closed = Change::Channel(Box::new(testing::channel(22, Privacy::PrivateSharedHistory)));
-        testing::realm(rules, channels.into_iter().chain([closed]).collect())
+        let guest = Change::Subscription(Box::new(testing::subscription(20, 6)));
+        testing::realm(rules, channels.into_iter().chain([closed, guest]).collect())
     }
 
     /// What user `id` is told who wants to edit a message of user 4.

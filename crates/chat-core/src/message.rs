@@ -88,6 +88,8 @@ pub struct Marks {
     pub mentions_channel: bool,
     /// It was sent from a program that shows its sender what they send.
     pub read_by_sender: bool,
+    /// It came from another channel after it was sent, so not all who were here when it was sent have received it.
+    pub moved_in: bool,
 }
 
 impl Marks {
@@ -101,6 +103,7 @@ impl Marks {
             self.has_attachment,
             self.mentions_channel,
             self.read_by_sender,
+            self.moved_in,
         ];
         marks.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
     }
@@ -116,6 +119,7 @@ impl Marks {
             has_attachment: mark(3),
             mentions_channel: mark(4),
             read_by_sender: mark(5),
+            moved_in: mark(6),
         }
     }
 }

@@ -390,7 +390,10 @@ impl Selection {
         match message.recipient {
             Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
             Recipient::Channel(id) => self.channels.get(&id).is_some_and(|spans| {
-                spans.as_ref().is_none_or(|spans| spans.iter().any(|span| span.contains(message.id.into())))
+                // A message that came from another channel was not received by who had left before.
+                let lasts = |span: &Span| !message.marks.moved_in || span.until.is_none();
+                let received = |span: &Span| span.contains(message.id.into()) && lasts(span);
+                spans.as_ref().is_none_or(|spans| spans.iter().any(received))
             }),
         }
     }

@@ -172,6 +172,8 @@ pub struct Page {
 
 /// A change of one message, and of those that move with it.
 pub struct Edit {
+    /// [`RealmSnapshot::changed`] of the state it was permitted on; when the realm has changed since, nothing is written.
+    pub decided_at: EventId,
     /// The message.
     pub id: MessageId,
     /// [`Message::revision`] it was decided on; when it is another, nothing is written.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::access::{History, history};
+use crate::access::{may_know_channel, takes_part};
 use crate::channel::{Channel, PostPolicy};
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_DIRECT_USERS;
@@ -98,7 +98,9 @@ pub fn to_channel_with_id<'a>(
     id: ChannelId,
     now_s: i64,
 ) -> Result<&'a Arc<Channel>, SendError> {
-    let channel = realm.channel(id).ok_or(SendError::NoChannelWithId(id))?;
+    // What is said of a channel by its number must not tell a stranger its name.
+    let known = realm.channel(id).filter(|channel| may_know_channel(realm, sender, channel));
+    let channel = known.ok_or(SendError::NoChannelWithId(id))?;
     to_channel(realm, sender, channel, now_s)?;
     Ok(channel)
 }
@@ -124,9 +126,7 @@ pub fn to_channel_named<'a>(
 /// See [`SendError`].
 pub fn to_channel(realm: &RealmSnapshot, sender: &User, channel: &Channel, now_s: i64) -> Result<(), SendError> {
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    let subscribed = realm.subscription(channel.id, sender.id).is_some();
-    let open = !channel.is_archived && (subscribed || history(realm, sender, channel) == History::All);
-    if !open {
+    if !takes_part(realm, sender, channel) {
         return Err(SendError::NotInChannel(channel.name.clone()));
     }
     match channel.post_policy {
@@ -268,7 +268,8 @@ mod tests {
         let slow = Rules { waiting_period_days: 1, ..Rules::default() };
         assert_eq!(public(PostPolicy::FullMembers, slow), ["sent", "sent", "sent", new, guest]);
         let private = with_channel(PostPolicy::Everyone, Privacy::PrivateSharedHistory, Rules::default());
-        assert_eq!(said_to(&private), [in_private; 5]);
+        let unknown = "Channel with ID '20' does not exist";
+        assert_eq!(said_to(&private), [in_private, in_private, unknown, unknown, unknown]);
     }
 
     #[test]

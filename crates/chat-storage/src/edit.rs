@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Reaction, Recipient, topic_key};
+use chat_core::message::{Marks, Reaction, Recipient, topic_key};
 use chat_core::ports::{Edit, PastEdit, StoreError, Written};
 
 use crate::copies::set_rare;
@@ -33,7 +33,8 @@ WHERE e.id = $2 AND m.id {in_numbers:$1}",
 );
 const SET_CONTENT: &str = "UPDATE message SET content = $2, html = $3, marks = $4, last_edit_s = $5 WHERE id = $1";
 static MOVE: Sql = Sql::new(
-    "UPDATE message SET recipient_id = $2, topic = $3, topic_key = $4, last_edit_s = $5, revision = $6
+    "UPDATE message SET recipient_id = $2, topic = $3, topic_key = $4, last_edit_s = $5, revision = $6,
+    marks = marks | CAST($7 AS BIGINT)
 WHERE id {in_numbers:$1}",
 );
 const RECIPIENT: &str = "SELECT recipient_id FROM message WHERE id = $1";
@@ -61,6 +62,12 @@ const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = 
 /// Edits a message and moves those that go with it.
 pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreError> {
     let mut writing = Writing::begin(shared).await?;
+    if edit.decided_at < writing.changed {
+        writing.roll_back().await?;
+        // Whoever decides again needs what they did not know.
+        shared.catch_up().await?;
+        return Ok(Written::Unchanged);
+    }
     let place = writing.next();
     let claimed = run!(writing.tx.on(), execute: sqlx::query(CLAIM)
         .bind(edit.id.0).bind(edit.revision.0).bind(place.0))
@@ -129,8 +136,15 @@ async fn move_messages(
     let key = topic_key(topic);
     let read = if from == to { Vec::new() } else { read_states(writing, (from, to), &edit.moves).await? };
     let sql = MOVE.on(writing.tx.dialect());
+    let moved_in = Marks { moved_in: from != to, ..Marks::default() };
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
-        .bind(&ids).bind(i64::from(to)).bind(topic).bind(&key).bind(edit.at_s).bind(place.0))
+        .bind(&ids)
+        .bind(i64::from(to))
+        .bind(topic)
+        .bind(&key)
+        .bind(edit.at_s)
+        .bind(place.0)
+        .bind(moved_in.bits()))
     .map_err(failed)?;
     let realm = shared.realm.load_full();
     for (user_id, reading) in read {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Conversation, Flag, Message, Reaction, Recipient};
+use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window};
 use chat_core::ports::{
     Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Unread, Written,
@@ -74,6 +74,7 @@ const TOPICS: &str = "WITH RECURSIVE step (topic_key) AS (
 SELECT (SELECT max(m.id) FROM message AS m WHERE m.recipient_id = $1 AND m.topic_key = step.topic_key)
 FROM step WHERE step.topic_key IS NOT NULL";
 const TOPICS_WITHIN: &str = "SELECT max(id) FROM message WHERE recipient_id = $1 AND id > $2 AND id <= $3
+    AND (marks & CAST($4 AS BIGINT)) = 0
 GROUP BY topic_key";
 static TOPIC_NAMES: Sql =
     Sql::new("SELECT id, topic, topic_key FROM message WHERE id {in_numbers:$1} ORDER BY id DESC");
@@ -386,8 +387,10 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
         Some(Some(spans)) => {
             for span in spans {
                 let until = span.until.map_or(AFTER_ALL, |until| until.0);
+                // What came from another channel is not for who had left.
+                let hidden = Marks { moved_in: span.until.is_some(), ..Marks::default() };
                 let within: Vec<i64> = run!(reader(), fetch_all: sqlx::query_scalar(TOPICS_WITHIN)
-                    .bind(recipient).bind(span.after.0).bind(until))
+                    .bind(recipient).bind(span.after.0).bind(until).bind(hidden.bits()))
                 .map_err(failed)?;
                 newest.extend(within);
             }

@@ -1,7 +1,7 @@
 //! Changing and closing channels.
 
 use super::{ChannelError, Env, Retention, one_line, remover_group, rendered, tell};
-use crate::access::{self, History, NoSuchChannel, history, sees_channel};
+use crate::access::{self, NoSuchChannel, sees_channel, takes_part};
 use crate::change::{Change, Commit, ItemKind};
 use crate::channel::{Channel, PostPolicy, Privacy, channel_name, name_key};
 use crate::id::{ChannelId, UserGroupId};
@@ -124,7 +124,7 @@ fn privacy(env: &Env<'_>, channel: &Channel, wish: &Update, now_s: i64) -> Resul
     if wish.is_private.is_none() && wish.is_web_public.is_none() && wish.shares_history.is_none() {
         return Ok(None);
     }
-    if history(env.realm, env.caller, channel) == History::NONE {
+    if !takes_part(env.realm, env.caller, channel) {
         return Err(NoSuchChannel::Id(channel.id).into());
     }
     let private = wish.is_private.unwrap_or_else(|| channel.privacy.is_private());

@@ -78,12 +78,14 @@ pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, aroun
     let Around { texts, moves, now_s, .. } = around;
     let flags = texts.map(|(old, new)| changed_flags(&old.flags, &new.flags)).unwrap_or_default();
     let content = plan.content.as_ref().zip(texts).map(|(content, (_, text))| {
-        let marks = Marks { read_by_sender: message.marks.read_by_sender, ..text.marks };
+        let Marks { read_by_sender, moved_in, .. } = message.marks;
+        let marks = Marks { read_by_sender, moved_in, ..text.marks };
         (content.clone(), text.html.clone(), marks)
     });
     let to = plan.to.as_ref().map(|to| (to.channel_id, to.topic.clone()));
     let events = events(realm, user, message, (plan, around));
     Edit {
+        decided_at: realm.changed(),
         id: message.id,
         revision: message.revision,
         content,
@@ -127,7 +129,8 @@ fn events(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around):
     };
     let mut moved = base(realm, user, message, (around.moves, around.now_s));
     say_where(&mut moved, message, (from, to, around.topic_links));
-    let audience = Audience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec() };
+    let moved_in = to.channel_id != from || message.marks.moved_in;
+    let audience = Audience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec(), moved_in };
     if plan.content.is_none() {
         let mut events = vec![NewEvent::edit(audience, message.id, moved)];
         if to.channel_id != from {

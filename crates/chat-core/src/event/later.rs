@@ -13,7 +13,9 @@ use crate::user::User;
 #[must_use]
 pub fn readers(message: &Message) -> Audience {
     match message.recipient {
-        Recipient::Channel(channel_id) => Audience::MessageReaders { channel_id, message_id: message.id },
+        Recipient::Channel(channel_id) => {
+            Audience::MessageReaders { channel_id, message_id: message.id, moved_in: message.marks.moved_in }
+        }
         Recipient::Direct(_) => Audience::users(message.direct_users.iter().copied()),
     }
 }
@@ -24,7 +26,9 @@ pub fn readers(message: &Message) -> Audience {
 #[must_use]
 pub fn deleted(message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
     let audience = match message.recipient {
-        Recipient::Channel(channel_id) if ids.len() > 1 => Audience::AnyReaders { channel_id, messages: ids.to_vec() },
+        Recipient::Channel(channel_id) if ids.len() > 1 => {
+            Audience::AnyReaders { channel_id, messages: ids.to_vec(), moved_in: message.marks.moved_in }
+        }
         _ => readers(message),
     };
     gone(&audience, message, ids)

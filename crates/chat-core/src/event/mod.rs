@@ -58,6 +58,9 @@ pub enum Audience {
         channel_id: ChannelId,
         /// The message.
         message_id: MessageId,
+        /// Whether it came from another channel.
+        #[serde(default)]
+        moved_in: bool,
     },
     /// Who may read one of these messages of the channel.
     AnyReaders {
@@ -65,6 +68,9 @@ pub enum Audience {
         channel_id: ChannelId,
         /// The messages.
         messages: Vec<MessageId>,
+        /// Whether they came from another channel.
+        #[serde(default)]
+        moved_in: bool,
     },
     /// Who could read one of these messages where they were, and can read none of them where they are now.
     Bereft {
@@ -101,19 +107,29 @@ impl Audience {
                 !except.contains(&user.id)
                     && realm.channel(*channel_id).is_some_and(|channel| access::sees_channel(realm, user, channel))
             }
-            Self::MessageReaders { channel_id, message_id } => reads_any(realm, user, *channel_id, &[*message_id]),
-            Self::AnyReaders { channel_id, messages } => reads_any(realm, user, *channel_id, messages),
+            Self::MessageReaders { channel_id, message_id, moved_in } => {
+                reads_any(realm, user, *channel_id, (&[*message_id], *moved_in))
+            }
+            Self::AnyReaders { channel_id, messages, moved_in } => {
+                reads_any(realm, user, *channel_id, (messages, *moved_in))
+            }
             Self::Bereft { from, to, messages } => {
-                reads_any(realm, user, *from, messages) && !reads_any(realm, user, *to, messages)
+                reads_any(realm, user, *from, (messages, false)) && !reads_any(realm, user, *to, (messages, true))
             }
         }
     }
 }
 
-fn reads_any(realm: &RealmSnapshot, user: &User, channel_id: ChannelId, messages: &[MessageId]) -> bool {
+fn reads_any(
+    realm: &RealmSnapshot,
+    user: &User,
+    channel_id: ChannelId,
+    (messages, moved_in): (&[MessageId], bool),
+) -> bool {
     realm.channel(channel_id).is_some_and(|channel| {
         let history = access::history(realm, user, channel);
-        messages.iter().any(|message| history.shows(*message))
+        let shows = |id: MessageId| if moved_in { history.shows_moved(id) } else { history.shows(id) };
+        messages.iter().any(|message| shows(*message))
     })
 }
 
@@ -479,6 +495,9 @@ mod tests {
         let except = vec![UserId(3)];
         assert_eq!(reached(&Audience::ChannelWatchers { channel_id, except }), [true, true, false, true, false]);
         let message_id = MessageId(5);
-        assert_eq!(reached(&Audience::MessageReaders { channel_id, message_id }), [true, true, true, true, false]);
+        assert_eq!(
+            reached(&Audience::MessageReaders { channel_id, message_id, moved_in: false }),
+            [true, true, true, true, false]
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use axum::Router;
 use axum::routing::post;
-use chat_core::event;
 use chat_core::ports::{FlagOp, Written};
 use chat_core::reaction::{Asked, to_add, to_remove};
+use chat_core::{access, event};
 
 use super::readable;
 use crate::answer::Answer;
@@ -57,6 +57,7 @@ pub(crate) async fn add(call: Call<Caller>, params: Add) -> Result<Answer, Fault
     let asked = Asked { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
     for _ in 0..DECISIONS_MAX {
         let copy = readable::find(&call).await?;
+        access::add_to(&copy.realm, &copy.user, &copy.message)?;
         let reaction = to_add(&copy.realm, copy.user.id, &copy.message, asked)?;
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Add);
         let written = call.app.messages.react(copy.message.id, reaction, (call.app.now_s(), event)).await?;

@@ -16,6 +16,8 @@ mod given;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
+mod leaks;
+#[cfg(test)]
 mod login;
 #[cfg(test)]
 mod messages;

@@ -3,7 +3,7 @@
 use chat_core::event::Audience;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Marks, Reaction, ReactionType, Recipient};
-use chat_core::ports::{Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, Written};
+use chat_core::ports::{Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, RealmStore as _, Written};
 use chat_storage::Store;
 
 use crate::home::{NOW_S, told};
@@ -11,6 +11,7 @@ use crate::people::{change, found, message, notice, say, send, subscription, to_
 
 fn edit(id: MessageId) -> Edit {
     Edit {
+        decided_at: EventId(i64::MAX),
         id,
         revision: id.into(),
         content: None,
@@ -51,6 +52,21 @@ told! {
         let before = Some(("hello".to_owned(), "<p>hello</p>".to_owned()));
         let expected = PastEdit { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
         assert_eq!(past, [expected]);
+        store.stop().await;
+    }
+
+    async fn an_edit_that_was_permitted_before_the_realm_changed_is_not_written(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let decided_at = store.realm().changed();
+        change(&store, vec![subscription(11, 3)]).await;
+        let head = store.head();
+        let late = Edit { decided_at, content: Some(new_text("late")), ..edit(id) };
+        assert_eq!((store.edit(late).await.unwrap(), store.head()), (Written::Unchanged, head));
+        assert_eq!(store.find(UserId(1), &[id]).await.unwrap().remove(0).0.content, "hello");
+        let anew = Edit { decided_at: store.realm().changed(), content: Some(new_text("anew")), ..edit(id) };
+        assert!(matches!(store.edit(anew).await.unwrap(), Written::Done(_)));
         store.stop().await;
     }
 

@@ -376,6 +376,7 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
     let id = MessageId(send(&town, &town.ada, ("general", "t"), "first").await);
     let event = || NewEvent::plain(Audience::users([UserId(9)]), json!({"type": "x"}));
     let edit = Edit {
+        decided_at: town.realm().changed(),
         id,
         revision: EventId(id.0),
         content: Some(("second".to_owned(), "<p>second</p>".to_owned(), chat_core::message::Marks::default())),
