@@ -28,7 +28,7 @@ async fn every_field_of_the_specification_is_there() {
         "push_notifications_enabled": false, "email_auth_enabled": true, "require_email_format_usernames": true,
         "realm_url": "https://chat.example.com", "realm_uri": "https://chat.example.com", "realm_name": "Example",
         "realm_icon": "https://chat.example.com/static/icon.png", "realm_description": "<p>Ours</p>", "realm_web_public_access_enabled": false,
-        "is_incompatible": false,
+        "is_incompatible": false, "ignored_parameters_unsupported": ["x"],
     });
     assert_eq!(settings("zulip", "ZulipFlutter/1").await, expected);
 }
