@@ -9,7 +9,7 @@ use axum::routing::get;
 
 use crate::call::endpoint;
 use crate::endpoint::{
-    channels, emoji_data, events, fetch_api_key, flags, health, message_edit, messages, reactions, register,
+    channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, reactions, register,
     server_settings, settings, subscriptions, user_groups, users,
 };
 use crate::error::Fault;
@@ -28,7 +28,10 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
         None => routes,
         Some(domain) => {
             let app = Arc::new(Site::new(&frame, domain));
-            routes.merge(Router::new().nest("/api/v1", api()).with_state(app)).merge(emoji_data::routes())
+            routes
+                .merge(Router::new().nest("/api/v1", api()).with_state(app))
+                .merge(emoji_data::routes())
+                .merge(icon::routes())
         }
     };
     framed(routes, &frame)

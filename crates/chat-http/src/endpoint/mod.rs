@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod fetch_api_key;
 pub(crate) mod flags;
 pub(crate) mod health;
+pub(crate) mod icon;
 pub(crate) mod message_edit;
 pub(crate) mod messages;
 pub(crate) mod narrowed;

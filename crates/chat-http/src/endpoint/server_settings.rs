@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::call::{Anyone, Call};
+use crate::endpoint::icon;
 use crate::error::Fault;
 use crate::state::Site;
 
@@ -38,8 +39,8 @@ pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
     fields
 }
 
-/// What strangers may know of the organization. Only the server's own accounts can log in, so every foreign method of authentication is off, and an address is
-/// always the name to log in with.
+/// What strangers may know of the organization. Only the server's own accounts can log in, so every foreign method of
+/// authentication is off, and an address is always the name to log in with.
 fn realm(app: &Site) -> Map<String, Value> {
     let snapshot = app.realm();
     let realm = snapshot.realm();
@@ -68,7 +69,7 @@ fn realm(app: &Site) -> Map<String, Value> {
         "realm_url": url,
         "realm_uri": url,
         "realm_name": realm.map_or("", |realm| &realm.name),
-        "realm_icon": format!("{url}/static/icon.png"),
+        "realm_icon": icon::url(url),
         "realm_description": description,
         "realm_web_public_access_enabled": has_web_public_channel(&snapshot),
     });

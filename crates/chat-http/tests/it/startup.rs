@@ -249,3 +249,19 @@ async fn a_channel_of_announcements_is_made_told_of_and_written_to_by_administra
     town.call(&sam, "POST /messages", &message).await.refused(refusal);
     town.call(&town.ada, "POST /messages", &message).await.success();
 }
+
+#[tokio::test]
+async fn every_picture_clients_are_told_of_is_there_for_everybody() {
+    let town = Town::found().await;
+    let settings = town.call_as_nobody("GET /server_settings", &[]).await.success();
+    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let pictures =
+        [&settings["realm_icon"], &state["realm_icon_url"], &state["realm_logo_url"], &state["realm_night_logo_url"]];
+    for picture in pictures {
+        let path = picture.as_str().unwrap().strip_prefix("https://chat.example.org").unwrap();
+        let (status, headers, _) = town.fetch(path, &[]).await;
+        assert_eq!((status, &headers["content-type"]), (200, &"image/png".parse().unwrap()), "{path}");
+    }
+    let (status, ..) = town.fetch("/static/nothing.png", &[]).await;
+    assert_eq!(status, 404);
+}

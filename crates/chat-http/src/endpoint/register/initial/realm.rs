@@ -7,7 +7,7 @@ use chat_core::role::Policy;
 use serde_json::json;
 
 use super::{Newcomer, State};
-use crate::endpoint::emoji_data;
+use crate::endpoint::{emoji_data, icon};
 
 /// No channel is meant.
 const NO_CHANNEL: i64 = -1;
@@ -21,11 +21,11 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_description": realm.description,
         "realm_url": url,
         "realm_uri": url,
-        "realm_icon_url": format!("{url}/static/icon.png"),
+        "realm_icon_url": icon::url(url),
         "realm_icon_source": "G",
-        "realm_logo_url": format!("{url}/static/logo.png"),
+        "realm_logo_url": icon::url(url),
         "realm_logo_source": "D",
-        "realm_night_logo_url": format!("{url}/static/logo.png"),
+        "realm_night_logo_url": icon::url(url),
         "realm_night_logo_source": "D",
         "realm_bot_domain": host,
         "realm_date_created": realm.created_s,
