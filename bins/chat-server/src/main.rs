@@ -33,6 +33,11 @@ use anyhow::Context as _;
 
 use crate::config::{Command, Config};
 
+/// A request allocates a few hundred times, and the system's allocator keeps for each thread what one hash of a
+/// password took.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let config = match config::read(std::env::args_os()) {
         Ok(config) => config,

@@ -159,7 +159,7 @@ pub enum Sent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The messages, each with the reader's flags.
-    pub messages: Vec<(Message, Vec<Flag>)>,
+    pub messages: Vec<(Arc<Message>, Vec<Flag>)>,
     /// Where they were looked for; [`crate::narrow::NEWEST`] for "after the last".
     pub anchor: MessageId,
     /// Whether the message at the anchor is among them.

@@ -57,6 +57,16 @@ impl Own {
         Ok(Self { user_id, realm: shared.realm.load_full(), read })
     }
 
+    /// What is known already of one recipient.
+    pub(crate) fn of(shared: &Shared, user_id: UserId, (recipient, read): (Recipient, ReadSet)) -> Self {
+        Self { user_id, realm: shared.realm.load_full(), read: HashMap::from([(recipient, read)]) }
+    }
+
+    /// The realm in which it is decided what the user received.
+    pub(crate) fn realm(&self) -> &RealmSnapshot {
+        &self.realm
+    }
+
     /// A message up to which nothing of the recipient is unread.
     pub(crate) fn none_unread_until(&self, recipient: Recipient) -> i64 {
         let read = self.read.get(&recipient).map_or(0, |set| set.all_until);
@@ -65,20 +75,13 @@ impl Own {
 
     /// The user's flags of these messages, in their order.
     pub(crate) async fn flags(&self, shared: &Shared, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
-        let ids = numbers(messages.iter().map(|message| message.id.0));
-        let sql = FLAGS.on(shared.db.dialect());
-        let rows: Vec<(i64, i64)> =
-            run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(self.user_id.0).bind(&ids))
-                .map_err(failed)?;
-        let mut rare: HashMap<i64, Vec<Flag>> = HashMap::new();
-        for (message, flag) in rows {
-            rare.entry(message).or_default().extend(Flag::numbered(flag));
-        }
+        let mut rare = rare(shared, self.user_id, messages.iter().map(|message| message.id)).await?;
         let flags = |message: &Facts| self.flags_of(message, rare.remove(&message.id.0).unwrap_or_default());
         Ok(messages.iter().map(flags).collect())
     }
 
-    fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
+    /// The user's flags of a message, of which the rare ones are known.
+    pub(crate) fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
         if received(&self.realm, self.user_id, (message.recipient, message.id)) {
             let own = message.sender_id == self.user_id && message.marks.read_by_sender;
             if own || self.read.get(&message.recipient).is_some_and(|set| set.contains(message.id)) {
@@ -94,6 +97,23 @@ impl Own {
         flags.dedup();
         flags
     }
+}
+
+/// A user's flags of these messages that are rows.
+pub(crate) async fn rare(
+    shared: &Shared,
+    user_id: UserId,
+    messages: impl IntoIterator<Item = MessageId>,
+) -> Result<HashMap<i64, Vec<Flag>>, StoreError> {
+    let ids = numbers(messages.into_iter().map(|id| id.0));
+    let sql = FLAGS.on(shared.db.dialect());
+    let rows: Vec<(i64, i64)> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
+    let mut rare: HashMap<i64, Vec<Flag>> = HashMap::new();
+    for (message, flag) in rows {
+        rare.entry(message).or_default().extend(Flag::numbered(flag));
+    }
+    Ok(rare)
 }
 
 /// Sets or takes away rare flags, inside a transaction.
@@ -143,7 +163,13 @@ pub(crate) async fn set_flag(
         set_rare(&mut writing.tx, user_id, (flag, op), messages).await?;
     }
     let at = writing.push(at_s, Vec::new(), Some(event));
-    shared.publish(writing.commit().await?).await;
+    let records = writing.commit().await?;
+    shared.recent.forget_reader(user_id);
+    if op == FlagOp::Remove {
+        // A message that its sender has no longer read is another message.
+        shared.recent.forget(messages);
+    }
+    shared.publish(records).await;
     Ok(at)
 }
 

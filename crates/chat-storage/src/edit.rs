@@ -12,6 +12,7 @@ use crate::dialect::{Sql, numbers};
 use crate::engine::run;
 use crate::fault::failed;
 use crate::read_set::{self, Reading};
+use crate::recent::Recent;
 use crate::store::Shared;
 use crate::write::Writing;
 
@@ -88,7 +89,15 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
     for (user_id, flag, op) in &edit.flags {
         set_rare(&mut writing.tx, *user_id, (*flag, *op), &[edit.id]).await?;
     }
-    finish(shared, writing, (edit.at_s, edit.events)).await
+    let to = edit.to.map(|(channel_id, _)| channel_id);
+    finish(shared, writing, (edit.at_s, edit.events), |recent| {
+        recent.forget(&edit.moves);
+        recent.forget(&[edit.id]);
+        if let Some(to) = to {
+            recent.forget_channel(to);
+        }
+    })
+    .await
 }
 
 /// Whether all that is to move is still where the edited message is. What has gone elsewhere since the decision must
@@ -221,7 +230,8 @@ pub(crate) async fn delete(
         let sql = sql.on(writing.tx.dialect());
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
     }
-    finish(shared, writing, (at_s, events)).await
+    let ids: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
+    finish(shared, writing, (at_s, events), |recent| recent.forget(&ids)).await
 }
 
 /// Adds a reaction.
@@ -245,7 +255,7 @@ pub(crate) async fn react(
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
-    finish(shared, writing, (at_s, vec![event])).await
+    finish(shared, writing, (at_s, vec![event]), |recent| recent.forget(&[id])).await
 }
 
 /// Takes a reaction away.
@@ -266,13 +276,14 @@ pub(crate) async fn unreact(
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
-    finish(shared, writing, (at_s, vec![event])).await
+    finish(shared, writing, (at_s, vec![event]), |recent| recent.forget(&[id])).await
 }
 
 async fn finish(
     shared: &Shared,
     mut writing: Writing,
     (at_s, events): (i64, Vec<NewEvent>),
+    forget: impl FnOnce(&Recent),
 ) -> Result<Written, StoreError> {
     let mut last = writing.next();
     if events.is_empty() {
@@ -282,6 +293,9 @@ async fn finish(
     for event in events {
         last = writing.push(at_s, Vec::new(), Some(event));
     }
-    shared.publish(writing.commit().await?).await;
+    let records = writing.commit().await?;
+    // Whatever the events say.
+    forget(&shared.recent);
+    shared.publish(records).await;
     Ok(Written::Done(last))
 }

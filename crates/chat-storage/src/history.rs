@@ -5,6 +5,7 @@
 //! costs more because others write elsewhere.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
@@ -22,13 +23,14 @@ use crate::dialect::{Dialect, Sql};
 use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;
+use crate::recall;
 use crate::row::{self, CandidateRow, candidate, users_key};
 use crate::store::{Shared, Store};
 
 /// Fewest candidates read at once.
 const PAGE_MIN: usize = 50;
 /// Most candidates read at once.
-const PAGE_MAX: usize = 5_001;
+pub(crate) const PAGE_MAX: usize = 5_001;
 
 /// Fewest recipients for which messages are looked for among all messages first.
 const FEED_MIN: usize = 4;
@@ -251,7 +253,7 @@ fn facts(candidate: &Candidate) -> Facts {
     Facts { id: candidate.id, recipient: candidate.recipient, sender_id: candidate.sender_id, marks: candidate.marks }
 }
 
-fn facts_of(message: &Message) -> Facts {
+pub(crate) fn facts_of(message: &Message) -> Facts {
     Facts { id: message.id, recipient: message.recipient, sender_id: message.sender_id, marks: message.marks }
 }
 
@@ -335,26 +337,31 @@ fn unread_of(selection: &Selection) -> Selection {
 const AFTER_ALL: i64 = i64::MAX;
 
 async fn window(shared: &Shared, selection: &Selection, window: Window) -> Result<Page, StoreError> {
-    let search = Search::new(shared, selection).await?;
     let anchor = match window.anchor {
         Anchor::At(id) => MessageId(id.0.clamp(0, NEWEST.0)),
         Anchor::Oldest => MessageId(0),
         Anchor::Newest => NEWEST,
         Anchor::FirstUnread => first_unread(shared, selection).await?,
     };
+    if let Some(page) = recall::window(shared, selection, (anchor, window)).await? {
+        return Ok(page);
+    }
+    let search = Search::new(shared, selection).await?;
     let want = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(PAGE_MAX);
     let before = Stretch { after: 0, before: anchor.0, way: Way::Older };
     let at = Stretch { after: anchor.0 - 1, before: anchor.0 + 1, way: Way::Newer };
     let after = Stretch { after: anchor.0, before: AFTER_ALL, way: Way::Newer };
     let (mut ids, found_oldest) = search.collect(before, want(window.before)).await?;
     ids.reverse();
-    let at = if window.include_anchor { search.collect(at, 1).await?.0 } else { Vec::new() };
+    let at = if window.include_anchor && anchor < NEWEST { search.collect(at, 1).await?.0 } else { Vec::new() };
     let found_anchor = !at.is_empty();
     ids.extend(at);
-    let (newer, found_newest) = search.collect(after, want(window.after)).await?;
+    let (newer, found_newest) =
+        if anchor < NEWEST { search.collect(after, want(window.after)).await? } else { (Vec::new(), true) };
     ids.extend(newer);
     let messages = row::messages(&shared.db, ids.iter().map(|candidate| candidate.id)).await?;
     let messages = with_flags(shared, &search.own, messages).await?;
+    let messages = messages.into_iter().map(|(message, flags)| (Arc::new(message), flags)).collect();
     Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 

@@ -59,6 +59,8 @@ mod copies;
 mod edit;
 mod history;
 mod read_set;
+mod recall;
+mod recent;
 mod row;
 
 mod dialect;

@@ -42,6 +42,11 @@ impl ReadSet {
         id.0 <= self.all_until || self.beyond.contains(key(id.0))
     }
 
+    /// Bytes of its serialised form.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.beyond.serialized_size()
+    }
+
     fn bytes(&self) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::with_capacity(self.beyond.serialized_size());
         self.beyond.serialize_into(&mut bytes).map_err(failed)?;

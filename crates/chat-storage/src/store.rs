@@ -17,6 +17,7 @@ use crate::append::{Waiting, append_all};
 use crate::db::Db;
 use crate::fault::failed;
 use crate::known::Known;
+use crate::recent::Recent;
 use crate::tail::Tail;
 use crate::{log, queue, realm};
 
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     pub(crate) realm: ArcSwap<RealmSnapshot>,
     pub(crate) tail: Tail,
     pub(crate) known: Known,
+    pub(crate) recent: Recent,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
     pub(crate) queue: mpsc::Sender<Waiting>,
@@ -81,6 +83,7 @@ impl Store {
         let shared = Arc::new(Shared {
             tail: Tail::from(realm.at()),
             known: Known::new(),
+            recent: Recent::default(),
             realm: ArcSwap::from_pointee(realm),
             db,
             notes: Mutex::default(),
@@ -153,6 +156,14 @@ impl Shared {
         self.read_up().await
     }
 
+    /// Takes into memory what other nodes have committed until now. SQLite has one node.
+    pub(crate) async fn hear_all(&self) -> Result<(), StoreError> {
+        if self.db.postgres().is_some() && log::head(&self.db).await? > self.tail.head() {
+            self.catch_up().await?;
+        }
+        Ok(())
+    }
+
     /// Forgets queues that this node has deleted, and tells the other nodes to.
     pub(crate) async fn tell_gone(&self, ids: &[String]) {
         for id in ids {
@@ -195,6 +206,7 @@ impl Shared {
             // First the realm, so that whoever is woken sees what the record changed.
             let realm = Arc::new(self.realm.load().with(&record));
             self.realm.store(Arc::clone(&realm));
+            self.recent.take(&record);
             self.tail.push(record, &realm);
         }
     }

@@ -4,6 +4,7 @@
 //! who answers through this library goes below.
 
 use std::{
+    collections::VecDeque,
     convert::Infallible,
     fs::File,
     io::{BufRead, BufReader, Write as _},
@@ -164,15 +165,50 @@ where
     }
 }
 
-/// What was said last: its number and the whole answer of a poll.
+/// What was said.
 struct News {
     padding: String,
-    last: watch::Sender<(u64, Bytes)>,
+    said: watch::Sender<Said>,
+}
+
+/// What was said last, and a little of what was said before.
+#[derive(Default)]
+struct Said {
+    number: usize,
+    /// The whole answer of a poll that lacks the last alone, as nearly all do.
+    answer: Bytes,
+    /// The newest events, the oldest first.
+    events: VecDeque<String>,
+}
+
+/// More than a poll misses while it is on its way back.
+const EVENTS_KEPT: usize = 64;
+
+impl Said {
+    fn say(&mut self, content: &str, padding: &str) {
+        self.number += 1;
+        let event = format!("{{\"id\":{},\"message\":{{\"content\":\"{content}\"}},\"a\":\"{padding}\"}}", self.number);
+        self.answer = format!("{{\"events\":[{event}]}}").into();
+        self.events.push_back(event);
+        if self.events.len() > EVENTS_KEPT {
+            self.events.pop_front();
+        }
+    }
+
+    fn after(&self, number: usize) -> Bytes {
+        let missed = self.number.saturating_sub(number);
+        if missed <= 1 {
+            return self.answer.clone();
+        }
+        let known = self.events.len().saturating_sub(missed);
+        let events: Vec<&str> = self.events.iter().skip(known).map(String::as_str).collect();
+        format!("{{\"events\":[{}]}}", events.join(",")).into()
+    }
 }
 
 impl News {
     fn new(padding_bytes: usize) -> Self {
-        Self { padding: "a".repeat(padding_bytes), last: watch::Sender::new((0, Bytes::new())) }
+        Self { padding: "a".repeat(padding_bytes), said: watch::Sender::default() }
     }
 
     /// As the event queues of the chat: `last_event_id` is the last number of the query.
@@ -180,22 +216,15 @@ impl News {
         if request.method() == Method::POST {
             let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             let content = String::from_utf8_lossy(&body);
-            self.last.send_modify(|(number, answer)| {
-                *number += 1;
-                let padding = &self.padding;
-                *answer = format!(
-                    "{{\"events\":[{{\"id\":{number},\"message\":{{\"content\":\"{content}\"}},\"a\":\"{padding}\"}}]}}"
-                )
-                .into();
-            });
+            self.said.send_modify(|said| said.say(&content, &self.padding));
             return Bytes::from_static(b"{}");
         }
         let query = request.uri().query().unwrap_or_default();
-        let after: u64 = query.rsplit('=').next().and_then(|number| number.parse().ok()).unwrap_or_default();
+        let after: usize = query.rsplit('=').next().and_then(|number| number.parse().ok()).unwrap_or_default();
         drop(request);
-        let mut last = self.last.subscribe();
-        let heard = last.wait_for(|(number, _)| *number > after).await;
-        heard.map(|last| last.1.clone()).unwrap_or_default()
+        let mut said = self.said.subscribe();
+        let heard = said.wait_for(|said| said.number > after).await;
+        heard.map(|said| said.after(after)).unwrap_or_default()
     }
 }
 
@@ -233,6 +262,17 @@ fn write_journal(mut file: File, mut lines: mpsc::Receiver<Line>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_poll_gets_all_that_it_missed() {
+        let mut said = Said::default();
+        for content in ["m0", "m1", "m2"] {
+            said.say(content, "");
+        }
+        assert_eq!(said.after(2), said.answer);
+        let missed = String::from_utf8(said.after(1).to_vec()).unwrap();
+        assert!(missed.contains("m1") && missed.contains("m2") && !missed.contains("m0"), "{missed}");
+    }
 
     #[test]
     fn a_kind_survives_the_command_line() {

@@ -21,3 +21,5 @@ mod opening;
 mod queues;
 #[cfg(test)]
 mod realm;
+#[cfg(test)]
+mod recent;

@@ -2,6 +2,7 @@
 //!
 //! The answer is written straight into bytes: it holds up to thousands of messages.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::io::Write as _;
 
@@ -79,13 +80,17 @@ fn weight_bytes(message: &Message) -> usize {
 }
 
 /// Appends a list of messages, each with what its reader is told.
-pub(super) async fn write_all(
+pub(super) async fn write_all<M: Borrow<Message> + Sync>(
     app: &Site,
     realm: &RealmSnapshot,
-    (messages, form): (&[(Message, Vec<Flag>)], Form),
+    (messages, form): (&[(M, Vec<Flag>)], Form),
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let edits = edits(app, messages).await?;
+    let edited = |(message, _): &(M, Vec<Flag>)| {
+        let message: &Message = message.borrow();
+        message.last_edit_s.map(|_| message.id)
+    };
+    let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
     let lexicon = app.lexicon(realm);
     let mut writer = Writer::new(realm, &lexicon, form);
     out.push(b'[');
@@ -93,6 +98,7 @@ pub(super) async fn write_all(
         if place > 0 {
             out.push(b',');
         }
+        let message: &Message = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
         writer.write(message, Extras { flags, edits }, out);
     }
@@ -101,12 +107,10 @@ pub(super) async fn write_all(
 }
 
 /// The earlier states of those that have some.
-async fn edits(app: &Site, messages: &[(Message, Vec<Flag>)]) -> Result<HashMap<MessageId, Vec<PastEdit>>, Fault> {
-    let edited: Vec<MessageId> =
-        messages.iter().filter(|(message, _)| message.last_edit_s.is_some()).map(|(message, _)| message.id).collect();
+async fn edits(app: &Site, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<PastEdit>>, Fault> {
     let mut edits: HashMap<MessageId, Vec<PastEdit>> = HashMap::new();
     if !edited.is_empty() {
-        for (id, edit) in app.messages.edits_of(&edited).await? {
+        for (id, edit) in app.messages.edits_of(edited).await? {
             edits.entry(id).or_default().push(edit);
         }
     }

@@ -1,0 +1,134 @@
+//! Windows of one channel's newest messages, found in memory.
+
+use std::sync::Arc;
+
+use chat_core::id::{ChannelId, MessageId};
+use chat_core::message::{Flag, Message, Recipient};
+use chat_core::narrow::{Candidate, Condition, Selection, Window};
+use chat_core::ports::{Page, StoreError};
+
+use crate::copies::{self, Own};
+use crate::engine::run;
+use crate::fault::failed;
+use crate::history::{PAGE_MAX, facts_of};
+use crate::recent::{Copies, Kept, READ_AT_ONCE};
+use crate::store::Shared;
+use crate::{read_set, row};
+
+const NEWEST_OF: &str = "SELECT id FROM message WHERE recipient_id = $1 ORDER BY id DESC LIMIT $2";
+
+/// The messages around an anchor, or `None` when the memory does not reach that far.
+///
+/// The rules that admit a message are those of the search in the database, applied to every message that is kept.
+pub(crate) async fn window(
+    shared: &Shared,
+    selection: &Selection,
+    (anchor, window): (MessageId, Window),
+) -> Result<Option<Page>, StoreError> {
+    let Some(id) = only_channel(selection).filter(|id| selection.channels.contains_key(id)) else { return Ok(None) };
+    // Who was answered by another node asks this one next.
+    shared.hear_all().await?;
+    let Some(kept) = kept(shared, id).await? else { return Ok(None) };
+    let Some(copies) = copies_of(shared, selection, (id, &kept)).await? else { return Ok(None) };
+    let own = Own::of(shared, selection.user_id, (Recipient::Channel(id), copies.read.clone()));
+    Ok(Reader { selection, own, copies: &copies }.page(&kept, (anchor, window)))
+}
+
+fn only_channel(selection: &Selection) -> Option<ChannelId> {
+    selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
+        Condition::Channel(id) => Some(id),
+        _ => None,
+    })
+}
+
+/// The end of the channel, read first when it is not in memory.
+async fn kept(shared: &Shared, id: ChannelId) -> Result<Option<Kept>, StoreError> {
+    if let Some(kept) = shared.recent.messages(id) {
+        return Ok(Some(kept));
+    }
+    let sign = shared.recent.begin(id);
+    let recipient = i64::from(Recipient::Channel(id));
+    let most = i64::try_from(READ_AT_ONCE).unwrap_or(i64::MAX);
+    let ids: Vec<i64> = run!(shared.db.reader(), fetch_all: sqlx::query_scalar(NEWEST_OF).bind(recipient).bind(most))
+        .map_err(failed)?;
+    // Before the oldest that was read there may be others, if as many as asked for were found.
+    let after = ids.last().filter(|_| ids.len() == READ_AT_ONCE).map_or(0, |oldest| oldest - 1);
+    let messages = row::messages(&shared.db, ids.into_iter().map(MessageId)).await?;
+    shared.recent.fill(id, sign, (after, messages));
+    Ok(shared.recent.messages(id))
+}
+
+/// What the reader has of the channel's messages, read first when it is not in memory.
+async fn copies_of(
+    shared: &Shared,
+    selection: &Selection,
+    (id, kept): (ChannelId, &Kept),
+) -> Result<Option<Arc<Copies>>, StoreError> {
+    let user_id = selection.user_id;
+    let sign = match shared.recent.copies(id, user_id, kept) {
+        None => return Ok(None),
+        Some(Ok(copies)) => return Ok(Some(copies)),
+        Some(Err(sign)) => sign,
+    };
+    let recipient = Recipient::Channel(id);
+    let read = read_set::load(&shared.db, user_id, [recipient]).await?.remove(&recipient).unwrap_or_default();
+    // What arrives from here on brings its flags or takes the sign down.
+    let Some(Kept { after, messages, .. }) = shared.recent.messages(id) else { return Ok(None) };
+    let rare = copies::rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
+    let copies = Arc::new(Copies { after, read, rare });
+    shared.recent.fill_copies(id, user_id, sign, &copies);
+    Ok(Some(copies))
+}
+
+/// Who reads, and what.
+struct Reader<'a> {
+    selection: &'a Selection,
+    own: Own,
+    copies: &'a Copies,
+}
+
+type Found = (Arc<Message>, Vec<Flag>);
+
+impl Reader<'_> {
+    fn page(&self, kept: &Kept, (anchor, window): (MessageId, Window)) -> Option<Page> {
+        let want = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(PAGE_MAX);
+        // Messages were dropped at the old end since the one or since the other.
+        let after = kept.after.max(self.copies.after);
+        if anchor.0 <= after {
+            return None;
+        }
+        let known = kept.messages.split_at(kept.messages.partition_point(|message| message.id.0 <= after)).1;
+        let (older, rest) = known.split_at(known.partition_point(|message| message.id < anchor));
+        let (mut messages, found_oldest) = self.collect(older.iter().rev(), want(window.before));
+        if found_oldest && after > 0 {
+            return None;
+        }
+        messages.reverse();
+        let (at, newer) = rest.split_at(usize::from(rest.first().is_some_and(|message| message.id == anchor)));
+        let at = if window.include_anchor { self.collect(at.iter(), 1).0 } else { Vec::new() };
+        let found_anchor = !at.is_empty();
+        messages.extend(at);
+        let (newer, found_newest) = self.collect(newer.iter(), want(window.after));
+        messages.extend(newer);
+        Some(Page { messages, anchor, found_anchor, found_oldest, found_newest })
+    }
+
+    /// The admitted messages, at most so many, and whether there are none beyond them.
+    fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<Message>>, want: usize) -> (Vec<Found>, bool) {
+        let mut found = Vec::new();
+        for admitted in messages.filter_map(|message| self.admitted(message)) {
+            if found.len() == want {
+                return (found, false);
+            }
+            found.push(admitted);
+        }
+        (found, true)
+    }
+
+    fn admitted(&self, message: &Arc<Message>) -> Option<Found> {
+        let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
+        let flags = self.own.flags_of(&facts_of(message), rare);
+        let admits = self.selection.admits(&Candidate::from(&**message), &flags, self.own.realm());
+        admits.then(|| (Arc::clone(message), flags))
+    }
+}

@@ -1,0 +1,273 @@
+//! The newest messages of the channels that are read, in memory, with what their readers have of them.
+//!
+//! What is kept of a channel is everything after some message, or it is not kept at all: whatever changes a message
+//! has its channel forgotten, and the next reader reads the database again. So nothing here is ever corrected, and a
+//! change that is not understood costs time and not truth. New messages are added as the log brings them.
+//!
+//! A reader that reads the database for what is to be kept first puts up a sign. What changes meanwhile takes the
+//! sign down, and then what was read is not kept.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chat_core::event::{Audience, Body, EventRecord, MessageEvent, NewEvent};
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::message::{Flag, Message, Recipient};
+use serde_json::Value;
+
+use crate::read_set::ReadSet;
+
+/// Channels of which messages are kept.
+const CHANNELS_MAX: usize = 64;
+/// Messages read at once of a channel that is to be kept.
+pub(crate) const READ_AT_ONCE: usize = 200;
+/// Messages kept of a channel.
+const KEPT: usize = 400;
+/// Bytes the kept messages of one channel take, about.
+const KEPT_BYTES: usize = 192 * 1024;
+/// Readers of whom it is kept what they have of a channel's messages.
+const READERS_MAX: usize = 256;
+/// Bytes of what one of them has read, in its serialised form; of who has read with more gaps nothing is kept.
+const READ_SET_BYTES: usize = 4_096;
+/// Bytes of a message beside its texts, about.
+const MESSAGE_BYTES: usize = 256;
+
+/// What is kept.
+#[derive(Default)]
+pub(crate) struct Recent(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    channels: HashMap<ChannelId, Channel>,
+    /// Counts signs and uses.
+    count: u64,
+}
+
+/// The end of one channel.
+struct Channel {
+    sign: u64,
+    used: u64,
+    /// Every message after this one is there; `None` while the database is read.
+    after: Option<i64>,
+    messages: VecDeque<Arc<Message>>,
+    bytes: usize,
+    readers: HashMap<UserId, Reader>,
+}
+
+struct Reader {
+    sign: u64,
+    /// `None` while the database is read.
+    copies: Option<Arc<Copies>>,
+}
+
+/// What a reader has of the kept messages of a channel.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Copies {
+    /// Flags that are rows are known of every message after this one.
+    pub(crate) after: i64,
+    pub(crate) read: ReadSet,
+    /// Flags that are rows, by message.
+    pub(crate) rare: HashMap<i64, Vec<Flag>>,
+}
+
+/// The end of a channel as it is now.
+pub(crate) struct Kept {
+    /// Tells two readings of the database apart.
+    sign: u64,
+    /// Every message after this one is there.
+    pub(crate) after: i64,
+    /// The oldest first.
+    pub(crate) messages: Vec<Arc<Message>>,
+}
+
+impl Recent {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The messages of a channel, if they are kept.
+    pub(crate) fn messages(&self, id: ChannelId) -> Option<Kept> {
+        let mut inner = self.lock();
+        let used = inner.next();
+        let channel = inner.channels.get_mut(&id)?;
+        channel.used = used;
+        Some(Kept { sign: channel.sign, after: channel.after?, messages: channel.messages.iter().cloned().collect() })
+    }
+
+    /// Puts up a sign that the database is read for this channel. Of several that do, the last keeps what it reads.
+    pub(crate) fn begin(&self, id: ChannelId) -> u64 {
+        let mut inner = self.lock();
+        let sign = inner.next();
+        if inner.channels.len() >= CHANNELS_MAX && !inner.channels.contains_key(&id) {
+            let oldest = inner.channels.iter().min_by_key(|(_, channel)| channel.used).map(|(id, _)| *id);
+            oldest.and_then(|oldest| inner.channels.remove(&oldest));
+        }
+        let (messages, readers) = Default::default();
+        inner.channels.insert(id, Channel { sign, used: sign, after: None, messages, bytes: 0, readers });
+        sign
+    }
+
+    /// Keeps what was read under a sign, if it is still up.
+    pub(crate) fn fill(&self, id: ChannelId, sign: u64, (after, messages): (i64, Vec<Message>)) {
+        let mut inner = self.lock();
+        let Some(channel) = inner.channels.get_mut(&id).filter(|channel| channel.sign == sign) else { return };
+        let last = messages.last().map_or(after, |message| message.id.0);
+        let arrived = std::mem::take(&mut channel.messages);
+        channel.bytes = 0;
+        channel.after = Some(after);
+        let arrived = arrived.into_iter().filter(|message| message.id.0 > last);
+        for message in messages.into_iter().map(Arc::new).chain(arrived) {
+            channel.push(message);
+        }
+    }
+
+    /// What a reader has of the kept messages of a channel, or a sign that the database is read for it. `None` when
+    /// those messages are kept no longer.
+    pub(crate) fn copies(&self, id: ChannelId, user_id: UserId, kept: &Kept) -> Option<Result<Arc<Copies>, u64>> {
+        let mut inner = self.lock();
+        let sign = inner.next();
+        let channel = inner.channels.get_mut(&id).filter(|channel| channel.sign == kept.sign)?;
+        if let Some(copies) = channel.readers.get(&user_id).and_then(|reader| reader.copies.as_ref()) {
+            return Some(Ok(Arc::clone(copies)));
+        }
+        if channel.readers.len() >= READERS_MAX {
+            channel.readers.clear();
+        }
+        // Two that read for the same reader at once: only the later keeps what it reads.
+        channel.readers.insert(user_id, Reader { sign, copies: None });
+        Some(Err(sign))
+    }
+
+    /// Keeps what was read under a sign, if it is still up.
+    pub(crate) fn fill_copies(&self, id: ChannelId, user_id: UserId, sign: u64, copies: &Arc<Copies>) {
+        let mut inner = self.lock();
+        let Some(channel) = inner.channels.get_mut(&id) else { return };
+        if let Some(reader) = channel.readers.get_mut(&user_id).filter(|reader| reader.sign == sign) {
+            if copies.read.size_bytes() <= READ_SET_BYTES {
+                reader.copies = Some(Arc::clone(copies));
+            } else {
+                channel.readers.remove(&user_id);
+            }
+        }
+    }
+
+    /// Forgets the channels that have one of these messages.
+    pub(crate) fn forget(&self, ids: &[MessageId]) {
+        self.lock().forget(ids);
+    }
+
+    /// Forgets a channel.
+    pub(crate) fn forget_channel(&self, id: ChannelId) {
+        self.lock().channels.remove(&id);
+    }
+
+    /// Forgets what a reader has.
+    pub(crate) fn forget_reader(&self, user_id: UserId) {
+        self.lock().forget_reader(user_id);
+    }
+
+    /// Takes in what the log brings.
+    pub(crate) fn take(&self, record: &EventRecord) {
+        let mut inner = self.lock();
+        match &record.event {
+            Some(NewEvent { body: Body::Message(event), .. }) => inner.add(event),
+            Some(NewEvent { body: Body::Edit { event, .. }, .. }) => inner.forget_told(event),
+            Some(NewEvent { body: Body::Plain { kind, event }, audience, .. }) => match kind.as_str() {
+                "reaction" | "delete_message" | "update_message" => inner.forget_told(event),
+                "update_message_flags" => {
+                    let Audience::Users(users) = audience else { return inner.channels.clear() };
+                    for user in users {
+                        inner.forget_reader(*user);
+                    }
+                    // A message that its sender has no longer read is another message.
+                    if event.get("op").and_then(Value::as_str) != Some("add") {
+                        inner.forget_told(event);
+                    }
+                }
+                _ => {}
+            },
+            // A change of a message that was told to nobody.
+            None if record.changes.is_empty() => inner.channels.clear(),
+            None => {}
+        }
+    }
+}
+
+impl Inner {
+    fn next(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    fn add(&mut self, event: &MessageEvent) {
+        let message = &event.message;
+        let Recipient::Channel(id) = message.recipient else { return };
+        let Some(channel) = self.channels.get_mut(&id) else { return };
+        if channel.messages.back().is_some_and(|last| last.id >= message.id) {
+            return;
+        }
+        // Nothing may be missing between what is read and what arrived meanwhile.
+        if channel.after.is_none() && (channel.messages.len() >= KEPT || channel.bytes >= KEPT_BYTES / 2) {
+            self.channels.remove(&id);
+            return;
+        }
+        for (user, flag) in event.flags.iter().filter(|(_, flag)| *flag != Flag::Read) {
+            match channel.readers.get_mut(user).map(|reader| &mut reader.copies) {
+                Some(Some(copies)) => Arc::make_mut(copies).rare.entry(message.id.0).or_default().push(*flag),
+                Some(None) => drop(channel.readers.remove(user)),
+                None => {}
+            }
+        }
+        channel.push(Arc::new(message.clone()));
+    }
+
+    /// Forgets the channels that an event names, by their numbers or those of their messages.
+    fn forget_told(&mut self, event: &Value) {
+        let number = |name: &str| event.get(name).and_then(Value::as_i64);
+        let numbers = |name: &str| event.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let many = ["message_ids", "messages"].into_iter().flat_map(numbers).filter_map(Value::as_i64);
+        let ids: Vec<MessageId> = many.chain(number("message_id")).map(MessageId).collect();
+        let channels: Vec<i64> = ["stream_id", "new_stream_id"].into_iter().filter_map(number).collect();
+        if ids.is_empty() && channels.is_empty() {
+            return self.channels.clear();
+        }
+        self.forget(&ids);
+        for id in channels {
+            self.channels.remove(&ChannelId(id));
+        }
+    }
+
+    fn forget(&mut self, ids: &[MessageId]) {
+        self.channels.retain(|_, channel| {
+            // What is being read may have it or not.
+            channel.after.is_some_and(|after| !ids.iter().any(|id| id.0 > after && channel.has(*id)))
+        });
+    }
+
+    fn forget_reader(&mut self, user_id: UserId) {
+        for channel in self.channels.values_mut() {
+            channel.readers.remove(&user_id);
+        }
+    }
+}
+
+impl Channel {
+    fn has(&self, id: MessageId) -> bool {
+        self.messages.binary_search_by_key(&id, |message| message.id).is_ok()
+    }
+
+    fn push(&mut self, message: Arc<Message>) {
+        self.bytes += weight_bytes(&message);
+        self.messages.push_back(message);
+        let Some(after) = &mut self.after else { return };
+        while self.messages.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some(oldest) = self.messages.pop_front() else { return };
+            self.bytes -= weight_bytes(&oldest);
+            *after = oldest.id.0;
+        }
+    }
+}
+
+fn weight_bytes(message: &Message) -> usize {
+    MESSAGE_BYTES + message.content.len() + message.html.len() + message.topic.len()
+}

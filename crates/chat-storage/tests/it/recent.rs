@@ -1,0 +1,158 @@
+//! Windows of a channel's end, which a node keeps in memory, beside what a node finds that has just been started.
+
+use chat_core::event::{Audience, NewEvent};
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::message::{Flag, Marks, Reaction, ReactionType};
+use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
+use chat_core::ports::{Edit, FlagOp, MessageStore as _, Page, RealmStore as _};
+use chat_storage::Store;
+use serde_json::{Value, json};
+
+use crate::home::{Home, NOW_S, told};
+use crate::people::{change, found, message, say, send, subscription, to_channel, unsubscription};
+
+const READERS: [i64; 3] = [1, 2, 3];
+
+async fn page(store: &Store, user: i64, channel: i64, window: (Anchor, u64, u64)) -> Page {
+    let realm = store.realm();
+    let terms = vec![Term { condition: Condition::Channel(ChannelId(channel)), negated: false }];
+    let selection = Selection::new(&realm, realm.user(UserId(user)).unwrap(), terms);
+    let (anchor, before, after) = window;
+    store.window(&selection, Window { anchor, before, after, include_anchor: true }).await.unwrap()
+}
+
+/// Each node shows each reader what a new node shows.
+async fn check(home: &Home, nodes: &[Store], step: &str) {
+    let fresh = home.open().await;
+    for user in READERS {
+        for channel in [11, 12] {
+            let expected = page(&fresh, user, channel, (Anchor::Newest, 100, 0)).await;
+            for (place, node) in nodes.iter().enumerate() {
+                let shown = page(node, user, channel, (Anchor::Newest, 100, 0)).await;
+                assert_eq!(shown, expected, "{step}: user {user}, channel {channel}, node {place}");
+            }
+        }
+    }
+    fresh.stop().await;
+}
+
+fn smile(user: i64) -> Reaction {
+    Reaction {
+        user_id: UserId(user),
+        emoji_name: "smile".to_owned(),
+        emoji_code: "1f604".to_owned(),
+        reaction_type: ReactionType::UnicodeEmoji,
+    }
+}
+
+fn to(user: Option<i64>, event: Value) -> (i64, NewEvent) {
+    let audience = user.map_or(Audience::Everyone, |user| Audience::users([UserId(user)]));
+    (NOW_S, NewEvent::plain(audience, event))
+}
+
+fn edit(id: MessageId, moves: &[MessageId], event: Value) -> Edit {
+    let flags = vec![(UserId(3), Flag::Mentioned, FlagOp::Add)];
+    let events = vec![NewEvent::edit(Audience::Everyone, id, event)];
+    let (content, to, user_id) = (None, None, Some(UserId(1)));
+    let (decided_at, moves) = (EventId(i64::MAX), moves.to_vec());
+    Edit { decided_at, id, revision: id.into(), content, to, moves, flags, user_id, at_s: NOW_S, events }
+}
+
+/// Changes messages of channel 11 in every way there is. The events say what they must, or nothing of it.
+async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tells: bool) {
+    let store = &nodes[0];
+    let said = |event: Value| if tells { event } else { json!({"type": "notice"}) };
+    check(home, nodes, "at first").await;
+    let reacted = || to(None, said(json!({"type": "reaction", "message_id": ids[0]})));
+    store.react(ids[0], smile(2), reacted()).await.unwrap();
+    check(home, nodes, "a reaction").await;
+    store.unreact(ids[0], &smile(2), reacted()).await.unwrap();
+    check(home, nodes, "a reaction taken away").await;
+    for (user, flag, op) in [
+        (2, Flag::Starred, FlagOp::Add),
+        (2, Flag::Starred, FlagOp::Remove),
+        (2, Flag::Read, FlagOp::Add),
+        (2, Flag::Read, FlagOp::Remove),
+        (1, Flag::Read, FlagOp::Remove),
+    ] {
+        let op_name = if op == FlagOp::Add { "add" } else { "remove" };
+        let event = json!({"type": "update_message_flags", "op": op_name, "messages": &ids[..2]});
+        let flag = (flag, op);
+        store.set_flag(UserId(user), flag, &ids[..2], to(Some(user), said(event))).await.unwrap();
+        check(home, nodes, &format!("{flag:?} of user {user}")).await;
+    }
+    let mut mentioning = message(store, 1, to_channel(11), ("t", "@you"));
+    mentioning.event.flags = vec![(UserId(2), Flag::Mentioned)];
+    mentioning.event.message.marks.read_by_sender = true;
+    send(store, mentioning).await;
+    check(home, nodes, "a mention").await;
+    let event = said(json!({"type": "update_message", "message_id": ids[1], "message_ids": [ids[1]]}));
+    let text = ("new".to_owned(), "<p>new</p>".to_owned(), Marks { has_link: true, ..Marks::default() });
+    store.edit(Edit { content: Some(text), ..edit(ids[1], &[], event) }).await.unwrap();
+    check(home, nodes, "an edit").await;
+    let event = json!({"type": "update_message", "message_ids": &ids[2..4], "stream_id": 11, "new_stream_id": 12});
+    let moved = Some((ChannelId(12), "elsewhere".to_owned()));
+    store.edit(Edit { to: moved, ..edit(ids[2], &ids[2..4], said(event)) }).await.unwrap();
+    check(home, nodes, "a move").await;
+    let (gone, event) = (ids[4], json!({"type": "delete_message", "message_ids": [ids[4]]}));
+    let (at_s, event) = to(None, said(event));
+    store.delete(&[(gone, gone.into())], (at_s, vec![event])).await.unwrap();
+    check(home, nodes, "a deletion").await;
+    change(store, vec![unsubscription(11, 2)]).await;
+    say(store, 1, 11, "t").await;
+    change(store, vec![subscription(11, 2)]).await;
+    say(store, 1, 11, "t").await;
+    check(home, nodes, "a reader who was away").await;
+}
+
+async fn settle(home: &Home) -> (Store, Vec<MessageId>) {
+    let store = home.open().await;
+    found(&store).await;
+    change(&store, [11, 12].into_iter().flat_map(|channel| READERS.map(|user| subscription(channel, user))).collect())
+        .await;
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        ids.push(say(&store, 1, 11, "t").await);
+    }
+    say(&store, 2, 12, "elsewhere").await;
+    (store, ids)
+}
+
+told! {
+    async fn a_window_in_memory_shows_every_change_of_this_node_whatever_is_told(home) {
+        let (store, ids) = settle(&home).await;
+        change_everything(&home, std::slice::from_ref(&store), &ids, false).await;
+        store.stop().await;
+    }
+
+    async fn a_window_in_memory_shows_every_change_of_another_node(home) {
+        let (store, ids) = settle(&home).await;
+        let mut nodes = vec![store];
+        if home.is_postgres() {
+            nodes.push(home.open().await);
+        }
+        change_everything(&home, &nodes, &ids, true).await;
+        for node in nodes {
+            node.stop().await;
+        }
+    }
+
+    async fn a_window_reaches_back_beyond_what_is_in_memory(home) {
+        let (store, mut ids) = settle(&home).await;
+        page(&store, 2, 11, (Anchor::Newest, 10, 0)).await;
+        for _ in 0..500 {
+            ids.push(say(&store, 1, 11, "t").await);
+        }
+        let ids_of = |page: Page| page.messages.iter().map(|(message, _)| message.id).collect::<Vec<_>>();
+        let newest = page(&store, 2, 11, (Anchor::Newest, 300, 0)).await;
+        assert_eq!((newest.found_oldest, newest.found_newest), (false, true));
+        assert_eq!(ids_of(newest), ids[ids.len() - 300..]);
+        let all = page(&store, 2, 11, (Anchor::Newest, 1_000, 0)).await;
+        assert!(all.found_oldest);
+        assert_eq!(ids_of(all), ids);
+        let old = page(&store, 2, 11, (Anchor::At(ids[100]), 5, 5)).await;
+        assert_eq!((old.found_oldest, old.found_newest, old.found_anchor), (false, false, true));
+        assert_eq!(ids_of(old), ids[95..=105]);
+        store.stop().await;
+    }
+}
