@@ -165,6 +165,12 @@ impl RealmSnapshot {
         self.channels.values()
     }
 
+    /// What the key of a user is recognised by.
+    #[must_use]
+    pub fn key_of(&self, user_id: UserId) -> Option<KeyHash> {
+        self.keys.get(&user_id).copied()
+    }
+
     /// The channel in use of that name, compared without regard to case.
     #[must_use]
     pub fn channel_by_name(&self, name: &str) -> Option<&Arc<Channel>> {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::id::UserId;
 use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{ApiKey, BotKind, User, fold};
+use chat_core::user::{ApiKey, BotKind, KeyHash, User, fold};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -28,9 +28,21 @@ pub struct Caller {
     pub user: Arc<User>,
     /// The realm at that moment. A decision that changes it is taken on the newest, by `Site::commit`.
     pub realm: Arc<RealmSnapshot>,
+    /// What the key is recognised by that they showed.
+    pub key: KeyHash,
 }
 
 impl Caller {
+    /// The caller by a newer realm: who sends slowly is who they are when the request is complete.
+    ///
+    /// # Errors
+    /// As [`authenticate`], when they were let in and would not be now.
+    pub fn renewed(self, realm: Arc<RealmSnapshot>) -> Result<Self, Unauthenticated> {
+        let user = Arc::clone(self.again(&realm)?);
+        may_enter(&realm, &user)?;
+        Ok(Self { user, realm, key: self.key })
+    }
+
     /// The account's number.
     #[must_use]
     pub fn id(&self) -> UserId {
@@ -40,9 +52,10 @@ impl Caller {
     /// The account as it is in a newer realm, where it may have other rights, or none.
     ///
     /// # Errors
-    /// When it is closed there.
+    /// When it is closed there, or has another key.
     pub fn again<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, Unauthenticated> {
-        realm.user(self.id()).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)
+        let user = realm.user(self.id()).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)?;
+        if realm.key_of(user.id) == Some(self.key) { Ok(user) } else { Err(Unauthenticated::UnknownKey) }
     }
 }
 
@@ -61,7 +74,7 @@ pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Ca
         return Err(Unauthenticated::IncomingWebhook);
     }
     let user = Arc::clone(user);
-    Ok(Caller { user, realm })
+    Ok(Caller { user, realm, key: shown.api_key.hash() })
 }
 
 /// Whether an account is let in, whatever it showed.

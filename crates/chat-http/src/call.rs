@@ -27,6 +27,9 @@ use crate::state::App;
 pub(crate) trait Who: Sized + Send {
     /// Finds out who calls, and counts the call.
     fn identify(app: &App, head: &Parts) -> impl Future<Output = Result<(Self, Option<Standing>), Fault>> + Send;
+
+    /// Who that is now that the request is complete: its body may have taken its time.
+    fn renewed(self, app: &App) -> Result<Self, Fault>;
 }
 
 /// Endpoints for everybody: an `Authorization` header is not looked at.
@@ -37,6 +40,10 @@ impl Who for Anyone {
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
         app.frame.by_address.check(&address(&head.extensions))?;
         Ok((Self, None))
+    }
+
+    fn renewed(self, _: &App) -> Result<Self, Fault> {
+        Ok(self)
     }
 }
 
@@ -53,6 +60,10 @@ impl Who for Caller {
                 Err(fault)
             }
         }
+    }
+
+    fn renewed(self, app: &App) -> Result<Self, Fault> {
+        Ok(Self::renewed(self, app.realm())?)
     }
 }
 
@@ -133,13 +144,14 @@ where
 }
 
 /// The call, its parameters, and the names of what was sent beside them.
-async fn prepare<W, P: Params>(
+async fn prepare<W: Who, P: Params>(
     app: App,
     who: W,
     mut head: Parts,
     body: Body,
 ) -> Result<(Call<W>, P, Vec<String>), Fault> {
     let raw = read(&app, &head, body).await?;
+    let who = who.renewed(&app)?;
     let mut reader = Reader::new(&raw);
     let params = P::read(&mut reader)?;
     let ignored = reader.ignored().into_iter().map(str::to_owned).collect();

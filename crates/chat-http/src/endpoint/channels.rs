@@ -102,7 +102,7 @@ struct Streams {
 
 /// The channels the caller asks for, as far as they see them.
 async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let found = channels::list(realm, user, &listing.groups)?;
     let figures = figures(&call.app, found.iter().map(|channel| channel.id).collect::<Vec<_>>()).await?;
     let shown = |channel: &Channel| {
@@ -167,7 +167,7 @@ async fn archive(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 /// Who is in a channel, of accounts in use.
 async fn members(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let channel = in_path(&call)?;
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     if !sees_subscribers(realm, user, channel) {
         return Err(NoSuchChannel::Id(channel.id).into());
     }
@@ -230,7 +230,7 @@ struct TopicShown {
 
 /// The topics of a channel that have messages the caller may read, the newest first.
 async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let channel = in_path(&call)?;
     if access::history(realm, user, channel) == History::NONE {
         return Err(NoSuchChannel::Id(channel.id).into());

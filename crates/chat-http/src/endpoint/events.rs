@@ -11,10 +11,11 @@ use chat_core::event::{EventRecord, Reader as EventReader};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Flag;
 use chat_core::ports::{Listener, Queue};
+use chat_core::user::KeyHash;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::answer::Answer;
-use crate::auth::Caller;
+use crate::auth::{Caller, Unauthenticated};
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
@@ -68,13 +69,13 @@ impl Params for Poll {
 /// was looked at, so that the client skips with it what its queue does not want.
 pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
     // What a poll that waits for a minute does not need is let go first.
-    let (app, user_id) = essence(call);
+    let (app, user_id, key) = essence(call);
     let Poll { queue_id, last_event_id, dont_block } = poll;
     let queue = owned(&app, queue_id, user_id).await?;
     let mut turn = app.polls.begin(&queue.id);
     catch_up(&app, last_event_id).await?;
     app.queues.acknowledge(&queue.id, last_event_id, app.now_s());
-    let mut delivery = Delivery::after(last_event_id, &queue.id);
+    let mut delivery = Delivery::after(last_event_id, &queue.id, key);
     let begun = Instant::now();
     let (confirm_at, deadline) = (begun + CONFIRM_AFTER, begun + heartbeat_after(&app));
     let mut confirmed = false;
@@ -103,8 +104,8 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
 }
 
 /// What of a call a poll keeps.
-fn essence(call: Call<Caller>) -> (App, UserId) {
-    (call.app, call.who.user.id)
+fn essence(call: Call<Caller>) -> (App, UserId, KeyHash) {
+    (call.app, call.who.user.id, call.who.key)
 }
 
 /// The caller's queue of that name.
@@ -158,11 +159,13 @@ struct Delivery {
     /// `{"queue_id":"…","events":[` and the events; nothing while there is none.
     text: String,
     queue_id: String,
+    /// What the poll was opened with. Who has it changed wants nobody to hear any more who has the old one.
+    key: KeyHash,
 }
 
 impl Delivery {
-    fn after(at: EventId, queue_id: &str) -> Self {
-        Self { at, text: String::new(), queue_id: queue_id.to_owned() }
+    fn after(at: EventId, queue_id: &str, key: KeyHash) -> Self {
+        Self { at, text: String::new(), queue_id: queue_id.to_owned(), key }
     }
 
     /// Takes in what the queue wants of the records not looked at yet. Says whether there is still nothing to answer.
@@ -188,6 +191,9 @@ impl Delivery {
         let realm = app.realm();
         let user = realm.user(queue.user_id).filter(|user| user.is_active);
         let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
+        if realm.key_of(user.id) != Some(self.key) {
+            return Err(Unauthenticated::UnknownKey.into());
+        }
         let reader = EventReader { user, queue_id: &queue.id, filter: &queue.filter, realm: &realm };
         for record in records {
             if self.text.len() >= ANSWER_BYTES {

@@ -97,7 +97,7 @@ pub(crate) async fn narrow(call: Call<Caller>, asked: Stretch) -> Result<Answer,
     let anchor = Anchor::parse(asked.anchor.as_deref(), false)?;
     let counts = cut(asked.before.get().unsigned_abs(), asked.after.get().unsigned_abs());
     let window = Window::new(anchor, counts, asked.include_anchor)?;
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
     let ids: Vec<MessageId> = page.messages.iter().map(|(message, _)| message.id).collect();

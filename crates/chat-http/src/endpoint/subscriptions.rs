@@ -42,7 +42,7 @@ impl Params for Listing {
 
 /// The caller's subscriptions, in the order of their channels' names.
 async fn list(call: Call<Caller>, Listing(wish): Listing) -> Result<Answer, Fault> {
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let inside = realm.memberships(user.id).filter_map(|(id, membership)| {
         let channel: &Channel = realm.channel(id)?;
         Some((channel, membership.subscription.as_ref()?)).filter(|(channel, _)| !channel.is_archived)
@@ -186,7 +186,7 @@ async fn choose_one(call: Call<Caller>, ChoosingOne(choice): ChoosingOne) -> Res
 
 /// Whether a user is in a channel.
 async fn is_subscribed(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let Caller { user: caller, realm } = &call.who;
+    let Caller { user: caller, realm, .. } = &call.who;
     let user_id = UserId(call.path_id("user_id")?);
     let user = realm.user(user_id).ok_or(ChannelError::NoSuchUser)?;
     let channel = access::channel(realm, caller, ChannelId(call.path_id("stream_id")?))?;

@@ -66,7 +66,7 @@ async fn one(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
 
 /// The caller, with the number of the last message they may have; -1 when there is none.
 async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
     let page = call.app.messages.window(&Selection::new(realm, user, Vec::new()), newest).await?;
     let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);

@@ -1,7 +1,14 @@
 //! Attempts to read, hear and do what is not for one.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, Bytes};
 use chat_core::ports::EventLog as _;
 use chat_core::role::Role;
+use http_body::Frame;
 use serde_json::{Value, json};
 
 use crate::town::{Person, Told, Town};
@@ -227,6 +234,76 @@ async fn a_queue_hears_no_more_than_its_owner_may_by_now() {
             assert!(!told.contains(word), "{}: {told}", who.email);
         }
     }
+}
+
+/// A body that comes when something else has been done.
+struct Late {
+    bytes: Option<Bytes>,
+    first: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl http_body::Body for Late {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.bytes.is_some() {
+            ready!(self.first.as_mut().poll(context));
+        }
+        Poll::Ready(self.bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_was_begun_in_time_is_answered_as_if_it_began_when_it_was_complete() {
+    let town = Arc::new(Town::found().await);
+    let (sam, eve) = (town.person("sam", Role::Member).await, town.person("eve", Role::Member).await);
+    let hidden = private(&town, &town.ada, "hidden", &[&town.ada, &sam, &eve]).await;
+    let first = {
+        let (town, sam, eve) = (Arc::clone(&town), sam.clone(), eve.clone());
+        async move {
+            let (names, principals) = (json!(["hidden"]).to_string(), json!([eve.id]).to_string());
+            let out = [("subscriptions", names.as_str()), ("principals", &principals)];
+            town.call(&town.ada, "DELETE /users/me/subscriptions", &out).await.success();
+            town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+            said(&town, &town.ada, hidden, ("plan", "now that they are gone")).await;
+        }
+    };
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(ALL).finish();
+    let body = |first| Body::new(Late { bytes: Some(form.clone().into()), first });
+    let told = town.call_with_body(&sam, "GET /messages", body(Box::pin(first))).await;
+    assert_eq!(told.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
+    let said_later = {
+        let town = Arc::clone(&town);
+        async move {
+            said(&town, &town.ada, hidden, ("plan", "and again")).await;
+        }
+    };
+    let told = town.call_with_body(&eve, "GET /messages", body(Box::pin(said_later))).await.success();
+    assert_eq!(told["messages"], json!([]));
+}
+
+#[tokio::test]
+async fn a_poll_that_waits_hears_nothing_once_its_key_was_changed() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let (queue, last) = queue(&town, &sam, &[]).await;
+    let parameters = [("queue_id", queue.as_str()), ("last_event_id", &last)];
+    let rekey = async {
+        tokio::task::yield_now().await;
+        let told = town.call(&sam, "POST /users/me/api_key/regenerate", &[]).await.success();
+        let to = json!([sam.id]).to_string();
+        let message = [("type", "direct"), ("to", to.as_str()), ("content", "for sam alone")];
+        town.call(&town.ada, "POST /messages", &message).await.success();
+        told["api_key"].as_str().unwrap().to_owned()
+    };
+    let (polled, key) = tokio::join!(town.call(&sam, "GET /events", &parameters), rekey);
+    assert_eq!(polled.error(), (401, "UNAUTHORIZED", "Invalid API key"));
+    let sam = Person { key, ..sam };
+    assert!(heard(&town, &sam, &(queue, last)).await.contains("for sam alone"));
 }
 
 /// Calls, each with a parameter that is a number or a list.

@@ -143,16 +143,15 @@ impl Town {
         self.send(call, parameters, Some(&basic)).await
     }
 
-    /// Calls as someone with a form as it stands.
-    pub(crate) async fn call_with_body(&self, who: &Person, call: &str, form: Vec<u8>) -> Told {
+    /// Calls as someone with a form as it stands, or as it comes.
+    pub(crate) async fn call_with_body(&self, who: &Person, call: &str, form: impl Into<Body>) -> Told {
         let (method, path) = call.split_once(' ').unwrap();
         let request = Request::builder()
             .method(method)
             .uri(format!("/api/v1{path}"))
             .header("authorization", format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key))))
             .header("content-type", "application/x-www-form-urlencoded");
-        let (head, body) =
-            self.router.clone().oneshot(request.body(Body::from(form)).unwrap()).await.unwrap().into_parts();
+        let (head, body) = self.router.clone().oneshot(request.body(form.into()).unwrap()).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         Told { status: head.status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
     }

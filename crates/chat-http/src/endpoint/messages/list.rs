@@ -58,7 +58,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let anchor = Anchor::parse(asked.anchor.as_deref(), asked.first_unread)?;
     let counts = (asked.before.get().unsigned_abs(), asked.after.get().unsigned_abs());
     let window = Window::new(anchor, counts, asked.include_anchor)?;
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
     let mut body = Vec::with_capacity(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());

@@ -50,7 +50,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     if asked.ids.len() as u64 > MAX_WINDOW {
         return Err(WindowError::TooMany.into());
     }
-    let Caller { user, realm } = &call.who;
+    let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, Some(&asked.narrow)).await?;
     let ids: Vec<MessageId> = asked.ids.iter().copied().map(MessageId).collect();
     let mut messages = BTreeMap::new();
