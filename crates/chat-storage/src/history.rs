@@ -359,7 +359,9 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     let (newer, found_newest) =
         if anchor < NEWEST { search.collect(after, want(window.after)).await? } else { (Vec::new(), true) };
     ids.extend(newer);
-    let messages = row::messages(&shared.db, ids.iter().map(|candidate| candidate.id)).await?;
+    let mut messages = row::messages(&shared.db, ids.iter().map(|candidate| candidate.id)).await?;
+    // What was moved between the two readings is judged by where it is now.
+    messages.retain(|message| selection.permits(&Candidate::from(message)));
     let messages = with_flags(shared, &search.own, messages).await?;
     let messages = messages.into_iter().map(|(message, flags)| (Arc::new(message), flags)).collect();
     Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
