@@ -268,9 +268,11 @@ impl Target {
     }
 
     fn describe(self) -> String {
+        // Some targets are made of what was measured.
+        let value = (self.value * 10.0).round() / 10.0;
         match self.ratio() {
-            Some(ratio) => format!("{} ({ratio:.2})", self.value),
-            None => self.value.to_string(),
+            Some(ratio) => format!("{value} ({ratio:.2})"),
+            None => value.to_string(),
         }
     }
 }
@@ -286,6 +288,12 @@ mod tests {
     fn cells(row: Row) -> Vec<String> {
         let text = table(&[row]);
         text.lines().last().unwrap().split('|').map(|cell| cell.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_target_is_told_with_one_decimal_at_most() {
+        assert_eq!(Target::alone(6.903_712).describe(), "6.9");
+        assert_eq!(Target::beside(75.0, 150.0).describe(), "150 (2.00)");
     }
 
     #[test]
