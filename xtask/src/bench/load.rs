@@ -127,6 +127,8 @@ pub(super) fn ask(server: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
 /// A kept-alive connection that is looked at, never waited for.
 pub(super) struct Connection {
     stream: TcpStream,
+    /// Room for one read, made once: clearing it for each look would cost more than the look.
+    chunk: Vec<u8>,
     /// What has arrived of the next answer.
     received: Vec<u8>,
     /// Whether a request was sent and not answered yet.
@@ -140,7 +142,7 @@ impl Connection {
         let stream = TcpStream::connect(server).with_context(|| format!("cannot reach {server}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        Ok(Self { stream, received: Vec::new(), waits: false })
+        Ok(Self { stream, chunk: vec![0; CHUNK_BYTES], received: Vec::new(), waits: false })
     }
 
     /// A request is far smaller than a socket's buffer, which is empty here: it is taken at once or never.
@@ -163,10 +165,9 @@ impl Connection {
     /// # Errors
     /// When the answer is not 200, or the connection is gone.
     pub(super) fn answer(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut chunk = [0; CHUNK_BYTES];
-        match self.stream.read(&mut chunk) {
+        match self.stream.read(&mut self.chunk) {
             Ok(0) => bail!("the server closed the connection"),
-            Ok(read) => self.received.extend(chunk.iter().take(read)),
+            Ok(read) => self.received.extend_from_slice(self.chunk.get(..read).unwrap_or_default()),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
             Err(error) => return Err(error).context("cannot receive"),
         }

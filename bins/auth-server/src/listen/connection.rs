@@ -51,13 +51,21 @@ impl Connection {
         let mut stream = TimeoutWriter::new(stream);
         stream.set_timeout(Some(self.write_pause_max));
         let stream = Box::pin(stream);
+        // Each in a future of its own size: a plain connection that waits for long does not hold the room of TLS.
         match tls {
-            None => self.converse(stream).await,
-            Some(tls) => match timeout(self.header_timeout, tls.acceptor().accept(stream)).await {
-                Ok(Ok(stream)) => self.converse(stream).await,
-                Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
-                Err(_) => tracing::debug!("TLS handshake took too long"),
-            },
+            None => Box::pin(self.converse(stream)).await,
+            Some(tls) => Box::pin(self.encrypt(stream, tls)).await,
+        }
+    }
+
+    async fn encrypt<I>(self, stream: I, tls: Arc<Tls>)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        match timeout(self.header_timeout, tls.acceptor().accept(stream)).await {
+            Ok(Ok(stream)) => self.converse(stream).await,
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake took too long"),
         }
     }
 
