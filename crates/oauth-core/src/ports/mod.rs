@@ -3,12 +3,20 @@
 //! One storage method is one transaction, named for the rule it serves. Uniqueness, expiry and
 //! once-only live in the statement behind the method, never in a read before it.
 
+mod member;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::keys::KeyRecord;
+
+pub use member::{
+    AuditAction, AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode,
+    FoundRefresh, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary, RefreshToken,
+    Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
+};
 
 /// Storage failed. The cause is logged once, where the failure becomes an answer; callers of the
 /// server never see it.

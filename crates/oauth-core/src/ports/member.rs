@@ -1,0 +1,349 @@
+//! What people leave behind when they let apps in: browser sessions, grants, codes and families of
+//! tokens.
+//!
+//! A *grant* is what one person lets one app do for one patient; it lasts until it is taken back. A
+//! *family* is what one authorization code gave: its access tokens and the chain of its refresh tokens.
+//! Whoever takes back a grant ends its families, and a family that has ended is good for nothing at
+//! once, because the one statement that every request with a token makes asks for it
+//! (a `StandingQuery`).
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::{OpaqueToken, StoreError, Versioned};
+
+/// SHA-256 of a secret value; the value itself is never stored.
+pub type Hash = [u8; 32];
+
+/// A person signed in with a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrowserSession {
+    /// Of the cookie's value.
+    pub hash: Hash,
+    /// Who signed in.
+    pub user_id: String,
+    /// The stamp of the password the person signed in with (see `Person::credential`):
+    /// with another password, the session is over.
+    pub credential: Hash,
+    /// When the person gave the password, in seconds since the UNIX epoch (`auth_time`).
+    pub signed_in_s: i64,
+    /// Seconds since the UNIX epoch.
+    pub expires_s: i64,
+}
+
+/// What a person lets an app do for a patient.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberGrant {
+    /// Random.
+    pub id: String,
+    /// Who granted.
+    pub user_id: String,
+    /// To which app.
+    pub client_id: String,
+    /// For which patient; `None` when the app asked for none.
+    pub patient_id: Option<String>,
+    /// The scopes the person was asked for, space-separated.
+    pub requested: String,
+    /// The scopes the person allowed, space-separated.
+    pub granted: String,
+    /// When the person first allowed it, in seconds since the UNIX epoch.
+    pub created_s: i64,
+    /// When a token was last issued under it, in seconds since the UNIX epoch.
+    pub used_s: Option<i64>,
+}
+
+/// Who stands before the authorization page, all of it true at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Visit {
+    /// The session of the cookie, unless it expired.
+    pub session: Option<BrowserSession>,
+    /// Current version of the session's User, `None` when it does not exist.
+    pub user_version: Option<i64>,
+    /// Current version of the app's Client, `None` when it does not exist.
+    pub client_version: Option<i64>,
+    /// What the session's User lets this app do.
+    pub grants: Vec<MemberGrant>,
+}
+
+/// What is asked for a [`Visit`].
+#[derive(Debug, Clone, Copy)]
+pub struct VisitQuery<'a> {
+    /// Of the session cookie's value, when there is one.
+    pub session: Option<&'a Hash>,
+    /// The app.
+    pub client_id: &'a str,
+    /// Seconds since the UNIX epoch.
+    pub now_s: i64,
+}
+
+/// An authorization code as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IssuedCode {
+    /// Of the code.
+    pub hash: Hash,
+    /// The app it was issued to.
+    pub client_id: String,
+    /// The family its tokens will belong to, so that a second use can end them.
+    pub family_id: String,
+    /// The grant it was issued under.
+    pub grant_id: String,
+    /// Everything else it is bound to, as the rules wrote it (an `Authorization`).
+    pub authorization: Value,
+    /// Seconds since the UNIX epoch.
+    pub expires_s: i64,
+}
+
+/// A launch context that can be used once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchUse {
+    /// The `jti` of the launch JWT.
+    pub jti: String,
+    /// Until when it must be remembered, in seconds since the UNIX epoch.
+    pub expires_s: i64,
+}
+
+/// What became of [`MemberStore::issue_code`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeIssue {
+    /// The code, the grant and the use of the launch are durable.
+    Issued,
+    /// The launch context was used before; nothing was stored.
+    LaunchUsed,
+}
+
+/// What one authorization gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenFamily {
+    /// Random; the `sid` claim of its access tokens.
+    pub id: String,
+    /// The app.
+    pub client_id: String,
+    /// The person.
+    pub user_id: String,
+    /// The grant behind it; `None` where the person was not asked (`password`, token exchange).
+    pub grant_id: Option<String>,
+    /// The stamp of the person's password at that time: with another password, the family is over.
+    pub credential: Hash,
+    /// What was authorized, for the tokens to come (an `Authorization`).
+    pub authorization: Value,
+    /// Seconds since the UNIX epoch.
+    pub created_s: i64,
+    /// When the family ends whatever happens, in seconds since the UNIX epoch.
+    pub expires_s: i64,
+}
+
+/// A refresh token as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefreshToken {
+    /// Of the token.
+    pub hash: Hash,
+    /// Its family.
+    pub family_id: String,
+    /// Seconds since the UNIX epoch.
+    pub issued_s: i64,
+    /// When it ends unused, in seconds since the UNIX epoch.
+    pub expires_s: i64,
+}
+
+/// The first tokens of a family.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FirstTokens {
+    /// The family.
+    pub family: TokenFamily,
+    /// The access token, when it is opaque.
+    pub access: Option<OpaqueToken>,
+    /// The refresh token, when there is one.
+    pub refresh: Option<RefreshToken>,
+}
+
+/// A code as found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundCode {
+    /// As issued.
+    pub code: IssuedCode,
+    /// Whether it was redeemed.
+    pub used: bool,
+    /// Current version of its Client, `None` when it does not exist.
+    pub client_version: Option<i64>,
+    /// Current version of the User of its grant, `None` when it does not exist.
+    pub user_version: Option<i64>,
+}
+
+/// What became of [`MemberStore::redeem_code`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeRedemption {
+    /// The tokens are stored, and the code is used.
+    Granted,
+    /// The code was used before. Its family has been revoked by now (RFC 6749, section 4.1.2).
+    AlreadyUsed,
+    /// Its time is over; nothing was stored.
+    Expired,
+    /// The person took the grant back meanwhile; nothing was stored.
+    Withdrawn,
+    /// There is no such code.
+    Unknown,
+}
+
+/// A refresh token as found, with everything its use is decided by, true at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundRefresh {
+    /// As issued.
+    pub token: RefreshToken,
+    /// When it was first used, in seconds since the UNIX epoch.
+    pub used_s: Option<i64>,
+    /// Its family.
+    pub family: TokenFamily,
+    /// Whether the family was revoked.
+    pub revoked: bool,
+    /// Current version of the Client, `None` when it does not exist.
+    pub client_version: Option<i64>,
+    /// Current version of the User, `None` when it does not exist.
+    pub user_version: Option<i64>,
+}
+
+/// The use of a refresh token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rotation {
+    /// Of the presented token.
+    pub hash: Hash,
+    /// Seconds since the UNIX epoch.
+    pub now_s: i64,
+    /// For how many seconds after its first use the token may be presented again and gives the same
+    /// successor.
+    pub grace_s: i64,
+    /// What follows it. It is derived from the presented token, so a repeated request makes the same.
+    pub successor: RefreshToken,
+    /// The access token, when it is opaque.
+    pub access: Option<OpaqueToken>,
+}
+
+/// What became of [`MemberStore::rotate_refresh_token`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RotationOutcome {
+    /// The first use: the successor is stored.
+    Rotated,
+    /// Used again within the grace time: the successor was there, only the access token is new.
+    Repeated,
+    /// Used again after it: the family has been revoked by now.
+    Reused,
+    /// The family was revoked, or its time is over, or the token's; nothing was stored.
+    Ended,
+    /// There is no such token.
+    Unknown,
+}
+
+/// Everything that is stored about what people let apps do. One method is one transaction.
+#[async_trait]
+pub trait MemberStore: Send + Sync {
+    /// The Users whose `userName` or `email` is `login`, whatever the case of its letters; two at most,
+    /// which is enough to see that it is not one.
+    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError>;
+
+    /// Begins a session and ends the one of the cookie that it replaces.
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError>;
+    /// Ends a session. One that is over already is no error.
+    async fn end_session(&self, hash: &Hash) -> Result<(), StoreError>;
+    /// Who stands before the authorization page, in one statement.
+    async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError>;
+
+    /// Stores a code, the grant it is issued under and the use of its launch, or nothing.
+    ///
+    /// A grant of the same person, app and patient is replaced and keeps its id and `created_s`; then
+    /// the code is stored under that id.
+    async fn issue_code(
+        &self,
+        code: IssuedCode,
+        grant: MemberGrant,
+        launch: Option<LaunchUse>,
+    ) -> Result<CodeIssue, StoreError>;
+    /// The code with this hash, used or not, expired or not.
+    async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError>;
+    /// Uses the code and stores what it gives. Of any number of simultaneous calls, on any number of
+    /// nodes, one is told [`CodeRedemption::Granted`]; every other one revokes what that one stored.
+    async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError>;
+
+    /// Stores a family that came without a code (`password`, token exchange).
+    async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
+    /// The refresh token with this hash, in one statement.
+    async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError>;
+    /// Uses a refresh token. Of any number of simultaneous calls one is told
+    /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time.
+    async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError>;
+    /// Ends a family. One that has ended already is no error.
+    async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<(), StoreError>;
+
+    /// What a person lets apps do, newest first.
+    async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;
+    /// Takes a grant back, and with it every family and unused code under it. Returns whether this
+    /// person had such a grant.
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str, now_s: i64) -> Result<bool, StoreError>;
+
+    /// Forgets what ended before `now_s`: sessions, codes, uses of launches, families with their
+    /// tokens. Returns how many rows.
+    async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError>;
+}
+
+/// A patient, as far as pages show one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatientSummary {
+    /// The Patient's id.
+    pub id: String,
+    /// As people write it; the id where the resource has no name.
+    pub name: String,
+    /// `Patient.birthDate`, as stored.
+    pub birth_date: Option<String>,
+}
+
+/// The patients a person may act for.
+#[async_trait]
+pub trait PatientStore: Send + Sync {
+    /// The Patient of this id.
+    async fn patient(&self, id: &str) -> Result<Option<PatientSummary>, StoreError>;
+    /// The patients whom this `RelatedPerson` is related to, or the Person's links name: the ids only, as
+    /// stored, existing or not.
+    async fn patients_of(&self, resource_type: &str, id: &str) -> Result<Vec<String>, StoreError>;
+    /// Patients whose name, id or an identifier begins with `text`, whatever the case; `limit` at most,
+    /// ordered by name.
+    async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError>;
+}
+
+/// Something that happened and that an auditor will ask about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// Microseconds since the UNIX epoch.
+    pub at_us: i64,
+    /// What happened.
+    pub action: AuditAction,
+    /// Whether it was done, or refused with this reason.
+    pub refused: Option<String>,
+    /// The app.
+    pub client_id: Option<String>,
+    /// The person.
+    pub user_id: Option<String>,
+    /// The patient it was about.
+    pub patient_id: Option<String>,
+    /// From where, as far as the wire knows.
+    pub address: Option<String>,
+    /// The scopes it was about.
+    pub scope: Option<String>,
+}
+
+/// The kinds of [`AuditRecord`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditAction {
+    /// A person signed in, or tried to.
+    SignIn,
+    /// A person allowed or denied what an app asked for.
+    Consent,
+    /// A token was issued or refused.
+    Token,
+    /// A token, a family or a grant was taken back.
+    Revocation,
+}
+
+/// Where audit records go. Recording never waits and never fails: what cannot be kept is counted and
+/// logged by whoever implements this.
+pub trait AuditSink: Send + Sync {
+    /// Takes a record.
+    fn record(&self, record: AuditRecord);
+}
