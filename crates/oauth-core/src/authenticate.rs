@@ -395,7 +395,7 @@ async fn verify_secret(authority: &Authority, client: Arc<Client>, secret: &Secr
     if client.asserts {
         return Err(Rejection::MustAssert);
     }
-    let hash = client.secret.as_ref().ok_or(Rejection::NoSecret)?;
+    let Some(Ok(hash)) = client.secret.as_ref() else { return Err(Rejection::NoSecret) };
     for (_, candidate) in secret.candidates().filter(|(id, _)| *id == client.id) {
         if authority.verifier.verify(hash, candidate).await {
             return if client.active { Ok(client) } else { Err(Rejection::Inactive) };

@@ -1,12 +1,13 @@
 //! A Client as the rules see it: parsed once per version, with its keys ready.
 
 use b2b_claim::{Omission, Registration};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smart_scopes::ScopeSet;
 
 use crate::jose::{KeySet, SigningAlg};
 use crate::ports::Versioned;
-use crate::secret::SecretHash;
+use crate::secret::{NotAHash, SecretHash};
 
 /// The value of `client_assertion_type` and of `client_assertion_types` (RFC 7523, section 2.2).
 pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -25,8 +26,8 @@ pub struct Client {
     pub kind: Option<String>,
     /// The grants it may use.
     pub grants: Vec<GrantType>,
-    /// The hash of its secret.
-    pub secret: Option<SecretHash>,
+    /// The hash of its secret; `Some(Err)` where what is stored is no hash, so that nobody knows it.
+    pub secret: Option<Result<SecretHash, NotAHash>>,
     /// Whether it authenticates by assertion; then no weaker method is ever accepted.
     pub asserts: bool,
     /// The scopes it is registered for; `None` when the element is absent.
@@ -41,10 +42,45 @@ pub struct Client {
     pub document: Value,
     /// The B2B registration under `client_credentials`, or why there is none.
     pub b2b: Result<Registration, Omission>,
+    /// Whether the app belongs to the payer itself: its members are not asked for consent.
+    pub first_party: bool,
+    /// The issuers whose tokens it may exchange for its own (`allowedIssuers`).
+    pub allowed_issuers: Vec<String>,
+    /// What `auth.authorization_code` says.
+    pub authorization_code: MemberSettings,
+    /// What `auth.password` says.
+    pub password: MemberSettings,
+    /// What `auth.implicit` says.
+    pub implicit: MemberSettings,
+    /// What `auth.token_exchange` says.
+    pub token_exchange: MemberSettings,
+}
+
+/// What a Client's registration says of a grant that gives tokens of a person.
+#[derive(Debug)]
+pub struct MemberSettings {
+    /// The kind of access token.
+    pub profile: TokenProfile,
+    /// Where codes and tokens are sent.
+    pub redirect_uri: Option<String>,
+    /// Whether refresh tokens are issued.
+    pub refresh_token: bool,
+    /// `refresh_token_expiration`: seconds after its last use in which a refresh token ends.
+    pub refresh_idle_s: Option<i64>,
+    /// `refresh_token_lifetime`: seconds after the authorization in which every refresh token ends, used
+    /// or not. An extension of ours: the platform knows the other limit alone.
+    pub refresh_lifetime_s: Option<i64>,
+    /// Whether the Client must prove who it is.
+    pub secret_required: bool,
+    /// Whether a code challenge is demanded of a confidential app too.
+    pub pkce: bool,
+    /// The B2B registration under this grant, or why there is none.
+    pub b2b: Result<Registration, Omission>,
 }
 
 /// A grant a Client may be registered for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GrantType {
     /// HTTP Basic at the resource endpoints.
     Basic,
@@ -116,7 +152,7 @@ impl Client {
             active: resource.get("active").is_none_or(|active| active.as_bool() == Some(true)),
             kind: text(resource, "type"),
             grants: strings(resource, "grant_types").filter_map(GrantType::parse).collect(),
-            secret: resource.get("secret").and_then(Value::as_str).and_then(|text| SecretHash::parse(text).ok()),
+            secret: secret(resource),
             asserts: asserts(resource),
             scope: resource.get("scope").is_some().then(|| registered_scopes(resource)),
             keys: KeySet::from_values(jwks).unwrap_or_default(),
@@ -124,6 +160,12 @@ impl Client {
             client_credentials: TokenProfile::read(credentials),
             document: document(id, resource),
             b2b: Registration::from_client(resource, ext_base, "client_credentials"),
+            first_party: flag(resource, "first_party"),
+            allowed_issuers: strings(resource, "allowedIssuers").map(str::to_owned).collect(),
+            authorization_code: MemberSettings::read(resource, ext_base, "authorization_code"),
+            password: MemberSettings::read(resource, ext_base, "password"),
+            implicit: MemberSettings::read(resource, ext_base, "implicit"),
+            token_exchange: MemberSettings::read(resource, ext_base, "token_exchange"),
         }
     }
 
@@ -131,6 +173,28 @@ impl Client {
     #[must_use]
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grants.contains(&grant)
+    }
+
+    /// Whether the Client is a public app under `settings`: one that holds nothing to prove itself by and
+    /// therefore proves by PKCE that a code is its own.
+    ///
+    /// A Client that signs assertions, holds a secret or is registered to need one is confidential,
+    /// whatever else it says: the weaker reading would let anyone use its codes.
+    #[must_use]
+    pub fn is_public(&self, settings: &MemberSettings) -> bool {
+        !self.asserts && self.secret.is_none() && !settings.secret_required
+    }
+
+    /// What the registration says of a grant that gives tokens of a person; `None` for the others.
+    #[must_use]
+    pub const fn member_settings(&self, grant: GrantType) -> Option<&MemberSettings> {
+        match grant {
+            GrantType::AuthorizationCode => Some(&self.authorization_code),
+            GrantType::Password => Some(&self.password),
+            GrantType::Implicit => Some(&self.implicit),
+            GrantType::TokenExchange => Some(&self.token_exchange),
+            GrantType::Basic | GrantType::ClientCredentials | GrantType::RefreshToken => None,
+        }
     }
 
     /// Whether the Client is a member-authorized app.
@@ -154,6 +218,38 @@ impl TokenProfile {
             alg: alg.and_then(|name| name.parse().ok()),
         }
     }
+}
+
+impl MemberSettings {
+    fn read(client: &Value, ext_base: &str, grant: &str) -> Self {
+        let nothing = Value::Null;
+        let settings = client.get("auth").and_then(|auth| auth.get(grant)).unwrap_or(&nothing);
+        let seconds = |member| settings.get(member).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
+        Self {
+            profile: TokenProfile::read(settings),
+            redirect_uri: text(settings, "redirect_uri"),
+            refresh_token: flag(settings, "refresh_token"),
+            refresh_idle_s: seconds("refresh_token_expiration"),
+            refresh_lifetime_s: seconds("refresh_token_lifetime"),
+            secret_required: demanded(settings, "secret_required"),
+            pkce: demanded(settings, "pkce"),
+            b2b: Registration::from_client(client, ext_base, grant),
+        }
+    }
+}
+
+fn secret(resource: &Value) -> Option<Result<SecretHash, NotAHash>> {
+    let stored = resource.get("secret").filter(|secret| !secret.is_null())?;
+    Some(stored.as_str().ok_or(NotAHash).and_then(SecretHash::parse))
+}
+
+fn flag(resource: &Value, member: &str) -> bool {
+    resource.get(member).and_then(Value::as_bool) == Some(true)
+}
+
+/// Like [`flag`], for what protects the Client: a value of the wrong type protects it.
+fn demanded(resource: &Value, member: &str) -> bool {
+    !matches!(resource.get(member), None | Some(Value::Null | Value::Bool(false)))
 }
 
 fn document(id: &str, resource: &Value) -> Value {

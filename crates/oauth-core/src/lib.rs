@@ -27,6 +27,7 @@ pub mod access;
 pub mod assertion;
 pub mod authenticate;
 pub mod authority;
+pub mod authorization;
 pub mod bearer;
 pub mod caller;
 pub mod client;

@@ -67,6 +67,7 @@ const GRANT: Members = &[
     ("access_token_expiration", Shape::Seconds(TOKEN_LIFETIME_MAX_S)),
     ("refresh_token", Shape::Flag),
     ("refresh_token_expiration", Shape::Seconds(REFRESH_LIFETIME_MAX_S)),
+    ("refresh_token_lifetime", Shape::Seconds(REFRESH_LIFETIME_MAX_S)),
     ("secret_required", Shape::Flag),
     ("pkce", Shape::Flag),
     ("audience", Shape::TextOrTexts),

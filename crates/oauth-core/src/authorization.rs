@@ -1,0 +1,165 @@
+//! What a person authorized: the contents of a code, and of the tokens that follow from it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::client::GrantType;
+use crate::ports::Hash;
+
+/// What one authorization gives, and what its code is bound to.
+///
+/// Made when a code is issued, stored with it and with the family of tokens it is redeemed for
+/// ([`IssuedCode`](crate::ports::IssuedCode), [`TokenFamily`](crate::ports::TokenFamily)), and never
+/// changed: a refresh gives at most this again.
+///
+/// # Source
+/// RFC 6749, section 4.1.2; RFC 7636, section 4.4; SMART App Launch 2.2.0, launch context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Authorization {
+    /// Whose settings under `Client.auth` the tokens follow: where the authorization came from.
+    pub grant: GrantType,
+    /// The app.
+    pub client_id: String,
+    /// The person; `sub` of every token.
+    pub user_id: String,
+    /// The stamp of the password the person signed in with: with another password, codes and tokens
+    /// are over.
+    #[serde(with = "hash_as_text")]
+    pub credential: Hash,
+    /// The address the code was sent to; the request that redeems it repeats it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect_uri: Option<String>,
+    /// The S256 challenge of the authorization request, 43 characters of base64url.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_challenge: Option<String>,
+    /// The granted scopes, space-separated, in the words of the request.
+    pub scope: String,
+    /// The `nonce` of the authorization request, for the id token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// When the person gave the password, in seconds since the UNIX epoch.
+    pub auth_time_s: i64,
+    /// Who the person is, as `Type/id`; `None` for a User without `fhirUser`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fhir_user: Option<String>,
+    /// What the app is told of the launch.
+    #[serde(default)]
+    pub context: LaunchContext,
+}
+
+/// The launch context as the app is told it (SMART App Launch 2.2.0, "Launch context arrives with your
+/// `access_token`").
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaunchContext {
+    /// The patient's bare id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patient: Option<String>,
+    /// The encounter's bare id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encounter: Option<String>,
+    /// Whether the app must show whose data it shows; known where there is a patient.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub need_patient_banner: Option<bool>,
+    /// Further resources in context; each an object with `reference`, `canonical` or `identifier`.
+    #[serde(default, rename = "fhirContext", skip_serializing_if = "Vec::is_empty")]
+    pub fhir_context: Vec<Value>,
+    /// What the person set out to do, in words of the EHR.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
+}
+
+impl Authorization {
+    /// Whether a scope of this spelling was granted.
+    #[must_use]
+    pub fn grants(&self, scope: &str) -> bool {
+        self.scope.split(' ').any(|granted| granted == scope)
+    }
+
+    /// Reads a stored authorization.
+    ///
+    /// # Errors
+    /// The fault of a value that is none.
+    pub fn read(stored: &Value) -> Result<Self, serde_json::Error> {
+        Self::deserialize(stored)
+    }
+
+    /// The value to store.
+    ///
+    /// # Errors
+    /// None that a value of this type can cause; the serialiser's signature has one.
+    pub fn to_stored(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self)
+    }
+}
+
+/// A hash as base64url text instead of 32 numbers.
+mod hash_as_text {
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    use crate::jose::{base64url, from_base64url};
+    use crate::ports::Hash;
+
+    pub(super) fn serialize<S: Serializer>(hash: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&base64url(hash))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = from_base64url(&text).and_then(|bytes| bytes.try_into().ok());
+        bytes.ok_or_else(|| de::Error::custom("not 32 bytes of base64url"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn authorization() -> Authorization {
+        Authorization {
+            grant: GrantType::AuthorizationCode,
+            client_id: "app".to_owned(),
+            user_id: "ada".to_owned(),
+            credential: [7; 32],
+            redirect_uri: Some("https://app.example/cb".to_owned()),
+            code_challenge: None,
+            scope: "openid patient/*.rs offline_access".to_owned(),
+            nonce: Some("n".to_owned()),
+            auth_time_s: 1,
+            fhir_user: Some("Patient/1".to_owned()),
+            context: LaunchContext { patient: Some("1".to_owned()), ..LaunchContext::default() },
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_read_back() {
+        let full = LaunchContext {
+            encounter: Some("e".to_owned()),
+            need_patient_banner: Some(true),
+            fhir_context: vec![json!({ "reference": "ImagingStudy/1" })],
+            intent: Some("review".to_owned()),
+            ..LaunchContext::default()
+        };
+        for context in [full, LaunchContext::default()] {
+            let authorization = Authorization { context, ..authorization() };
+            let stored = authorization.to_stored().unwrap();
+            assert_eq!(Authorization::read(&stored).unwrap(), authorization);
+        }
+    }
+
+    #[test]
+    fn a_damaged_value_is_no_authorization() {
+        let mut stored = authorization().to_stored().unwrap();
+        stored["credential"] = json!("short");
+        assert!(Authorization::read(&stored).is_err());
+        assert!(Authorization::read(&json!({})).is_err());
+    }
+
+    #[test]
+    fn a_scope_is_granted_by_its_whole_spelling() {
+        let authorization = authorization();
+        assert!(authorization.grants("openid") && authorization.grants("offline_access"));
+        assert!(!authorization.grants("patient/*.r") && !authorization.grants("") && !authorization.grants("open"));
+    }
+}
