@@ -75,6 +75,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         log: Arc::<Store>::clone(&store),
         queues: Arc::<Store>::clone(&store),
         messages: Arc::<Store>::clone(&store),
+        presences: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords,
         settings: settings(config, base_url),

@@ -9,6 +9,7 @@
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
 //! - [`channels`] makes, changes, fills and closes channels;
 //! - [`mark`] and [`reaction`] are what users make of messages;
+//! - [`presence`] knows who is there;
 //! - [`account`] makes, changes and closes accounts;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
@@ -49,6 +50,7 @@ pub mod founding;
 pub mod mark;
 pub mod membership;
 pub mod narrow;
+pub mod presence;
 pub mod reaction;
 pub mod send;
 

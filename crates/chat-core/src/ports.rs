@@ -9,6 +9,7 @@ use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use crate::narrow::{Selection, Window};
+use crate::presence::{Presence, Status};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, PasswordHash};
 
@@ -346,4 +347,31 @@ pub trait MessageStore: Send + Sync {
 
     /// Takes a reaction away; [`Written::Unchanged`] when it is not there.
     async fn unreact(&self, id: MessageId, reaction: &Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError>;
+}
+
+/// When users were last there. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a user who
+/// was there before.
+///
+/// What was noted is written down in the background, about once a second for all together, and other nodes read it
+/// then. A node that is killed loses the signs of life of that second; the next ones, a minute later, bring them back.
+pub trait PresenceStore: Send + Sync {
+    /// Notes a user's sign of life. What it changes is [`Presence::after`].
+    fn note(&self, user_id: UserId, status: Status, now_s: i64);
+
+    /// When a user was there; `None` when nothing was ever heard of them.
+    fn of(&self, user_id: UserId) -> Option<Presence>;
+
+    /// Who is known, in the order of their numbers: with a batch above 0 those alone who were written down after it or
+    /// are not yet.
+    fn since(&self, batch: i64) -> Known;
+}
+
+/// Who is known to have been there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// Each user once.
+    pub presences: Vec<(UserId, Presence)>,
+    /// The last batch that is in them; 0 before the first. Batches are numbered in the order of their commits, on all
+    /// nodes alike.
+    pub last: i64,
 }

@@ -25,6 +25,7 @@ use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
 use chat_core::narrow::{BadNarrow, WindowError};
 use chat_core::ports::{Pruned, StoreError};
+use chat_core::presence::{NoPresence, UnknownStatus};
 use chat_core::reaction::ReactionError;
 use chat_core::send::SendError;
 use chat_core::user::{FullNameError, MalformedEmail};
@@ -130,6 +131,12 @@ pub enum Fault {
     /// A reaction cannot be added or taken away.
     #[error(transparent)]
     Reaction(#[from] ReactionError),
+    /// A sign of life says nothing that is known.
+    #[error(transparent)]
+    Status(#[from] UnknownStatus),
+    /// Of someone nothing can be said.
+    #[error(transparent)]
+    Presence(#[from] NoPresence),
     /// A topic is not there for the caller.
     #[error("No such topic '{name}'")]
     NoTopic {
@@ -291,6 +298,8 @@ impl Fault {
             | Self::Delete(_)
             | Self::Flag(_)
             | Self::Mark(_)
+            | Self::Status(_)
+            | Self::Presence(_)
             | Self::NoTopic { .. }
             | Self::Window(_)
             | Self::QueueNarrow(_)

@@ -9,8 +9,8 @@ use axum::routing::get;
 
 use crate::call::endpoint;
 use crate::endpoint::{
-    channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, reactions, register,
-    server_settings, settings, subscriptions, user_groups, users,
+    channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, presence, reactions,
+    register, server_settings, settings, subscriptions, user_groups, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -51,6 +51,7 @@ fn api() -> Router<App> {
         .merge(reactions::routes())
         .merge(fetch_api_key::routes())
         .merge(users::routes())
+        .merge(presence::routes())
         .merge(settings::routes())
         .merge(user_groups::routes())
 }

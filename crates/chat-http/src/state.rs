@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use chat_core::change::{Commit, Committed};
 use chat_core::id::UserId;
 use chat_core::lexicon::Lexicon;
-use chat_core::ports::{EventLog, MessageStore, QueueStore, RealmStore};
+use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash};
 
@@ -41,6 +41,8 @@ pub struct Domain {
     pub queues: Arc<dyn QueueStore>,
     /// The messages.
     pub messages: Arc<dyn MessageStore>,
+    /// Who is there.
+    pub presences: Arc<dyn PresenceStore>,
     /// The polls that run here, so that they can be ended when the server stops.
     pub polls: Arc<Polls>,
     /// Hashes passwords.
@@ -126,6 +128,7 @@ pub(crate) struct Site {
     pub(crate) log: Arc<dyn EventLog>,
     pub(crate) queues: Arc<dyn QueueStore>,
     pub(crate) messages: Arc<dyn MessageStore>,
+    pub(crate) presences: Arc<dyn PresenceStore>,
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
@@ -140,7 +143,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain { realm, log, queues, messages, polls, passwords, settings } = domain;
+        let Domain { realm, log, queues, messages, presences, polls, passwords, settings } = domain;
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
         Self {
             frame: Arc::clone(frame),
@@ -148,6 +151,7 @@ impl Site {
             log,
             queues,
             messages,
+            presences,
             passwords,
             settings,
             by_user,

@@ -49,6 +49,7 @@ mod store;
 
 mod known;
 mod log;
+mod presence;
 mod queue;
 mod realm;
 mod tail;

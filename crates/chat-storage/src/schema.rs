@@ -33,6 +33,7 @@ const FILES: &[File] = &[
     file!(2, "0002_queues.sql"),
     file!(3, "0003_messages.sql"),
     file!(4, "0004_own_copies.sql"),
+    file!(5, "0005_presence.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -17,13 +17,15 @@ use crate::append::{Waiting, append_all};
 use crate::db::Db;
 use crate::fault::failed;
 use crate::known::Known;
+use crate::presence::{self, Presences};
 use crate::recent::Recent;
 use crate::tail::Tail;
 use crate::{log, queue, realm};
 
 /// Most messages that wait to be written; further ones wait to be let in.
 const WAITING_MAX: usize = 2_048;
-/// How often a node looks whether the log has grown without its being told, and writes down what queues confirmed.
+/// How often a node looks whether the log has grown without its being told, and writes down what queues confirmed and
+/// who was there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long a node waits before it asks again to be told, after the connection was lost.
 const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -55,6 +57,7 @@ pub(crate) struct Shared {
     pub(crate) recent: Recent,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
+    pub(crate) presences: Presences,
     pub(crate) queue: mpsc::Sender<Waiting>,
     /// Only one of this node writes to the log at a time: the others would wait for its head in the database and
     /// hold a connection each.
@@ -87,11 +90,13 @@ impl Store {
             realm: ArcSwap::from_pointee(realm),
             db,
             notes: Mutex::default(),
+            presences: Presences::default(),
             queue,
             writing: Arc::default(),
             advancing: tokio::sync::Mutex::default(),
             grown: Notify::new(),
         });
+        presence::read(&shared).await?;
         let mut appending = JoinSet::new();
         appending.spawn(append_all(Arc::clone(&shared), waiting, stopped));
         let mut following = JoinSet::new();
@@ -119,7 +124,19 @@ impl Store {
         if let Err(error) = queue::write_notes(&self.shared).await {
             tracing::warn!(%error, "what queues confirmed was not written down");
         }
+        if let Err(error) = self.settle_presences().await {
+            tracing::warn!(%error, "who was there was not written down");
+        }
         self.shared.db.close().await;
+    }
+
+    /// Writes down who was there, tells of those who are back, and reads what other nodes wrote. The store does it by
+    /// itself every second; whoever calls it need not wait for that.
+    ///
+    /// # Errors
+    /// When the database failed; what was not written is written the next time.
+    pub async fn settle_presences(&self) -> Result<(), StoreError> {
+        presence::settle(&self.shared).await
     }
 
     /// Whether the database answers.
@@ -225,6 +242,9 @@ async fn look(shared: Arc<Shared>) {
         };
         if let Err(error) = looked.await {
             tracing::warn!(%error, "the log could not be read");
+        }
+        if let Err(error) = presence::settle(&shared).await {
+            tracing::warn!(%error, "who was there could not be written down; it will be when the node looks again");
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod channel;
 mod group;
 pub mod item;
 pub mod message;
+pub mod presence;
 pub mod settings;
 pub mod subscription;
 mod user;

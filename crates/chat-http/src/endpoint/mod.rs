@@ -10,6 +10,7 @@ pub(crate) mod icon;
 pub(crate) mod message_edit;
 pub(crate) mod messages;
 pub(crate) mod narrowed;
+pub(crate) mod presence;
 pub(crate) mod reactions;
 mod readable;
 pub(crate) mod register;

@@ -25,6 +25,8 @@ mod messages;
 #[path = "../../../chat-core/tests/it/payloads.rs"]
 mod payloads;
 #[cfg(test)]
+mod presence;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod recipients;

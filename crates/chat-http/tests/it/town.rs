@@ -210,6 +210,7 @@ fn served(store: &Arc<Store>, clock: &Arc<Clock>) -> Router {
         log: Arc::<Store>::clone(store),
         queues: Arc::<Store>::clone(store),
         messages: Arc::<Store>::clone(store),
+        presences: Arc::<Store>::clone(store),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
         settings,

@@ -18,6 +18,8 @@ mod log;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod presences;
+#[cfg(test)]
 mod queues;
 #[cfg(test)]
 mod realm;

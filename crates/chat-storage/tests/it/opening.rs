@@ -45,6 +45,6 @@ told! {
             nodes.spawn(async move { home.open().await.ping().await.unwrap() });
         }
         assert_eq!(nodes.join_all().await.len(), 4);
-        assert_eq!(home.ask("SELECT name FROM schema_file ORDER BY number").await.len(), 4);
+        assert_eq!(home.ask("SELECT name FROM schema_file ORDER BY number").await.len(), 5);
     }
 }

@@ -2,7 +2,9 @@
 
 use chat_core::change::UserItemKind;
 use chat_core::event::Capability;
+use chat_core::object::presence::Form;
 use chat_core::object::{self, UserForm, item};
+use chat_core::presence::{self, Question};
 use chat_core::realm::Rules;
 use chat_core::role::{Policy, Role};
 use chat_core::user::User;
@@ -99,14 +101,12 @@ pub(super) fn statuses(newcomer: &Newcomer<'_>, state: &mut State) {
     state.put("user_status", statuses);
 }
 
-/// Nobody's presence is known. The two forms differ in their keys alone, so none is both.
+/// Who is there. The client asks with the number in it for what came since.
 pub(super) fn presences(newcomer: &Newcomer<'_>, state: &mut State) {
-    state.put("presences", json!({}));
-    // A float on the wire.
-    state.put("server_timestamp", json!(std::time::Duration::from_secs(newcomer.now_s.unsigned_abs()).as_secs_f64()));
-    if newcomer.filter.capabilities.contains(&Capability::SlimPresence) {
-        state.put("presence_last_update_id", -1);
-    }
+    let is_slim = newcomer.filter.capabilities.contains(&Capability::SlimPresence);
+    let question = Question { form: if is_slim { Form::Slim } else { Form::Legacy }, after: None };
+    let now_us = newcomer.app.frame.outside.now_us();
+    state.put_all(json!(presence::report(newcomer.app.presences.as_ref(), newcomer.realm, question, now_us)));
 }
 
 pub(super) fn profile_fields(newcomer: &Newcomer<'_>, state: &mut State) {

@@ -2,6 +2,7 @@
 
 use chat_core::group::SystemGroup;
 use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
+use chat_core::presence;
 use chat_core::realm::Rules;
 use chat_core::role::Policy;
 use serde_json::json;
@@ -53,8 +54,8 @@ pub(super) fn limits(_: &Newcomer<'_>, state: &mut State) {
         "max_logo_file_size_mib": 5,
         "password_min_length": 6,
         "password_min_guesses": 10_000,
-        "server_presence_ping_interval_seconds": 60,
-        "server_presence_offline_threshold_seconds": 200,
+        "server_presence_ping_interval_seconds": presence::PING_INTERVAL_S,
+        "server_presence_offline_threshold_seconds": presence::OFFLINE_AFTER_S,
         "server_typing_started_expiry_period_milliseconds": 45_000,
         "server_typing_stopped_wait_period_milliseconds": 12_000,
         "server_typing_started_wait_period_milliseconds": 30_000,

@@ -1,0 +1,187 @@
+//! When users were last there, as clients see it: in a short form by number, and in the older one by address.
+//!
+//! # Source
+//! Not specified; forms and keys are those existing clients know. `client` and `pushable` of the older form say
+//! nothing any more and are always the same.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::presence::{OFFLINE_AFTER_S, Presence, Status};
+use crate::user::User;
+
+/// In the older form who was active within so many seconds before their client was heard of is active.
+const ACTIVE_WITHIN_S: i64 = 70;
+/// The only client there is in the older form.
+const CLIENT: &str = "website";
+
+/// How presence is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Two times, by the number of the user.
+    Slim,
+    /// A status and its time, by the address of the user.
+    Legacy,
+}
+
+/// What a client is told of everybody.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// By user.
+    pub presences: Listing<'a>,
+    /// When it was asked, in microseconds since the UNIX epoch.
+    pub now_us: i64,
+    /// What the client asks with next time to be told of changes alone; `None` is not told.
+    pub presence_last_update_id: Option<i64>,
+}
+
+/// Users and when they were there, in one form.
+#[derive(Debug)]
+pub struct Listing<'a> {
+    form: Form,
+    entries: Vec<(&'a User, Presence)>,
+}
+
+impl<'a> Listing<'a> {
+    /// These users, each once.
+    #[must_use]
+    pub fn new(form: Form, entries: Vec<(&'a User, Presence)>) -> Self {
+        Self { form, entries }
+    }
+}
+
+#[derive(Serialize)]
+struct ReportKeys<'a> {
+    presences: &'a Listing<'a>,
+    server_timestamp: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_last_update_id: Option<i64>,
+}
+
+impl Serialize for Report<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { presences, now_us, presence_last_update_id } = self;
+        let server_timestamp = timestamp(*now_us);
+        ReportKeys { presences, server_timestamp, presence_last_update_id: *presence_last_update_id }
+            .serialize(serializer)
+    }
+}
+
+impl Serialize for Listing<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.form {
+            Form::Slim => {
+                serializer.collect_map(self.entries.iter().map(|(user, seen)| (user.id, Slim::of(user, *seen))))
+            }
+            Form::Legacy => {
+                serializer.collect_map(self.entries.iter().map(|(user, seen)| (&user.email, Legacy::of(user, *seen))))
+            }
+        }
+    }
+}
+
+/// The short form. Both times are there: clients ask for both.
+#[derive(Serialize)]
+struct Slim {
+    active_timestamp: i64,
+    idle_timestamp: i64,
+}
+
+impl Slim {
+    fn of(user: &User, presence: Presence) -> Self {
+        Self { active_timestamp: active_s(user, presence), idle_timestamp: presence.connected_s }
+    }
+}
+
+/// The older form.
+#[derive(Serialize)]
+struct Legacy {
+    aggregated: Aggregated,
+    website: Website,
+}
+
+#[derive(Serialize)]
+struct Aggregated {
+    client: &'static str,
+    status: &'static str,
+    timestamp: i64,
+}
+
+#[derive(Serialize)]
+struct Website {
+    client: &'static str,
+    status: &'static str,
+    timestamp: i64,
+    pushable: bool,
+}
+
+impl Legacy {
+    fn of(user: &User, presence: Presence) -> Self {
+        let (status, timestamp) = standing(user, presence);
+        let status = status.name();
+        Self {
+            aggregated: Aggregated { client: CLIENT, status, timestamp },
+            website: Website { client: CLIENT, status, timestamp, pushable: false },
+        }
+    }
+}
+
+/// One user's presence, as it is told by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Single {
+    aggregated: Standing,
+    website: Standing,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Standing {
+    status: &'static str,
+    timestamp: i64,
+}
+
+impl Single {
+    /// The presence of that user. Here alone the server says itself who is offline.
+    #[must_use]
+    pub fn new(user: &User, presence: Presence, now_s: i64) -> Self {
+        let (status, timestamp) = standing(user, presence);
+        let is_offline = now_s - timestamp > OFFLINE_AFTER_S;
+        Self {
+            aggregated: Standing { status: if is_offline { "offline" } else { status.name() }, timestamp },
+            website: Standing { status: status.name(), timestamp },
+        }
+    }
+}
+
+/// The event that says that a user is there. Its `presence` has one form; the short one leaves the address out.
+#[must_use]
+pub fn event(user: &User, presence: Presence, form: Form) -> Value {
+    let mut event = json!({
+        "type": "presence",
+        "user_id": user.id,
+        "server_timestamp": timestamp(presence.connected_s.saturating_mul(1_000_000)),
+        "presence": {CLIENT: Legacy::of(user, presence).website},
+    });
+    if form == Form::Legacy {
+        crate::event::add(&mut event, json!({"email": user.email}));
+    }
+    event
+}
+
+/// Who never was active counts from the day they came, because clients want a time.
+fn active_s(user: &User, presence: Presence) -> i64 {
+    if presence.active_s > 0 { presence.active_s } else { user.joined_s }
+}
+
+fn standing(user: &User, presence: Presence) -> (Status, i64) {
+    let active_s = active_s(user, presence);
+    if active_s + ACTIVE_WITHIN_S >= presence.connected_s {
+        (Status::Active, active_s)
+    } else {
+        (Status::Idle, presence.connected_s)
+    }
+}
+
+/// A float on the wire.
+fn timestamp(at_us: i64) -> f64 {
+    std::time::Duration::from_micros(at_us.unsigned_abs()).as_secs_f64()
+}

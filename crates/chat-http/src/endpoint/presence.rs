@@ -1,0 +1,74 @@
+//! `/users/me/presence`, `/users/{user_id}/presence` and `/realm/presence`: who is there.
+//!
+//! Not specified; parameters, keys and texts are those existing clients know. `history_limit_days` is of a later
+//! feature level than ours and reported as unsupported.
+
+use axum::Router;
+use axum::routing::{get, post};
+use chat_core::object::presence::Form;
+use chat_core::presence::{self, Question, Status};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Text};
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/users/me/presence", post(endpoint(update)))
+        .route("/users/{user_id}/presence", get(endpoint(one)))
+        .route("/realm/presence", get(endpoint(all)))
+}
+
+/// A sign of life, and what its client wants to know.
+struct SignOfLife {
+    status: String,
+    ping_only: bool,
+    question: Question,
+}
+
+impl Params for SignOfLife {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let after = given.optional::<Json<Option<i64>>>("last_update_id")?.flatten();
+        let slim = given.or::<Json<bool>>("slim_presence", false)?;
+        // Whoever asks for changes knows the short form.
+        let form = if slim || after.is_some() { Form::Slim } else { Form::Legacy };
+        // How long people use their clients is not counted here.
+        given.or::<Json<bool>>("new_user_input", false)?;
+        Ok(Self {
+            status: given.required::<Text>("status")?,
+            ping_only: given.or::<Json<bool>>("ping_only", false)?,
+            question: Question { form, after },
+        })
+    }
+}
+
+/// Notes that the caller is there, and tells who else is. Costs no query.
+async fn update(call: Call<Caller>, sign: SignOfLife) -> Result<Answer, Fault> {
+    let (app, Caller { user, realm, .. }) = (&call.app, &call.who);
+    let heard = (Status::parse(&sign.status)?, app.now_s());
+    presence::note(app.presences.as_ref(), realm, user, heard)?;
+    if sign.ping_only {
+        return Ok(Answer::empty());
+    }
+    Answer::of(&presence::report(app.presences.as_ref(), realm, sign.question, app.frame.outside.now_us()))
+}
+
+/// When someone was last there, by their number or address.
+async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let (app, named) = (&call.app, call.path_text("user_id")?);
+    let single = presence::of(app.presences.as_ref(), &call.who.realm, named, app.now_s())?;
+    Answer::of(&json!({"presence": single}))
+}
+
+/// Who is there, in the older form; for bots too.
+async fn all(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let (app, question) = (&call.app, Question { form: Form::Legacy, after: None });
+    let mut report = presence::report(app.presences.as_ref(), &call.who.realm, question, app.frame.outside.now_us());
+    // No answer to this question is about changes.
+    report.presence_last_update_id = None;
+    Answer::of(&report)
+}

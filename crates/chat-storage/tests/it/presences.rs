@@ -1,0 +1,159 @@
+//! Who was there.
+
+use chat_core::change::Change;
+use chat_core::event::EventRecord;
+use chat_core::id::UserId;
+use chat_core::ports::{EventLog as _, Known, PresenceStore as _};
+use chat_core::presence::{Presence, Status};
+use chat_storage::Store;
+
+use crate::home::{NOW_S, told};
+use crate::people::{change, found, user};
+
+const ROWS: &str = "SELECT user_id || ' ' || (active_s - 1800000000) || ' ' || (connected_s - 1800000000)
+FROM presence ORDER BY user_id";
+
+fn note(store: &Store, user: i64, status: Status, after_s: i64) {
+    store.note(UserId(user), status, NOW_S + after_s);
+}
+
+/// Who is new after a batch, each with the seconds since the tests' now, and the last batch.
+fn since(store: &Store, batch: i64) -> (Vec<(i64, i64, i64)>, i64) {
+    let Known { presences, last } = store.since(batch);
+    let shown = presences.into_iter().map(|(id, seen)| (id.0, seen.active_s - NOW_S, seen.connected_s - NOW_S));
+    (shown.collect(), last)
+}
+
+async fn events(store: &Store) -> usize {
+    let told = |records: Vec<std::sync::Arc<EventRecord>>| records.iter().filter(|it| it.kind() == "presence").count();
+    told(store.after(chat_core::id::EventId::NONE, 1_000).await.unwrap().unwrap())
+}
+
+told! {
+    async fn who_was_there_is_known_at_once_and_written_down_together(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.settle_presences().await.unwrap();
+        assert_eq!(store.of(UserId(3)), None);
+        note(&store, 3, Status::Active, 0);
+        note(&store, 4, Status::Idle, 5);
+        assert_eq!(store.of(UserId(3)), Some(Presence { active_s: NOW_S, connected_s: NOW_S }));
+        store.settle_presences().await.unwrap();
+        assert_eq!(home.ask(ROWS).await, ["3 0 0", "4 -1800000000 5"]);
+        note(&store, 3, Status::Idle, 60);
+        note(&store, 3, Status::Active, 61);
+        note(&store, 3, Status::Active, 62);
+        store.settle_presences().await.unwrap();
+        assert_eq!(home.ask(ROWS).await, ["3 61 61", "4 -1800000000 5"]);
+        store.stop().await;
+    }
+
+    async fn what_was_noted_survives_its_node(home) {
+        let store = home.open().await;
+        found(&store).await;
+        note(&store, 3, Status::Active, 0);
+        store.stop().await;
+
+        let store = home.open().await;
+        let (known, last) = since(&store, 0);
+        assert_eq!(known, [(3, 0, 0)]);
+        assert!(last > 0);
+        assert_eq!(since(&store, last), (Vec::new(), last));
+        store.stop().await;
+    }
+
+    async fn who_asks_again_gets_what_came_since_and_misses_nothing(home) {
+        let store = home.open().await;
+        found(&store).await;
+        note(&store, 3, Status::Active, 0);
+        store.settle_presences().await.unwrap();
+        let (_, first) = since(&store, 0);
+        note(&store, 4, Status::Active, 1);
+        // Told before it is written down, and once more with the number that stands for it.
+        let (known, last) = since(&store, first);
+        assert_eq!(known, [(4, 1, 1)]);
+        assert!(last >= first);
+        store.settle_presences().await.unwrap();
+        let (known, second) = since(&store, first);
+        assert_eq!(known, [(4, 1, 1)]);
+        assert!(second > first);
+        assert_eq!(since(&store, second).0, []);
+        store.stop().await;
+    }
+
+    async fn only_who_was_away_is_told_of(home) {
+        let store = home.open().await;
+        found(&store).await;
+        note(&store, 3, Status::Active, 0);
+        note(&store, 4, Status::Idle, 0);
+        store.settle_presences().await.unwrap();
+        // One for each form.
+        assert_eq!(events(&store).await, 2);
+        for after_s in [60, 120, 240] {
+            note(&store, 3, Status::Active, after_s);
+            note(&store, 4, Status::Idle, after_s);
+            store.settle_presences().await.unwrap();
+        }
+        assert_eq!(events(&store).await, 2);
+        note(&store, 3, Status::Active, 600);
+        store.settle_presences().await.unwrap();
+        store.settle_presences().await.unwrap();
+        assert_eq!(events(&store).await, 4);
+        store.stop().await;
+    }
+
+    async fn of_a_closed_account_nothing_is_told(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let closed = chat_core::user::User { is_active: false, ..user(3) };
+        change(&store, vec![Change::User(Box::new(closed))]).await;
+        note(&store, 3, Status::Active, 0);
+        store.settle_presences().await.unwrap();
+        assert_eq!(events(&store).await, 0);
+        store.stop().await;
+    }
+
+    async fn nodes_know_the_later_of_what_they_heard(home) {
+        // SQLite serves one node.
+        if !home.is_postgres() {
+            return;
+        }
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        note(&here, 3, Status::Active, 0);
+        here.settle_presences().await.unwrap();
+        there.settle_presences().await.unwrap();
+        let (known, first) = since(&there, 0);
+        assert_eq!(known, [(3, 0, 0)]);
+        // Both hear of one user, the later one writes first.
+        note(&here, 3, Status::Active, 60);
+        note(&there, 3, Status::Idle, 70);
+        there.settle_presences().await.unwrap();
+        here.settle_presences().await.unwrap();
+        there.settle_presences().await.unwrap();
+        assert_eq!((since(&here, first).0, since(&there, first).0), (vec![(3, 60, 70)], vec![(3, 60, 70)]));
+        assert_eq!(home.ask(ROWS).await, ["3 60 70"]);
+        // Whoever asked one node may ask the other.
+        let (_, last) = since(&here, 0);
+        note(&there, 5, Status::Active, 80);
+        there.settle_presences().await.unwrap();
+        here.settle_presences().await.unwrap();
+        assert_eq!(since(&here, last).0, [(5, 80, 80)]);
+        here.stop().await;
+        there.stop().await;
+    }
+
+    async fn a_turn_that_failed_is_made_up_for(home) {
+        let store = home.open().await;
+        found(&store).await;
+        // Nobody of that number has an account, so the batch is refused whole.
+        note(&store, 99, Status::Active, 0);
+        note(&store, 3, Status::Active, 0);
+        assert!(store.settle_presences().await.is_err());
+        assert!(home.ask(ROWS).await.is_empty());
+        change(&store, vec![Change::User(Box::new(user(99)))]).await;
+        store.settle_presences().await.unwrap();
+        assert_eq!(home.ask(ROWS).await, ["3 0 0", "99 0 0"]);
+        store.stop().await;
+    }
+}
