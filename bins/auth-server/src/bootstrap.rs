@@ -29,13 +29,7 @@ pub(crate) async fn establish_admin(
     let policy = json!({"description": "The administrator of the configuration", "engine": "allow", "link": link});
     let writes = vec![
         Write::to(key, Operation::Create(user)),
-        Write {
-            kind: "AccessPolicy".parse()?,
-            id: None,
-            operation: Operation::Create(policy),
-            precondition: Precondition::default(),
-            full_url: None,
-        },
+        Write::by_condition("AccessPolicy".parse()?, Operation::Create(policy), Precondition::default()),
     ];
     match store.transact(writes, env.now_us).await? {
         Ok(_) => tracing::info!(user = id, "the administrator was created"),

@@ -1,5 +1,6 @@
 //! Resources: one table per type, and its history beside it.
 
+mod conditions;
 mod list;
 mod table;
 mod transact;

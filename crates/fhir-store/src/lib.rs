@@ -2,7 +2,8 @@
 //! written under conditions and together, and how they are spelled.
 //!
 //! The crate owns the resource model ([`ports`]), the rules of a transaction ([`plan`]), Bundles
-//! ([`bundle`]), list queries ([`query`]), references ([`mod@reference`]), the native and the FHIR
+//! ([`bundle`]), list queries ([`query`]), references ([`mod@reference`]), the patient compartment
+//! ([`compartment`]) and what of a type a caller reaches ([`selection`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
 //! and `OperationOutcome` ([`outcome`]). It refuses OAuth, HTTP and SQL: it has no status codes
 //! but those a Bundle carries in its entries, opens nothing, reads no clock (the time is an
@@ -58,6 +59,7 @@
 //! ```
 
 pub mod bundle;
+pub mod compartment;
 pub mod filter;
 pub mod format;
 pub mod key;
@@ -69,13 +71,16 @@ pub mod plan;
 pub mod ports;
 pub mod query;
 pub mod reference;
+pub mod selection;
 pub mod shape;
 #[cfg(test)]
 mod testing;
 
+pub use compartment::Compartment;
 pub use filter::{Filter, FilterValue};
 pub use key::{ResourceId, ResourceKey, ResourceType};
 pub use ports::{
     IfMatch, ListQuery, Lookup, Operation, Page, PatchDocument, Precondition, ResourceStore, StoreError, Stored, Write,
     WriteFault, WriteRefusal, Written,
 };
+pub use selection::{Reach, Region, Selection};

@@ -35,3 +35,7 @@ pub const MAX_PATCH_OPERATIONS: usize = 1000;
 /// Without it thirty `copy` operations, each copying the result of the one before, would make a
 /// gigabyte out of a page.
 pub const MAX_PATCH_COPIED_BYTES: usize = 4 * 1024 * 1024;
+
+/// Most alternatives of one token parameter. Not specified; 64, because each becomes a condition of a
+/// statement and a scope names a handful.
+pub const MAX_TOKENS: usize = 64;

@@ -8,9 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use uuid::{Builder, Uuid};
 
-use crate::filter::Filter;
 use crate::key::{ResourceId, ResourceKey, ResourceType};
-use crate::plan::{self, Decision, Target};
+use crate::plan::{self, Condition, Decision, Target};
 use crate::ports::{
     ListQuery, Lookup, Page, ResourceStore, StoreError, Stored, Write, WriteFault, WriteRefusal, Written,
 };
@@ -59,7 +58,8 @@ impl ResourceStore for MemoryStore {
 
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
         let state = self.lock();
-        let matching = || state.matching(&query.kind, &query.filters);
+        let asked = Condition { filters: &query.filters, within: &query.within };
+        let matching = || state.matching(&query.kind, asked);
         let skipped = usize::try_from(query.offset()).unwrap_or(usize::MAX);
         let count = usize::try_from(query.count).unwrap_or(usize::MAX);
         Ok(Page {
@@ -85,13 +85,12 @@ impl ResourceStore for MemoryStore {
 }
 
 impl State {
-    fn matching<'a>(&'a self, kind: &'a ResourceType, filters: &'a [Filter]) -> impl Iterator<Item = &'a Stored> {
+    fn matching<'a>(&'a self, kind: &'a ResourceType, condition: Condition<'a>) -> impl Iterator<Item = &'a Stored> {
         let live = self.rows.values().filter_map(|row| match row {
             Row::Live(stored) => Some(stored),
             Row::Dead { .. } => None,
         });
-        live.filter(move |stored| stored.key.kind == *kind)
-            .filter(move |stored| filters.iter().all(|filter| filter.matches(stored)))
+        live.filter(move |stored| stored.key.kind == *kind).filter(move |stored| condition.is_met_by(stored))
     }
 
     fn commit(&mut self, changes: Changes) {
@@ -148,8 +147,8 @@ impl Transaction<'_> {
 
     fn resolve(&mut self, write: &Write) -> Result<Target, WriteFault> {
         let matches: Vec<ResourceKey> = match plan::condition(write) {
-            Some(filters) => {
-                let found = self.before.matching(&write.kind, filters);
+            Some(condition) => {
+                let found = self.before.matching(&write.kind, condition);
                 found.map(|stored| stored.key.clone()).take(2).collect()
             }
             None => Vec::new(),

@@ -226,6 +226,7 @@ impl From<&WriteFault> for Outcome {
             WriteFault::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
             WriteFault::NothingMatches(_) => with(NOT_FOUND),
             WriteFault::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
+            WriteFault::Outside => with(FORBIDDEN),
             WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),
             WriteFault::Invalid(faults) => {
                 let issues = faults

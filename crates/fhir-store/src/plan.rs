@@ -20,6 +20,7 @@ use crate::key::{ResourceId, ResourceKey};
 use crate::patch;
 use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, WriteFault, Written};
 use crate::reference::FullUrls;
+use crate::selection::Selection;
 use crate::shape::{self, ShapeFault, ShapeProblem};
 
 /// Which resource a write is about.
@@ -84,10 +85,28 @@ impl Decision {
     }
 }
 
-/// The filters to evaluate before a write can be resolved.
+/// What has to be looked up before a write can be resolved.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition<'a> {
+    /// All of these hold for what is found.
+    pub filters: &'a [Filter],
+    /// And it lies in here.
+    pub within: &'a Selection,
+}
+
+impl Condition<'_> {
+    /// Whether a resource meets it.
+    #[must_use]
+    pub fn is_met_by(&self, stored: &Stored) -> bool {
+        self.filters.iter().all(|filter| filter.matches(stored)) && self.within.contains(&stored.key, &stored.resource)
+    }
+}
+
+/// The condition to evaluate before a write can be resolved.
 #[must_use]
-pub fn condition(write: &Write) -> Option<&[Filter]> {
-    write.precondition.if_none_exist.as_deref()
+pub fn condition(write: &Write) -> Option<Condition<'_>> {
+    let filters = write.precondition.if_none_exist.as_deref()?;
+    Some(Condition { filters, within: &write.reach.search })
 }
 
 /// Which resource a write is about.
@@ -165,10 +184,11 @@ pub fn decide(write: Write, target: &Target, current: Lookup, urls: &FullUrls) -
 }
 
 fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -> Result<Decision, WriteFault> {
-    let guarded = condition(&write).is_some() && !finds_target(&write);
+    let guarded = condition(&write).filter(|_| !finds_target(&write));
+    let Seen { current, hidden } = seen(&write.reach.target, current);
     check_version(write.precondition.if_match, &key, &current)?;
     let previous = match current {
-        Lookup::Found(stored) if guarded && meets(&stored, condition(&write)) => {
+        Lookup::Found(stored) if guarded.is_some_and(|condition| condition.is_met_by(&stored)) => {
             return Ok(Decision::Nothing(Written::Existing(stored)));
         }
         Lookup::Found(stored) => Some(stored),
@@ -179,20 +199,45 @@ fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -
     };
     match (write.operation, previous) {
         (Operation::Create(_), Some(_)) => Err(WriteFault::AlreadyExists(key)),
+        (Operation::Create(_), None) if hidden => Err(WriteFault::AlreadyExists(key)),
+        (Operation::Put(_), None) if hidden => Err(WriteFault::NotFound(key)),
         (Operation::Create(body) | Operation::Put(body), None) => {
             let resource = storable(&key, body, urls)?;
+            admit(&write.reach.target, &key, None, &resource)?;
             Ok(Decision::Insert { key, resource })
         }
-        (Operation::Put(body), Some(previous)) => replace(previous, body, urls),
+        (Operation::Put(body), Some(previous)) => replace(previous, body, urls, &write.reach.target),
         (Operation::Patch(_), None) => Err(WriteFault::NotFound(key)),
-        (Operation::Patch(change), Some(previous)) => patched(previous, &change, urls),
+        (Operation::Patch(change), Some(previous)) => {
+            let body = patched(&previous, &change)?;
+            replace(previous, body, urls, &write.reach.target)
+        }
         (Operation::Delete, None) => Ok(Decision::Nothing(Written::Absent)),
         (Operation::Delete, Some(previous)) => Ok(Decision::Delete(previous)),
     }
 }
 
-fn meets(stored: &Stored, filters: Option<&[Filter]>) -> bool {
-    filters.is_some_and(|filters| filters.iter().all(|filter| filter.matches(stored)))
+/// The target as its writer sees it.
+struct Seen {
+    current: Lookup,
+    /// Whether something is there that the writer does not reach.
+    hidden: bool,
+}
+
+/// What a writer does not reach is to it as if it never existed. Of what was deleted nobody can say any
+/// more whose it was, so who does not reach everything does not see that it was there.
+fn seen(target: &Selection, current: Lookup) -> Seen {
+    match current {
+        Lookup::Found(stored) if !target.contains(&stored.key, &stored.resource) => {
+            Seen { current: Lookup::Missing, hidden: true }
+        }
+        Lookup::Deleted { .. } if target.is_confined() => Seen { current: Lookup::Missing, hidden: false },
+        current => Seen { current, hidden: false },
+    }
+}
+
+fn admit(target: &Selection, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> Result<(), WriteFault> {
+    if target.admits(key, before, resource) { Ok(()) } else { Err(WriteFault::Outside) }
 }
 
 fn check_version(if_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup) -> Result<(), WriteFault> {
@@ -208,13 +253,13 @@ fn check_version(if_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup)
     if holds { Ok(()) } else { Err(WriteFault::VersionMismatch { key: key.clone(), current: version }) }
 }
 
-fn patched(previous: Stored, change: &PatchDocument, urls: &FullUrls) -> Result<Decision, WriteFault> {
-    let body = patch::apply(&previous.document(), change).map_err(|fault| WriteFault::Patch(fault.to_string()))?;
-    replace(previous, body, urls)
+fn patched(previous: &Stored, change: &PatchDocument) -> Result<Value, WriteFault> {
+    patch::apply(&previous.document(), change).map_err(|fault| WriteFault::Patch(fault.to_string()))
 }
 
-fn replace(previous: Stored, body: Value, urls: &FullUrls) -> Result<Decision, WriteFault> {
+fn replace(previous: Stored, body: Value, urls: &FullUrls, target: &Selection) -> Result<Decision, WriteFault> {
     let resource = storable(&previous.key, body, urls)?;
+    admit(target, &previous.key, Some(&previous.resource), &resource)?;
     if resource == previous.resource {
         Ok(Decision::Nothing(Written::Unchanged(previous)))
     } else {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::filter::Filter;
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
+use crate::selection::{Reach, Selection};
 use crate::shape::ShapeFault;
 
 /// A resource as a store keeps it.
@@ -93,6 +94,8 @@ pub struct ListQuery {
     pub kind: ResourceType,
     /// Conditions that all have to hold; none lists everything.
     pub filters: Vec<Filter>,
+    /// What the caller reaches; nothing else is listed or counted.
+    pub within: Selection,
     /// Entries per page, at most [`limits::MAX_COUNT`]; 0 asks for the total alone.
     pub count: u32,
     /// The page, from 1.
@@ -103,7 +106,7 @@ impl ListQuery {
     /// The first page of everything of a type.
     #[must_use]
     pub fn all(kind: ResourceType) -> Self {
-        Self { kind, filters: Vec::new(), count: limits::DEFAULT_COUNT, page: 1 }
+        Self { kind, filters: Vec::new(), within: Selection::Everything, count: limits::DEFAULT_COUNT, page: 1 }
     }
 
     /// How many entries lie before this page.
@@ -136,13 +139,21 @@ pub struct Write {
     pub precondition: Precondition,
     /// The name other writes of the transaction refer to this one by, usually `urn:uuid:…`.
     pub full_url: Option<String>,
+    /// What the writer reaches: all else is to this write as if it were not there.
+    pub reach: Reach,
 }
 
 impl Write {
-    /// A write without conditions to the resource under `key`.
+    /// A write without conditions to the resource under `key`, by a writer who reaches everything.
     #[must_use]
     pub fn to(key: ResourceKey, operation: Operation) -> Self {
-        Self { kind: key.kind, id: Some(key.id), operation, precondition: Precondition::default(), full_url: None }
+        Self { id: Some(key.id), ..Self::by_condition(key.kind, operation, Precondition::default()) }
+    }
+
+    /// A write whose target the body or the condition names, by a writer who reaches everything.
+    #[must_use]
+    pub fn by_condition(kind: ResourceType, operation: Operation, precondition: Precondition) -> Self {
+        Self { kind, id: None, operation, precondition, full_url: None, reach: Reach::default() }
     }
 }
 
@@ -292,6 +303,9 @@ pub enum WriteFault {
     /// A reference `urn:uuid:…` that no entry of the transaction carries.
     #[error("the reference {0} names no entry of the transaction")]
     UnresolvedReference(String),
+    /// The resource would not lie in what the writer reaches.
+    #[error("the resource would not be of the patient the access token is for, or of another one as well")]
+    Outside,
     /// The body is no storable resource.
     #[error("the resource is not valid: {}", first_of(.0))]
     Invalid(Vec<ShapeFault>),

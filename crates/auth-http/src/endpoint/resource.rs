@@ -45,14 +45,14 @@ pub(crate) async fn delete(State(app): State<App>, Target(key): Target, call: Ca
 pub(crate) async fn post(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
     let precondition = call.precondition()?;
     let operation = Operation::Create(call.take_resource()?);
-    write_one(&app, &call, Write { kind, id: None, operation, precondition, full_url: None }).await
+    write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
 
 /// Creates or replaces the resource the query finds.
 pub(crate) async fn put_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
     let precondition = call.search()?;
     let operation = Operation::Put(call.take_resource()?);
-    write_one(&app, &call, Write { kind, id: None, operation, precondition, full_url: None }).await
+    write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
 
 /// Changes the resource the query finds.
@@ -60,7 +60,7 @@ pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut ca
     let precondition = call.search()?;
     let patch = call.take_resource()?;
     let operation = Operation::Patch(call.read_patch(patch)?);
-    let write = Write { kind, id: None, operation, precondition, full_url: None };
+    let write = Write::by_condition(kind, operation, precondition);
     let key = save::found_target(&app, &call, &write, &call.asked).await?;
     let written = save::patched(&app, &call, &write, &key).await?;
     Ok(answer::written(&app, &call, &written).await)
@@ -69,7 +69,7 @@ pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut ca
 /// Removes the resource the query finds.
 pub(crate) async fn delete_found(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
     let precondition = call.search()?;
-    write_one(&app, &call, Write { kind, id: None, operation: Operation::Delete, precondition, full_url: None }).await
+    write_one(&app, &call, Write::by_condition(kind, Operation::Delete, precondition)).await
 }
 
 async fn write_one(app: &App, call: &Call, write: Write) -> Result<Response, Fault> {

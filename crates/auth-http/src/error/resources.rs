@@ -33,6 +33,8 @@ pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
         WriteFault::MultipleMatches { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::MULTIPLE_MATCHES),
         WriteFault::NotFound(_) | WriteFault::NothingMatches(_) => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
         WriteFault::Gone(_) => row(StatusCode::GONE, outcome::DELETED),
+        // A scope of the user's would do, if a policy allows it.
+        WriteFault::Outside => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("insufficient_scope"),
         WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => {
             row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID)
         }

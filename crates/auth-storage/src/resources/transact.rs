@@ -241,7 +241,7 @@ impl Attempt {
     async fn target(&mut self, write: &Write) -> Result<Result<Target, WriteFault>, sqlx::Error> {
         let table = self.tables.get(&write.kind).cloned().flatten();
         let matches = match (table, plan::condition(write)) {
-            (Some(table), Some(filters)) => list::matches(&mut self.tx, &table, &write.kind, filters).await?,
+            (Some(table), Some(asked)) => list::matches(&mut self.tx, &table, &write.kind, asked).await?,
             _ => Vec::new(),
         };
         let new_id = ResourceId::from(uuid::Uuid::new_v4());

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use fhir_store::memory::MemoryStore;
+use fhir_store::selection::Criterion;
 use fhir_store::{
-    Filter, IfMatch, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceStore, Stored,
-    Write, WriteFault, Written,
+    Compartment, Filter, IfMatch, ListQuery, Lookup, Operation, PatchDocument, Precondition, Reach, Region,
+    ResourceKey, ResourceStore, Selection, Stored, Write, WriteFault, Written,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +33,11 @@ impl Dice {
         let name = self.pick(&["x", "y", "it's \"quoted\"", "true"]);
         let codes: Vec<Value> = (0..self.roll(3)).map(|_| json!({"code": self.pick(&["a", "b"])})).collect();
         let flag = self.pick(&[json!(true), json!("true"), json!(null), json!(1.5)]);
-        json!({"id": id, "n": n, "name": name, "coding": codes, "tags": ["t", n], "deep": {"flag": flag}})
+        let performers: Vec<Value> = (0..self.roll(2)).map(|_| self.reference()).collect();
+        json!({
+            "id": id, "n": n, "name": name, "coding": codes, "tags": ["t", n], "deep": {"flag": flag},
+            "subject": self.reference(), "performer": performers, "category": [self.category()],
+        })
     }
 
     fn filter(&mut self) -> Filter {
@@ -65,13 +70,61 @@ impl Dice {
         };
         let if_none_exist = (self.roll(3) == 0).then(|| (0..=self.roll(2)).map(|_| self.filter()).collect());
         let conditional = if_none_exist.is_some() && self.roll(2) == 0;
-        Write {
-            kind: key.kind,
-            id: (!conditional).then_some(key.id),
-            operation,
-            precondition: Precondition { if_match, if_none_exist },
-            full_url: None,
+        let write = Write::by_condition(key.kind, operation, Precondition { if_match, if_none_exist });
+        let reach = Reach { search: self.selection(), target: self.selection() };
+        Write { id: (!conditional).then_some(key.id), reach, ..write }
+    }
+
+    /// Of what a writer or reader may reach: mostly everything, sometimes one record, a category of it
+    /// or both.
+    fn selection(&mut self) -> Selection {
+        if self.roll(2) == 0 {
+            return Selection::Everything;
         }
+        Selection::union((0..self.roll(3)).map(|_| self.region()).collect())
+    }
+
+    fn region(&mut self) -> Region {
+        let patient = self.pick(&["a", "b", "nobody"]).parse().unwrap();
+        let compartment = Compartment::of(patient, "https://payer.example/fhir");
+        let kind = "Observation".parse().unwrap();
+        let value = self.pick(&["x", "s|x", "|x", "s|", "y,s|x", "none"]);
+        let category = Criterion::read(&kind, "category", value).unwrap();
+        match self.roll(4) {
+            0 | 1 => Region { compartment: Some(compartment), criteria: Vec::new() },
+            2 => Region { compartment: None, criteria: vec![category] },
+            _ => Region { compartment: Some(compartment), criteria: vec![category] },
+        }
+    }
+
+    /// A reference to a patient or something else, in any spelling.
+    fn reference(&mut self) -> Value {
+        let id = self.pick(&["a", "b", "ab"]);
+        let text = match self.roll(6) {
+            0 | 1 => format!("Patient/{id}"),
+            2 => format!("Patient/{id}/_history/3"),
+            3 => format!("https://payer.example/fhir/Patient/{id}"),
+            4 => format!("https://payer.example/fhir/Patient/{id}/_history/3"),
+            _ => format!("Group/{id}"),
+        };
+        match self.roll(4) {
+            0 => json!({"resourceType": self.pick(&["Patient", "Group"]), "id": id}),
+            1 => json!({"uri": text}),
+            2 => json!({"reference": text, "display": "x"}),
+            _ => json!({"reference": text}),
+        }
+    }
+
+    /// Codings with and without a system.
+    fn category(&mut self) -> Value {
+        let coding = self.pick(&[
+            json!({"system": "s", "code": "x"}),
+            json!({"code": "x"}),
+            json!({"system": "t", "code": "y"}),
+            json!({"system": "s"}),
+            json!("x"),
+        ]);
+        json!({"coding": [coding, {"code": "z"}]})
     }
 }
 
@@ -182,7 +235,7 @@ told! {
             let kind = dice.pick(&["Client", "Patient", "Observation", "Encounter"]).parse().unwrap();
             let filters = (0..dice.roll(3)).map(|_| dice.filter()).collect();
             let (count, page) = (dice.pick(&[0, 1, 2, 100]), dice.pick(&[1, 2, 3]));
-            let query = ListQuery { kind, filters, count, page };
+            let query = ListQuery { kind, filters, within: dice.selection(), count, page };
             assert_eq!(engine.list(&query).await, model.list(&query).await, "step {step}: {query:?}");
         }
         let transactions = u32::try_from(TRANSACTIONS).unwrap();

@@ -25,13 +25,8 @@ fn create(at: &str, body: Value) -> Write {
 
 /// A create without id, unless something of the type has this name.
 fn create_unless_named(kind: &str, name: &str) -> Write {
-    Write {
-        kind: kind.parse().unwrap(),
-        id: None,
-        operation: Operation::Create(json!({"name": name})),
-        precondition: Precondition { if_match: None, if_none_exist: Some(vec![Filter::new(["name"], name)]) },
-        full_url: None,
-    }
+    let precondition = Precondition { if_match: None, if_none_exist: Some(vec![Filter::new(["name"], name)]) };
+    Write::by_condition(kind.parse().unwrap(), Operation::Create(json!({"name": name})), precondition)
 }
 
 async fn transact(db: &Db, writes: Vec<Write>) -> Result<Vec<Written>, WriteRefusal> {

@@ -203,13 +203,9 @@ fn entry(value: Value, names: &mut BTreeSet<String>) -> Result<EntryRequest, Ent
         return url.get();
     }
     let operation = operation(method, &url, entry.remove("resource"))?;
-    Ok(EntryRequest::Write(Write {
-        precondition: precondition(&request, &url)?,
-        kind: url.kind,
-        id: url.id,
-        operation,
-        full_url,
-    }))
+    let precondition = precondition(&request, &url)?;
+    let write = Write::by_condition(url.kind, operation, precondition);
+    Ok(EntryRequest::Write(Write { id: url.id, full_url, ..write }))
 }
 
 fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option<&'a str>, EntryProblem> {

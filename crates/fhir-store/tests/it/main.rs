@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod conditions;
 #[cfg(test)]
+mod reach;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod transactions;

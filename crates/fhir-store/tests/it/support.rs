@@ -42,13 +42,7 @@ pub(crate) fn delete(at: &str) -> Write {
 }
 
 pub(crate) fn without_id(kind: &str, operation: Operation) -> Write {
-    Write {
-        kind: kind.parse().unwrap(),
-        id: None,
-        operation,
-        precondition: fhir_store::Precondition::default(),
-        full_url: None,
-    }
+    Write::by_condition(kind.parse().unwrap(), operation, fhir_store::Precondition::default())
 }
 
 /// Changes to a write that read like the sentence they stand for.

@@ -36,13 +36,9 @@ fn a_migration_bundle_is_read_as_it_is_submitted() {
         "request": {"method": "POST", "url": "PlatformMigration", "ifNoneExist": "id=m1"},
         "resource": resource,
     }));
-    let expected = Write {
-        kind: "PlatformMigration".parse().unwrap(),
-        id: None,
-        operation: Operation::Create(resource),
-        precondition: Precondition { if_match: None, if_none_exist: Some(vec![Filter::id("m1")]) },
-        full_url: None,
-    };
+    let precondition = Precondition { if_match: None, if_none_exist: Some(vec![Filter::id("m1")]) };
+    let kind = "PlatformMigration".parse().unwrap();
+    let expected = Write::by_condition(kind, Operation::Create(resource), precondition);
     assert_eq!(write, expected);
 }
 

@@ -1,0 +1,231 @@
+//! What a list or a condition asks for, as SQL.
+//!
+//! A condition is bound values, a path and what may stand there; no value and no key ever becomes
+//! part of a statement. Postgres walks the path as jsonpath, whose lax mode enters arrays. SQLite has
+//! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
+
+use fhir_store::compartment::{Membership, Path, membership};
+use fhir_store::plan::Condition;
+use fhir_store::selection::{Criterion, Token};
+use fhir_store::{Compartment, Filter, Region, ResourceType, Selection};
+use serde_json::{Value, json};
+
+use crate::dialect::Dialect;
+
+/// Whether something at path `$p` of the document equals one of the scalars `$v`.
+const EQUALS_POSTGRES: &str =
+    "jsonb_path_exists(t.resource, $p::TEXT::JSONPATH, jsonb_build_object('v', $v::TEXT::JSONB))";
+/// Whether an object at path `$p` of the document, which ends with a test, passes it with the variables
+/// `$v`.
+const PASSES_POSTGRES: &str = "jsonb_path_exists(t.resource, $p::TEXT::JSONPATH, $v::TEXT::JSONB)";
+
+/// What is at path `$p` of the document, tested by `{test}` with `$v`.
+const WALK_SQLITE: &str = "EXISTS (
+    WITH RECURSIVE walk (step, type, value) AS (
+        SELECT 0, 'object', t.resource
+        UNION ALL
+        SELECT walk.step + (walk.type = 'object'), entry.type, entry.value
+        FROM walk JOIN json_each(
+            CASE WHEN walk.type IN ('object', 'array') THEN walk.value ELSE '[]' END
+        ) AS entry
+        WHERE walk.type = 'array' OR entry.key = json_extract($p, '$[' || walk.step || ']')
+    )
+    SELECT 1 FROM walk{test}
+)";
+const EQUALS_SQLITE: &str = " JOIN json_each($v) AS asked ON asked.value = walk.value
+    WHERE walk.step = json_array_length($p) AND (
+        asked.type = walk.type
+        OR (asked.type IN ('integer', 'real') AND walk.type IN ('integer', 'real'))
+    )";
+const REFERS_SQLITE: &str = "
+    WHERE walk.step = json_array_length($p) AND walk.type = 'object' AND (
+        (walk.value ->> '$.resourceType' = 'Patient' AND walk.value ->> '$.id' = $v ->> '$.id')
+        OR EXISTS (
+            SELECT 1 FROM (
+                SELECT walk.value ->> '$.reference' AS text UNION ALL SELECT walk.value ->> '$.uri'
+            ) AS spelled
+            WHERE spelled.text IN ($v ->> '$.relative', $v ->> '$.absolute')
+                OR substr(spelled.text, 1, length($v ->> '$.relative_version')) = $v ->> '$.relative_version'
+                OR substr(spelled.text, 1, length($v ->> '$.absolute_version')) = $v ->> '$.absolute_version'
+        )
+    )";
+const CODED_SQLITE: &str = "
+    WHERE walk.step = json_array_length($p) AND walk.type = 'object'
+        AND ($v ->> '$.code' IS NULL OR walk.value ->> '$.code' = $v ->> '$.code')
+        AND ($v ->> '$.system' IS NULL OR walk.value ->> '$.system' = $v ->> '$.system')
+        AND ($v ->> '$.bare' = 0 OR json_type(walk.value, '$.system') IS NULL)";
+
+/// The test for a reference to the patient, in the spellings [`Compartment`] knows.
+const REFERS_JSONPATH: &str = " ? ((@.\"resourceType\" == \"Patient\" && @.\"id\" == $id) \
+    || @.\"reference\" == $relative || @.\"reference\" == $absolute \
+    || @.\"reference\" starts with $relative_version || @.\"reference\" starts with $absolute_version \
+    || @.\"uri\" == $relative || @.\"uri\" == $absolute \
+    || @.\"uri\" starts with $relative_version || @.\"uri\" starts with $absolute_version)";
+
+/// Conditions as SQL, and what is bound to it from `$3` on.
+pub(super) struct Conditions {
+    pub(super) sql: String,
+    pub(super) bound: Vec<String>,
+    dialect: Dialect,
+}
+
+impl Conditions {
+    /// `None` when nothing can meet them.
+    pub(super) fn of(dialect: Dialect, kind: &ResourceType, asked: Condition<'_>) -> Option<Self> {
+        let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect };
+        for filter in asked.filters {
+            conditions.add_filter(filter)?;
+        }
+        if let Selection::Within(regions) = asked.within {
+            let regions: Vec<String> = regions.iter().map(|region| conditions.region(kind, region)).collect();
+            conditions.sql.extend([" AND ", &any(&regions)]);
+        }
+        Some(conditions)
+    }
+
+    fn add_filter(&mut self, filter: &Filter) -> Option<()> {
+        let text = filter.value.as_str();
+        // No document holds the character NUL, and Postgres refuses it even as a parameter.
+        if text.contains('\0') || filter.path.iter().any(|key| key.contains('\0')) {
+            return None;
+        }
+        if filter.as_id().is_some() {
+            let place = self.bind(text.to_owned());
+            self.sql.extend([" AND t.id = ", &place]);
+            return Some(());
+        }
+        let path: Vec<&str> = filter.path.iter().map(String::as_str).collect();
+        let values = self.bind(Value::from(filter.value.candidates()).to_string());
+        let holds = match self.dialect {
+            Dialect::Postgres => self.at(EQUALS_POSTGRES, jsonpath(&path, " ? (@ == $v[*])"), &values),
+            Dialect::Sqlite => self.walk(EQUALS_SQLITE, &path, &values),
+        };
+        self.sql.extend([" AND ", &holds]);
+        Some(())
+    }
+
+    fn region(&mut self, kind: &ResourceType, region: &Region) -> String {
+        let mut all: Vec<String> = Vec::new();
+        all.extend(region.compartment.as_ref().map(|compartment| self.inside(kind, compartment)));
+        for criterion in &region.criteria {
+            all.push(self.criterion(criterion));
+        }
+        format!("(TRUE AND {})", all.join(" AND "))
+    }
+
+    fn inside(&mut self, kind: &ResourceType, compartment: &Compartment) -> String {
+        match membership(kind) {
+            Membership::Itself => format!("t.id = {}", self.bind(compartment.patient().to_string())),
+            Membership::Reference(paths) => {
+                let [relative, absolute] = compartment.references();
+                let [relative_version, absolute_version] = compartment.versioned_references();
+                let values = self.bind(
+                    json!({
+                        "id": compartment.patient().as_str(),
+                        "relative": relative,
+                        "absolute": absolute,
+                        "relative_version": relative_version,
+                        "absolute_version": absolute_version,
+                    })
+                    .to_string(),
+                );
+                let paths: Vec<String> = paths.iter().map(|path| self.refers(path, &values)).collect();
+                any(&paths)
+            }
+            Membership::Shared | Membership::Closed => "FALSE".to_owned(),
+        }
+    }
+
+    fn refers(&mut self, path: Path, values: &str) -> String {
+        match self.dialect {
+            Dialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, REFERS_JSONPATH), values),
+            Dialect::Sqlite => self.walk(REFERS_SQLITE, path, values),
+        }
+    }
+
+    fn criterion(&mut self, criterion: &Criterion) -> String {
+        let tokens: Vec<String> = criterion.tokens().iter().map(|token| self.coded(criterion.path(), token)).collect();
+        any(&tokens)
+    }
+
+    fn coded(&mut self, path: Path, token: &Token) -> String {
+        let (system, code) = token.parts();
+        let bare = matches!(token, Token::NoSystem(_));
+        let values = self.bind(json!({"system": system, "code": code, "bare": bare}).to_string());
+        match self.dialect {
+            Dialect::Postgres => {
+                let mut tests: Vec<&str> = Vec::new();
+                tests.extend(system.map(|_| "@.\"system\" == $system"));
+                tests.extend(code.map(|_| "@.\"code\" == $code"));
+                tests.extend(bare.then_some("!exists(@.\"system\")"));
+                self.at(PASSES_POSTGRES, jsonpath(path, &format!(" ? ({})", tests.join(" && "))), &values)
+            }
+            Dialect::Sqlite => self.walk(CODED_SQLITE, path, &values),
+        }
+    }
+
+    /// A test on Postgres, with the values bound at `values`.
+    fn at(&mut self, test: &str, jsonpath: String, values: &str) -> String {
+        let path = self.bind(jsonpath);
+        test.replace("$p", &path).replace("$v", values)
+    }
+
+    /// A test on SQLite, with the values bound at `values`.
+    fn walk(&mut self, test: &str, path: &[&str], values: &str) -> String {
+        let path = self.bind(Value::from(path).to_string());
+        WALK_SQLITE.replace("{test}", test).replace("$p", &path).replace("$v", values)
+    }
+
+    /// Binds one more value and returns its place, `$3` for the first.
+    fn bind(&mut self, value: String) -> String {
+        self.bound.push(value);
+        format!("${}", self.bound.len() + 2)
+    }
+}
+
+/// Whether any of the conditions holds; none holds where there are none.
+fn any(conditions: &[String]) -> String {
+    format!("(FALSE OR {})", if conditions.is_empty() { "FALSE".to_owned() } else { conditions.join(" OR ") })
+}
+
+/// The path, and after it `test`. A key is quoted as JSON quotes strings, which is how jsonpath does.
+fn jsonpath(path: &[&str], test: &str) -> String {
+    let mut written = "$".to_owned();
+    for key in path {
+        written.extend([".", &Value::from(*key).to_string()]);
+    }
+    written + test
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(filters: &[Filter], within: &Selection) -> Conditions {
+        Conditions::of(Dialect::Postgres, &"Observation".parse().unwrap(), Condition { filters, within }).unwrap()
+    }
+
+    #[test]
+    fn a_key_cannot_leave_its_quotes_in_a_jsonpath() {
+        let path = jsonpath(&["a", "b\" ? (1 == 1)"], " ? (@ == $v[*])");
+        assert_eq!(path, r#"$."a"."b\" ? (1 == 1)" ? (@ == $v[*])"#);
+    }
+
+    #[test]
+    fn values_are_bound_after_the_page() {
+        let conditions = of(&[Filter::new(["name"], "x"), Filter::id("y")], &Selection::Everything);
+        assert!(conditions.sql.ends_with("AND t.id = $5"), "{}", conditions.sql);
+        assert_eq!(conditions.bound, [r#"["x"]"#, r#"$."name" ? (@ == $v[*])"#, "y"]);
+    }
+
+    #[test]
+    fn a_selection_of_nothing_selects_nothing() {
+        assert_eq!(of(&[], &Selection::union(Vec::new())).sql, "TRUE AND (FALSE OR FALSE)");
+        let compartment = Compartment::of("p".parse().unwrap(), "https://payer.example/fhir");
+        let region = Region { compartment: Some(compartment), criteria: Vec::new() };
+        let within = Selection::union(vec![region]);
+        let asked = Condition { filters: &[], within: &within };
+        let closed = Conditions::of(Dialect::Sqlite, &"Client".parse().unwrap(), asked).unwrap();
+        assert_eq!(closed.sql, "TRUE AND (FALSE OR (TRUE AND FALSE))");
+    }
+}

@@ -1,0 +1,155 @@
+//! The patient compartment: which resources are one patient's.
+//!
+//! A resource is in the compartment of a patient when one of the elements that its type has for that
+//! refers to the patient, in whichever spelling the reference is stored. Deciding needs the resource
+//! alone, so a read is judged without another query, and the same elements are what an engine looks
+//! at when it lists.
+//!
+//! # Source
+//! FHIR R4, `CompartmentDefinition/patient`; `reference/auth/oauth-smart.md`, section 7.3.
+
+mod patient;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::key::{ResourceId, ResourceKey, ResourceType};
+
+/// The type whose resources have compartments.
+const PATIENT: &str = "Patient";
+
+/// What separates a reference to a resource from the version it names.
+const VERSION: &str = "/_history/";
+
+/// A path of elements from the root of a resource to a reference.
+pub type Path = &'static [&'static str];
+
+/// How resources of a type come into a patient's compartment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// Patients: each is in its own. One that another is linked to is not in that one's: a link says
+    /// that two records may be of one person, not that whoever may see one may see the other.
+    Itself,
+    /// Those that refer to the patient at one of these paths.
+    Reference(&'static [Path]),
+    /// None is, and none is about a person: practitioners, organizations, medications.
+    Shared,
+    /// None is, but they may hold data of any patient, or are the platform's own.
+    Closed,
+}
+
+/// How resources of this type come into a patient's compartment.
+#[must_use]
+pub fn membership(kind: &ResourceType) -> Membership {
+    let name = kind.as_str();
+    if name == PATIENT {
+        return Membership::Itself;
+    }
+    if let Ok(found) = patient::PATHS.binary_search_by_key(&name, |(kind, _)| kind)
+        && let Some((_, paths)) = patient::PATHS.get(found)
+    {
+        return Membership::Reference(paths);
+    }
+    if patient::SHARED.binary_search(&name).is_ok() { Membership::Shared } else { Membership::Closed }
+}
+
+/// The compartment of one patient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compartment {
+    patient: ResourceId,
+    /// `{base_url}/fhir/`: absolute references that begin with it are to our own resources.
+    own: String,
+}
+
+impl Compartment {
+    /// The compartment of this patient; `fhir_base` is the address of our own FHIR endpoint, without a
+    /// slash at the end.
+    #[must_use]
+    pub fn of(patient: ResourceId, fhir_base: &str) -> Self {
+        Self { patient, own: format!("{fhir_base}/") }
+    }
+
+    /// The patient.
+    #[must_use]
+    pub fn patient(&self) -> &ResourceId {
+        &self.patient
+    }
+
+    /// The texts that refer to the patient, without a version.
+    #[must_use]
+    pub fn references(&self) -> [String; 2] {
+        let relative = format!("{PATIENT}/{}", self.patient);
+        let absolute = format!("{}{relative}", self.own);
+        [relative, absolute]
+    }
+
+    /// What texts that refer to one version of the patient begin with.
+    #[must_use]
+    pub fn versioned_references(&self) -> [String; 2] {
+        self.references().map(|text| text + VERSION)
+    }
+
+    /// Whether a resource, as stored or in FHIR's spelling, is in the compartment.
+    #[must_use]
+    pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
+        match membership(&key.kind) {
+            Membership::Itself => key.id == self.patient,
+            Membership::Reference(paths) => {
+                paths.iter().any(|path| any_at(path, resource, &mut |value| self.refers(value)))
+            }
+            Membership::Shared | Membership::Closed => false,
+        }
+    }
+
+    /// The ids of the other patients in whose compartments the resource is as well.
+    #[must_use]
+    pub fn others(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
+        let mut others = BTreeSet::new();
+        if let Membership::Reference(paths) = membership(&key.kind) {
+            for path in paths {
+                any_at(path, resource, &mut |value| {
+                    others.extend(
+                        self.patients_named_by(value).filter(|id| *id != self.patient.as_str()).map(str::to_owned),
+                    );
+                    false
+                });
+            }
+        }
+        others
+    }
+
+    fn refers(&self, reference: &Value) -> bool {
+        self.patients_named_by(reference).any(|id| id == self.patient.as_str())
+    }
+
+    /// The patients a reference names. It has one spelling, but nothing keeps a writer from sending
+    /// several in one object, and then all of them count.
+    fn patients_named_by<'a>(&'a self, reference: &'a Value) -> impl Iterator<Item = &'a str> {
+        let text = |name: &str| reference.get(name).and_then(Value::as_str);
+        let native = (text("resourceType") == Some(PATIENT)).then(|| text("id")).flatten();
+        let spelled = [text("reference"), text("uri")].into_iter().flatten();
+        native.into_iter().chain(spelled.filter_map(|text| self.patient_in(text)))
+    }
+
+    fn patient_in<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let relative = text.strip_prefix(&self.own).unwrap_or(text);
+        let id = relative.strip_prefix(PATIENT)?.strip_prefix('/')?;
+        Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
+    }
+}
+
+/// Whether `holds` for any object at `path`; arrays on the way and at the end are entered.
+pub(crate) fn any_at(path: &[&str], value: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
+    match (value, path.split_first()) {
+        (Value::Array(elements), _) => elements.iter().any(|element| any_at(path, element, holds)),
+        (Value::Object(object), Some((name, rest))) => {
+            object.get(*name).is_some_and(|inner| any_at(rest, inner, holds))
+        }
+        (Value::Object(_), None) => holds(value),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

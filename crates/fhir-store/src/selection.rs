@@ -1,0 +1,102 @@
+//! What of a type a caller reaches: everything, or what lies in one of several regions.
+//!
+//! One value of this kind is made for an interaction of a caller and applied wherever that interaction
+//! touches data: a read asks it about what was found, a list carries it into the statement, and a
+//! write into the transaction that decides on the row it holds. So nothing is filtered after it was
+//! counted, and nothing is judged on a version that is not the one written.
+
+mod criterion;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::compartment::{Compartment, Membership, membership};
+use crate::key::ResourceKey;
+
+pub use criterion::{Criterion, Token, UnsupportedCriterion};
+
+/// The resources of one type that a caller reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    #[default]
+    Everything,
+    /// Those in any of the regions; none of them when there are none.
+    Within(Arc<[Region]>),
+}
+
+/// A part of the resources of a type: those that meet everything this says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// Only what is in this compartment.
+    pub compartment: Option<Compartment>,
+    /// Only what meets all of these.
+    pub criteria: Vec<Criterion>,
+}
+
+/// What the writer of a resource reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// What a condition may find.
+    pub search: Selection,
+    /// What the write may be about: the version it replaces, and the one it makes.
+    pub target: Selection,
+}
+
+impl Selection {
+    /// The union of `regions`; a region that leaves nothing out makes it everything.
+    #[must_use]
+    pub fn union(regions: Vec<Region>) -> Self {
+        if regions.contains(&Region::default()) { Self::Everything } else { Self::Within(regions.into()) }
+    }
+
+    /// Whether something may lie outside.
+    #[must_use]
+    pub const fn is_confined(&self) -> bool {
+        matches!(self, Self::Within(_))
+    }
+
+    /// Whether the resource is one of them; `resource` is the body as stored or in FHIR's spelling.
+    #[must_use]
+    pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Within(regions) => regions.iter().any(|region| region.contains(key, resource)),
+        }
+    }
+
+    /// Whether a write may make `resource` of what was there before, which is inside already.
+    ///
+    /// Not specified; what is made has to be inside, and in no other patient's compartment unless it
+    /// was before: else whoever may write one record could write into another's. No Patient is made,
+    /// because a compartment is that of a patient who exists.
+    #[must_use]
+    pub fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Within(regions) => regions.iter().any(|region| region.admits(key, before, resource)),
+        }
+    }
+}
+
+impl Region {
+    fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
+        let inside = self.compartment.as_ref().is_none_or(|compartment| compartment.contains(key, resource));
+        inside && self.criteria.iter().all(|criterion| criterion.holds(resource))
+    }
+
+    fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
+        let Some(compartment) = &self.compartment else {
+            return self.contains(key, resource);
+        };
+        if before.is_none() && membership(&key.kind) == Membership::Itself {
+            return false;
+        }
+        let known = before.map(|before| compartment.others(key, before)).unwrap_or_default();
+        self.contains(key, resource) && compartment.others(key, resource).is_subset(&known)
+    }
+}
+
+#[cfg(test)]
+mod tests;

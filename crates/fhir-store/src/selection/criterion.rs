@@ -1,0 +1,170 @@
+//! One search parameter as a condition on a resource: what the query of a granular scope asks for.
+
+use serde_json::Value;
+
+use crate::compartment::{Path, any_at};
+use crate::key::ResourceType;
+use crate::limits;
+
+/// Token parameters on a `CodeableConcept`: the types that have one, its name, and the path to its codings.
+///
+/// # Source
+/// FHIR R4, search parameters `*-category` of these types; the granular scopes that certified servers
+/// have to support are on Condition and Observation.
+const CODED: &[(&[&str], &str, Path)] = &[(
+    &[
+        "CarePlan",
+        "CareTeam",
+        "Communication",
+        "CommunicationRequest",
+        "Condition",
+        "Consent",
+        "DiagnosticReport",
+        "DocumentReference",
+        "Goal",
+        "MedicationRequest",
+        "Observation",
+        "ServiceRequest",
+    ],
+    "category",
+    &["category", "coding"],
+)];
+
+/// A condition on one element of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Criterion {
+    path: Path,
+    any_of: Vec<Token>,
+}
+
+/// What a coding has to be, compared to the letter: a scope that decides on access must not select
+/// what another code system tells apart.
+///
+/// # Source
+/// FHIR R4, Search, token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// `code`: of any system, or none.
+    Code(String),
+    /// `system|code`.
+    Coding {
+        /// The system.
+        system: String,
+        /// The code.
+        code: String,
+    },
+    /// `|code`: a coding without a system.
+    NoSystem(String),
+    /// `system|`: any code of the system.
+    System(String),
+}
+
+/// A parameter that cannot be applied to a resource here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the parameter {name} of {kind} is not applied by this server")]
+pub struct UnsupportedCriterion {
+    /// The type.
+    pub kind: ResourceType,
+    /// The name of the parameter, with its modifier.
+    pub name: String,
+}
+
+impl Criterion {
+    /// Reads `name=value`, decoded; a comma in the value separates alternatives, and a backslash takes
+    /// its meaning from a comma, a bar, a dollar sign and a backslash.
+    ///
+    /// # Errors
+    /// [`UnsupportedCriterion`]; also for a value that selects nothing by its form.
+    pub fn read(kind: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterion> {
+        let known = CODED.iter().find(|(kinds, known, _)| *known == name && kinds.contains(&kind.as_str()));
+        let unsupported = || UnsupportedCriterion { kind: kind.clone(), name: name.to_owned() };
+        let (.., path) = known.ok_or_else(unsupported)?;
+        let alternatives = split(value, ',');
+        if alternatives.len() > limits::MAX_TOKENS {
+            return Err(unsupported());
+        }
+        let any_of: Vec<Token> = alternatives.iter().filter_map(|text| Token::read(text)).collect();
+        if any_of.is_empty() { Err(unsupported()) } else { Ok(Self { path, any_of }) }
+    }
+
+    /// Where the codings are.
+    #[must_use]
+    pub const fn path(&self) -> Path {
+        self.path
+    }
+
+    /// What one of the codings has to be.
+    #[must_use]
+    pub fn tokens(&self) -> &[Token] {
+        &self.any_of
+    }
+
+    /// Whether it holds for a resource.
+    #[must_use]
+    pub fn holds(&self, resource: &Value) -> bool {
+        any_at(self.path, resource, &mut |coding| self.any_of.iter().any(|token| token.is(coding)))
+    }
+}
+
+impl Token {
+    fn read(text: &str) -> Option<Self> {
+        let parts = split(text, '|');
+        let parts: Vec<String> = parts.iter().map(|part| unescaped(part)).collect();
+        match parts.as_slice() {
+            [code] if !code.is_empty() => Some(Self::Code(code.clone())),
+            [system, code] => match (system.is_empty(), code.is_empty()) {
+                (true, true) => None,
+                (true, false) => Some(Self::NoSystem(code.clone())),
+                (false, true) => Some(Self::System(system.clone())),
+                (false, false) => Some(Self::Coding { system: system.clone(), code: code.clone() }),
+            },
+            _ => None,
+        }
+    }
+
+    /// The system and the code it asks for, as far as it asks for one.
+    #[must_use]
+    pub fn parts(&self) -> (Option<&str>, Option<&str>) {
+        match self {
+            Self::Code(code) | Self::NoSystem(code) => (None, Some(code)),
+            Self::Coding { system, code } => (Some(system), Some(code)),
+            Self::System(system) => (Some(system), None),
+        }
+    }
+
+    /// Whether a coding is what it asks for.
+    #[must_use]
+    pub fn is(&self, coding: &Value) -> bool {
+        let equals = |name: &str, asked: Option<&str>| {
+            asked.is_none_or(|asked| coding.get(name).and_then(Value::as_str) == Some(asked))
+        };
+        let (system, code) = self.parts();
+        let bare = !matches!(self, Self::NoSystem(_)) || coding.get("system").is_none();
+        bare && equals("system", system) && equals("code", code)
+    }
+}
+
+/// `text` at every `separator` that no backslash stands before; escapes stay as they are.
+fn split(text: &str, separator: char) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut escaped = false;
+    for c in text.chars() {
+        if c == separator && !escaped {
+            parts.push(String::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    parts
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let meant = c == '\\' && characters.peek().is_some_and(|next| matches!(next, ',' | '|' | '$' | '\\'));
+        plain.extend(if meant { characters.next() } else { Some(c) });
+    }
+    plain
+}

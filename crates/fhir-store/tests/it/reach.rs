@@ -1,0 +1,99 @@
+//! What a writer does not reach is to it as if it were not there.
+
+use fhir_store::{
+    Compartment, Filter, ListQuery, Lookup, Operation, PatchDocument, Reach, Region, Selection, Write, WriteFault,
+    Written,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Store, WriteWords as _, create, delete, key, put, without_id};
+
+fn mine() -> Selection {
+    let compartment = Compartment::of("me".parse().unwrap(), "https://payer.example/fhir");
+    Selection::union(vec![Region { compartment: Some(compartment), criteria: Vec::new() }])
+}
+
+/// By the patient `me`.
+fn by_me(write: Write) -> Write {
+    Write { reach: Reach { search: mine(), target: mine() }, ..write }
+}
+
+fn of(patient: &str) -> Value {
+    json!({"subject": {"reference": format!("Patient/{patient}")}, "status": "final"})
+}
+
+fn two_records() -> Store {
+    let store = Store::new();
+    store.transact(vec![put("Observation/mine", of("me")), put("Observation/theirs", of("you"))]).unwrap();
+    store
+}
+
+#[test]
+fn a_write_to_anothers_resource_is_answered_as_one_to_nothing_and_changes_nothing() {
+    let store = two_records();
+    let merge = |at: &str| Write::to(key(at), Operation::Patch(PatchDocument::Merge(json!({"status": "amended"}))));
+    let before = store.found("Observation/theirs");
+    for at in ["Observation/theirs", "Observation/nowhere"] {
+        assert_eq!(store.write(by_me(merge(at))), Err(WriteFault::NotFound(key(at))), "{at}");
+        assert_eq!(store.write(by_me(delete(at))), Ok(Written::Absent), "{at}");
+        let guarded = by_me(delete(at)).if_match("*");
+        assert_eq!(store.write(guarded), Err(WriteFault::VersionMismatch { key: key(at), current: None }), "{at}");
+    }
+    let taken = key("Observation/theirs");
+    assert_eq!(store.write(by_me(put("Observation/theirs", of("me")))), Err(WriteFault::NotFound(taken.clone())));
+    assert_eq!(store.write(by_me(create("Observation/theirs", of("me")))), Err(WriteFault::AlreadyExists(taken)));
+    assert_eq!(store.found("Observation/theirs"), before);
+}
+
+#[test]
+fn what_a_confined_writer_writes_stays_in_its_compartment() {
+    let store = two_records();
+    assert!(matches!(store.write(by_me(put("Observation/new", of("me")))), Ok(Written::Created(_))));
+    for write in [
+        put("Observation/mine", of("you")),
+        put("Observation/other", of("you")),
+        put("Observation/other", json!({})),
+        create("Observation", of("you")),
+        Write::to(key("Observation/mine"), Operation::Patch(PatchDocument::Merge(of("you")))),
+    ] {
+        assert_eq!(store.write(by_me(write.clone())), Err(WriteFault::Outside), "{write:?}");
+    }
+    assert_eq!(store.read("Observation/other"), Lookup::Missing);
+    assert_eq!(store.found("Observation/mine").resource, of("me"));
+    assert!(matches!(store.write(by_me(delete("Observation/mine"))), Ok(Written::Deleted(_))));
+}
+
+#[test]
+fn nobody_confined_sees_that_something_was_deleted() {
+    let store = two_records();
+    store.write(delete("Observation/mine")).unwrap();
+    let patch = || Write::to(key("Observation/mine"), Operation::Patch(PatchDocument::Merge(json!({}))));
+    assert_eq!(store.write(patch()), Err(WriteFault::Gone(key("Observation/mine"))));
+    assert_eq!(store.write(by_me(patch())), Err(WriteFault::NotFound(key("Observation/mine"))));
+}
+
+#[test]
+fn a_condition_finds_only_what_is_reached() {
+    let store = two_records();
+    let status = [Filter::new(["status"], "final")];
+    let found = store.write(by_me(without_id("Observation", Operation::Delete).if_none_exist(&status)));
+    assert!(matches!(found, Ok(Written::Deleted(stored)) if stored.key == key("Observation/mine")), "one, not two");
+    let theirs = [Filter::id("theirs")];
+    let created = store.write(by_me(create("Observation", of("me")).if_none_exist(&theirs)));
+    assert!(matches!(created, Ok(Written::Created(_))), "nothing matches: {created:?}");
+    let all = ListQuery::all("Observation".parse().unwrap());
+    assert_eq!(store.list(&all).total, 2);
+    let page = store.list(&ListQuery { within: mine(), ..all });
+    assert_eq!((page.total, page.entries.len()), (1, 1));
+}
+
+#[test]
+fn a_name_of_an_entry_that_stands_for_another_patient_is_seen_through() {
+    let store = Store::new();
+    store.write(put("Patient/you", json!({}))).unwrap();
+    let urn = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
+    let named = put("Patient/you", json!({"active": true})).named(urn);
+    let observation = json!({"subject": {"reference": urn}, "performer": [{"reference": "Patient/me"}]});
+    let refused = store.transact(vec![named, by_me(create("Observation", observation))]).unwrap_err();
+    assert_eq!((refused.index, refused.cause), (1, WriteFault::Outside));
+}
