@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::authenticate::Secret;
+use crate::csrf::FormKey;
 use crate::directory::Directory;
 use crate::discovery::Documents;
 use crate::document::StaticDocument;
@@ -19,6 +20,8 @@ use crate::verifier::SecretVerifier;
 
 /// Where the pepper of client secrets is kept in the store of secrets.
 const PEPPER: &str = "client-secret-pepper";
+/// Where the key of form tokens is kept there.
+const FORMS: &str = "csrf";
 
 /// Everything a rule of this crate needs besides the request.
 pub struct Authority {
@@ -35,6 +38,7 @@ pub struct Authority {
     pub(crate) admissions: Arc<dyn AdmissionStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) verifier: SecretVerifier,
+    forms: FormKey,
     documents: Documents,
 }
 
@@ -71,7 +75,8 @@ impl Authority {
     pub async fn open(env: &Env<'_>, setup: Setup, stores: Stores) -> Result<Self, KeyError> {
         let pepper = Pepper::generate(env).as_bytes().to_vec();
         let pepper = stores.keys.establish_secret(PEPPER, pepper).await?;
-        let pepper = Pepper::from_slice(&pepper).ok_or_else(|| StoreError("the stored pepper is damaged".into()))?;
+        let pepper = Pepper::from_slice(&pepper).ok_or_else(|| damaged("pepper"))?;
+        let forms = stores.keys.establish_secret(FORMS, env.bytes::<32>().to_vec()).await?;
         let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
         Ok(Self {
             directory: Directory::new(stores.parties, &setup.settings.ext_base),
@@ -83,7 +88,14 @@ impl Authority {
             admissions: stores.admissions,
             tokens: stores.tokens,
             verifier: SecretVerifier::new(pepper),
+            forms: FormKey::new(&forms),
         })
+    }
+
+    /// The key of form tokens.
+    #[must_use]
+    pub const fn forms(&self) -> &FormKey {
+        &self.forms
     }
 
     /// The discovery documents.
@@ -134,6 +146,10 @@ impl Authority {
         let signer: Option<&SigningKey> = keys.signer(alg, env.now_s());
         signer.ok_or(crate::jose::SignError::BadKey)?.sign(claims)
     }
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError(format!("the stored {what} is damaged").into())
 }
 
 impl std::fmt::Debug for Stores {

@@ -1,5 +1,7 @@
 //! A Client as the rules see it: parsed once per version, with its keys ready.
 
+mod app;
+
 use b2b_claim::{Omission, Registration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,6 +10,8 @@ use smart_scopes::ScopeSet;
 use crate::jose::{KeySet, SigningAlg};
 use crate::ports::Versioned;
 use crate::secret::{NotAHash, SecretHash};
+
+pub use app::App;
 
 /// The value of `client_assertion_type` and of `client_assertion_types` (RFC 7523, section 2.2).
 pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -46,6 +50,8 @@ pub struct Client {
     pub first_party: bool,
     /// The issuers whose tokens it may exchange for its own (`allowedIssuers`).
     pub allowed_issuers: Vec<String>,
+    /// How pages present it, and where an EHR opens it.
+    pub app: App,
     /// What `auth.authorization_code` says.
     pub authorization_code: MemberSettings,
     /// What `auth.password` says.
@@ -162,6 +168,7 @@ impl Client {
             b2b: Registration::from_client(resource, ext_base, "client_credentials"),
             first_party: flag(resource, "first_party"),
             allowed_issuers: strings(resource, "allowedIssuers").map(str::to_owned).collect(),
+            app: App::read(resource),
             authorization_code: MemberSettings::read(resource, ext_base, "authorization_code"),
             password: MemberSettings::read(resource, ext_base, "password"),
             implicit: MemberSettings::read(resource, ext_base, "implicit"),
@@ -195,6 +202,12 @@ impl Client {
             GrantType::TokenExchange => Some(&self.token_exchange),
             GrantType::Basic | GrantType::ClientCredentials | GrantType::RefreshToken => None,
         }
+    }
+
+    /// What pages call it: its name, else its id.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        self.app.name.as_deref().unwrap_or(&self.id)
     }
 
     /// Whether the Client is a member-authorized app.

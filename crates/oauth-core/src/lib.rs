@@ -1,7 +1,7 @@
 //! Every OAuth 2.0, OpenID and SMART rule of the authorization server, without I/O.
 //!
 //! Owned here: who a client is ([`client`]), how it proves it ([`authenticate`], [`assertion`]), what
-//! it gets ([`token`]), what a token is worth later ([`bearer`], [`introspection`]), who may call what
+//! it gets ([`token`]), how people sign in and let apps in ([`sign_in`], [`authorize`], [`connected`]), what a token is worth later ([`bearer`], [`introspection`]), who may call what
 //! ([`caller`], [`access`], [`policy`]), which security resources may be written how ([`registration`]), the
 //! server's own keys ([`keys`]) and what it publishes ([`discovery`]).
 //!
@@ -28,9 +28,12 @@ pub mod assertion;
 pub mod authenticate;
 pub mod authority;
 pub mod authorization;
+pub mod authorize;
 pub mod bearer;
 pub mod caller;
 pub mod client;
+pub mod connected;
+pub mod csrf;
 pub mod diagnosis;
 pub mod directory;
 pub mod discovery;
@@ -41,13 +44,17 @@ pub mod introspection;
 pub mod jose;
 pub mod jwks;
 pub mod keys;
+pub mod launch;
 pub mod limits;
+pub mod person;
 pub mod policy;
 pub mod ports;
 pub mod registration;
 pub mod root;
 pub mod seal;
 pub mod secret;
+pub mod session;
 pub mod settings;
+pub mod sign_in;
 pub mod token;
 pub mod verifier;

@@ -30,6 +30,12 @@ impl Settings {
         format!("{}/auth/token", self.base_url)
     }
 
+    /// `{base_url}/auth/authorize`.
+    #[must_use]
+    pub fn authorization_endpoint(&self) -> String {
+        format!("{}/auth/authorize", self.base_url)
+    }
+
     /// `{base_url}/fhir`, the audience of every access token.
     #[must_use]
     pub fn fhir_base(&self) -> String {

@@ -44,12 +44,15 @@ const CLIENT: Members = &[
     ("jwks", Shape::By(jwks::validate)),
     ("smart", Shape::Members(SMART)),
     ("fhir-base-url", Shape::Text),
-    ("details", Shape::Object),
+    ("details", Shape::Members(DETAILS)),
     ("auth", Shape::Members(AUTH)),
     ("extension", Shape::Objects),
 ];
 
 const SMART: Members = &[("launch_uri", Shape::WebUrl), ("name", Shape::Text), ("description", Shape::Text)];
+
+/// What pages show of an app; everything else in `details` is free.
+const DETAILS: Members = &[("logo_uri", Shape::WebUrl), ("policy_uri", Shape::WebUrl), ("tos_uri", Shape::WebUrl)];
 
 /// One table for all grants: what a grant does not use does no harm, but is still checked.
 const AUTH: Members = &[

@@ -107,26 +107,34 @@ fn absolute(text: &str) -> Option<Url> {
 }
 
 fn web_url(at: &str, value: &Value) -> Vec<Issue> {
-    let Some(text) = value.as_str() else { return structure(at, "a string: an absolute http or https URL") };
-    let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-    if absolute(text).is_some_and(|url| is_web(&url)) {
-        return Vec::new();
+    match value.as_str() {
+        None => structure(at, "a string: an absolute http or https URL"),
+        Some(text) if is_web_address(text) => Vec::new(),
+        Some(_) => one(IssueCode::Value, at, "must be an absolute http or https URL"),
     }
-    one(IssueCode::Value, at, "must be an absolute http or https URL")
 }
 
-/// A private scheme is allowed, native apps use them (RFC 8252, section 7.1); one that runs in the
-/// page that redirects is not.
+/// Whether the text is an absolute http or https URL.
+pub(crate) fn is_web_address(text: &str) -> bool {
+    absolute(text).is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
 fn redirect_uri(at: &str, value: &Value) -> Vec<Issue> {
     let Some(text) = value.as_str() else { return structure(at, "a string: an absolute URI without fragment") };
+    redirect_uri_fault(text).map(|(code, fault)| one(code, at, fault)).unwrap_or_default()
+}
+
+/// What is wrong with a redirect URI. A private scheme is allowed, native apps use them (RFC 8252, section
+/// 7.1); one that runs in the page that redirects is not.
+fn redirect_uri_fault(text: &str) -> Option<(IssueCode, &'static str)> {
     match absolute(text) {
-        None => one(IssueCode::Value, at, "must be an absolute URI"),
+        None => Some((IssueCode::Value, "must be an absolute URI")),
         Some(url) if url.fragment().is_some() => {
-            one(IssueCode::Value, at, "must not have a fragment (RFC 6749, section 3.1.2)")
+            Some((IssueCode::Value, "must not have a fragment (RFC 6749, section 3.1.2)"))
         }
         Some(url) if matches!(url.scheme(), "javascript" | "data" | "vbscript" | "blob" | "file") => {
-            one(IssueCode::Security, at, "must not have a scheme that runs or shows content in the browser")
+            Some((IssueCode::Security, "must not have a scheme that runs or shows content in the browser"))
         }
-        Some(_) => Vec::new(),
+        Some(_) => None,
     }
 }

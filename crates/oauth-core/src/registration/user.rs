@@ -7,7 +7,7 @@ use super::{Issue, IssueCode};
 
 /// The resources that can be the person behind a User (SMART App Launch 2.2.0, "Scopes for
 /// requesting identity data", and the platform's `PractitionerRole`).
-const PERSONS: [&str; 5] = ["Patient", "Practitioner", "PractitionerRole", "RelatedPerson", "Person"];
+pub(crate) const PERSONS: [&str; 5] = ["Patient", "Practitioner", "PractitionerRole", "RelatedPerson", "Person"];
 
 const USER: Members = &[
     ("userName", Shape::Text),

@@ -1,0 +1,187 @@
+//! Why a person is not led on: a page where the redirect target is not trusted, a redirect where it is.
+
+use smart_scopes::ScopeParseError;
+
+use super::Departure;
+use crate::jose::SignError;
+use crate::launch::LaunchFault;
+use crate::ports::StoreError;
+use crate::token::TokenError;
+
+/// Why an authorization request ended without a code.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorizeFault {
+    /// Shown to the person on a page of ours; nothing goes to the app.
+    #[error("{0}")]
+    Page(#[from] PageFault),
+    /// Told to the app, by a redirect to its registered address.
+    #[error("{cause}")]
+    Redirect {
+        /// Where the browser goes.
+        departure: Departure,
+        /// Why.
+        #[source]
+        cause: Box<Refusal>,
+    },
+    /// Storage failed before the redirect target was known to be the app's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Faults that are shown on a page, status 400.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PageFault {
+    /// `client_id` is missing, repeated, or nobody's.
+    #[error("the app is not known here")]
+    UnknownApp,
+    /// The Client is not active.
+    #[error("the app is not active")]
+    InactiveApp,
+    /// `redirect_uri` is missing, repeated, or not the registered one to the letter.
+    #[error("the app asks for an answer at an address that is not registered for it")]
+    RedirectUri,
+    /// The transaction is damaged, or it is another server's.
+    #[error("the request cannot be read any more; start again from the app")]
+    Transaction,
+    /// The transaction is older than its limit.
+    #[error("the request took too long; start again from the app")]
+    TransactionExpired,
+    /// The patient is not one of those who were offered.
+    #[error("this patient cannot be chosen")]
+    Patient,
+}
+
+/// Why the app gets an `error` instead of a code, in the order in which it is looked at.
+///
+/// # Source
+/// RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A parameter was sent twice.
+    #[error("the parameter {0} is given more than once")]
+    Repeated(String),
+    /// A parameter is missing.
+    #[error("the parameter {0} is missing")]
+    Missing(&'static str),
+    /// `response_type` is none this server knows.
+    #[error("response_type must be code")]
+    ResponseType,
+    /// `response_mode` is not the one of the response type.
+    #[error("response_mode must be {0} for this response_type, or left out")]
+    ResponseMode(&'static str),
+    /// The Client is not registered for the grant.
+    #[error("the client is not registered for this response_type")]
+    UnauthorizedClient,
+    /// `state` is longer than its limit.
+    #[error("the parameter state is longer than {} bytes", super::limits::STATE_MAX_BYTES)]
+    StateTooLong,
+    /// `aud` is not the FHIR base.
+    #[error("aud must be the FHIR base address {expected}")]
+    Audience {
+        /// `{base_url}/fhir`.
+        expected: String,
+    },
+    /// `code_challenge` is missing although it is compulsory.
+    #[error("code_challenge is missing: this client must use PKCE with S256")]
+    NoChallenge,
+    /// `code_challenge_method` is missing or not `S256`.
+    #[error("code_challenge_method must be S256")]
+    ChallengeMethod,
+    /// `code_challenge` is not the base64url text of a SHA-256.
+    #[error("code_challenge must be the 43 characters of base64url that S256 gives")]
+    Challenge,
+    /// A parameter has a value it cannot have.
+    #[error("the parameter {0} is malformed")]
+    Malformed(&'static str),
+    /// `scope` cannot be read.
+    #[error("scope: {0}")]
+    MalformedScope(ScopeParseError),
+    /// Nothing that was asked for can be granted to this Client.
+    #[error("scope: the client is registered for none of the requested scopes")]
+    NoScope,
+    /// The scope `launch` without the parameter.
+    #[error("the scope launch needs the parameter launch; use launch/patient for a standalone launch")]
+    LaunchMissing,
+    /// The launch context is not good.
+    #[error("launch: {0}")]
+    Launch(LaunchFault),
+    /// `prompt=none`, and nobody is signed in.
+    #[error("nobody is signed in, and prompt=none forbids to ask")]
+    LoginRequired,
+    /// `prompt=none`, and consent is missing.
+    #[error("the person has not allowed this, and prompt=none forbids to ask")]
+    ConsentRequired,
+    /// `prompt=none`, and a patient must be chosen.
+    #[error("a patient must be chosen, and prompt=none forbids to ask")]
+    InteractionRequired,
+    /// The person pressed Deny.
+    #[error("the person denied the request")]
+    Denied,
+    /// The person allowed nothing of what was asked for.
+    #[error("the person allowed nothing of what was requested")]
+    NothingAllowed,
+    /// The app needs a patient, and there is none the person may act for.
+    #[error("there is no patient this person may act for")]
+    NoPatient,
+    /// The launch is for another person than the one who signed in.
+    #[error("another person signed in than the one the app was launched for")]
+    OtherUser,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Signing failed.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The Client or the User changed again and again while the request was being answered.
+    #[error("the registration changes too fast")]
+    Unsettled,
+    /// No token could be issued (`response_type=token`).
+    #[error(transparent)]
+    Token(Box<TokenError>),
+}
+
+impl Refusal {
+    /// The `error` of the redirect.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Repeated(_)
+            | Self::Missing(_)
+            | Self::ResponseMode(_)
+            | Self::StateTooLong
+            | Self::Audience { .. }
+            | Self::NoChallenge
+            | Self::ChallengeMethod
+            | Self::Challenge
+            | Self::Malformed(_)
+            | Self::LaunchMissing
+            | Self::Launch(_) => "invalid_request",
+            Self::ResponseType => "unsupported_response_type",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::MalformedScope(_) | Self::NoScope => "invalid_scope",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::InteractionRequired => "interaction_required",
+            Self::Denied | Self::NothingAllowed | Self::NoPatient | Self::OtherUser => "access_denied",
+            Self::Store(_) | Self::Sign(_) => "server_error",
+            Self::Unsettled => "temporarily_unavailable",
+            Self::Token(error) => error.code(),
+        }
+    }
+
+    /// The `error_description`: never the inner text of a failure of ours.
+    #[must_use]
+    pub fn description(&self) -> String {
+        match self {
+            Self::Store(_) | Self::Sign(_) => "the server failed".to_owned(),
+            Self::Token(error) if error.code() == "server_error" => "the server failed".to_owned(),
+            other => crate::form::printable(&other.to_string()),
+        }
+    }
+
+    /// Whether the server is at fault, so that it has to be logged.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(self.code(), "server_error")
+    }
+}

@@ -1,0 +1,130 @@
+//! What the pages of an authorization show: plain strings, nothing to decide.
+
+use super::target::Departure;
+use crate::ports::PatientSummary;
+
+/// What the wire knows of whoever sends a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Browser<'a> {
+    /// The value of the session cookie.
+    pub session: Option<&'a str>,
+    /// The address it comes from, for the audit.
+    pub address: Option<&'a str>,
+}
+
+/// What the browser does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// It goes to the app.
+    Leave(Departure),
+    /// It shows the sign-in page.
+    SignIn(SignInPage),
+    /// It shows the page where a patient is chosen.
+    PickPatient(PatientPage),
+    /// It shows the page where the person allows or denies.
+    Consent(ConsentPage),
+}
+
+/// The sign-in page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignInPage {
+    /// What to come back with.
+    pub transaction: String,
+    /// The app that asks.
+    pub app_name: String,
+    /// What the username field holds at first.
+    pub login_hint: Option<String>,
+}
+
+/// The page where a patient is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatientPage {
+    /// What to come back with.
+    pub transaction: String,
+    /// The app that asks.
+    pub app: AppCard,
+    /// Who is signed in.
+    pub person: String,
+    /// Whom the person may choose.
+    pub candidates: Vec<PatientSummary>,
+    /// The text that was searched; `Some` for whoever searches (a practitioner), even when empty.
+    pub search: Option<String>,
+}
+
+/// The page where the person allows or denies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsentPage {
+    /// What to come back with.
+    pub transaction: String,
+    /// The app that asks.
+    pub app: AppCard,
+    /// Who is signed in.
+    pub person: String,
+    /// Whose record it is about.
+    pub patient: Option<PatientSummary>,
+    /// What is asked for, in the order to show it; each group stands together.
+    pub items: Vec<ConsentItem>,
+}
+
+/// An app as pages present it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppCard {
+    /// The `client_id`.
+    pub client_id: String,
+    /// Its name, else its id.
+    pub name: String,
+    /// In its own words.
+    pub description: Option<String>,
+    /// An http or https address.
+    pub logo_uri: Option<String>,
+    /// What it does with the data; an http or https address.
+    pub policy_uri: Option<String>,
+    /// Its terms; an http or https address.
+    pub terms_uri: Option<String>,
+}
+
+/// One tick of the consent page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsentItem {
+    /// The value of the form field `scope`; unique on the page.
+    pub scope: String,
+    /// In plain words.
+    pub title: String,
+    /// One sentence more.
+    pub detail: Option<String>,
+    /// What it stands with.
+    pub group: ItemGroup,
+    /// Whether it is ticked at first.
+    pub ticked: bool,
+    /// Whether it cannot be unticked: the app does not work without, and it shows nothing of the record.
+    pub required: bool,
+}
+
+/// The groups of [`ConsentItem`]s, in the order of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemGroup {
+    /// Who the person is.
+    Identity,
+    /// The patient's record.
+    Record,
+    /// Names and addresses behind the record: doctors, organizations, places.
+    Directory,
+    /// What the person may see as a user, whoever the patient is.
+    User,
+    /// How long the app keeps its access.
+    Duration,
+    /// Everything else: contexts of the launch, scopes of the payer's own.
+    Other,
+}
+
+/// What the person decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// These values of the form field `scope` were ticked.
+    Allow {
+        /// In any order; what was not offered is ignored.
+        scopes: Vec<String>,
+    },
+    /// Nothing.
+    Deny,
+}

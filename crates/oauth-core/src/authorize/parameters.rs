@@ -1,0 +1,62 @@
+//! The parameters of an authorization request.
+
+use crate::form::printable;
+
+/// The parameters this server reads; every other one is ignored (RFC 6749, section 3.1).
+const READ: [&str; 14] = [
+    "client_id",
+    "redirect_uri",
+    "response_type",
+    "response_mode",
+    "state",
+    "scope",
+    "aud",
+    "code_challenge",
+    "code_challenge_method",
+    "launch",
+    "nonce",
+    "prompt",
+    "max_age",
+    "login_hint",
+];
+
+/// Decoded parameters of `GET` or `POST /auth/authorize`. A parameter without a value is one that was not
+/// sent; one that was sent twice has no value, because nobody knows which was meant.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Parameters {
+    pairs: Vec<(&'static str, String)>,
+    repeated: Vec<String>,
+}
+
+impl Parameters {
+    /// Takes decoded pairs in the order they were sent. Never fails: what a fault of these parameters is
+    /// answered with depends on which one it is.
+    #[must_use]
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut parameters = Self::default();
+        let mut seen = std::collections::HashSet::new();
+        for (name, value) in pairs.into_iter().filter(|(_, value)| !value.is_empty()) {
+            let known = READ.iter().find(|read| **read == name);
+            if !seen.insert(name.clone()) {
+                parameters.pairs.retain(|(held, _)| *held != name);
+                parameters.repeated.push(printable(&name));
+            } else if let Some(known) = known {
+                parameters.pairs.push((known, value));
+            }
+        }
+        parameters
+    }
+
+    /// The value of a parameter that was sent once.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(held, _)| *held == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl std::fmt::Debug for Parameters {
+    /// Names only: `state`, `launch` and the challenge are nobody's business.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
+    }
+}

@@ -1,0 +1,71 @@
+//! How a Client presents itself to the people who let it in.
+
+use serde_json::Value;
+
+/// A Client as an app.
+#[derive(Debug, Clone, Default)]
+pub struct App {
+    /// `smart.name`, else `name`.
+    pub name: Option<String>,
+    /// `smart.description`, else `description`.
+    pub description: Option<String>,
+    /// `details.logo_uri`. Not specified where a logo is kept; `details` is the member without a shape,
+    /// and the names in it are those of RFC 7591, section 2.
+    pub logo_uri: Option<String>,
+    /// `details.policy_uri`: what the app does with the data.
+    pub policy_uri: Option<String>,
+    /// `details.tos_uri`.
+    pub terms_uri: Option<String>,
+    /// `smart.launch_uri`: where an EHR opens it.
+    pub launch_uri: Option<String>,
+}
+
+impl App {
+    pub(super) fn read(resource: &Value) -> Self {
+        let text = |pointer: &str| {
+            let text = resource.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
+        };
+        Self {
+            name: text("/smart/name").or_else(|| text("/name")),
+            description: text("/smart/description").or_else(|| text("/description")),
+            logo_uri: web_address(text("/details/logo_uri")),
+            policy_uri: web_address(text("/details/policy_uri")),
+            terms_uri: web_address(text("/details/tos_uri")),
+            launch_uri: web_address(text("/smart/launch_uri")),
+        }
+    }
+}
+
+/// A link or picture on a page is http or https, whatever SQL wrote past registration.
+fn web_address(text: Option<String>) -> Option<String> {
+    text.filter(|text| crate::registration::is_web_address(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_app_is_read_with_everything_pages_need() {
+        let app = App::read(&json!({
+            "name": "client name", "description": "about",
+            "smart": {"name": "Heart", "launch_uri": "https://app.example/launch"},
+            "details": {"logo_uri": "https://app.example/logo.png", "tos_uri": "https://app.example/terms"},
+        }));
+        assert_eq!((app.name.as_deref(), app.description.as_deref()), (Some("Heart"), Some("about")));
+        assert_eq!(app.logo_uri.as_deref(), Some("https://app.example/logo.png"));
+        assert_eq!((app.policy_uri, app.terms_uri.as_deref()), (None, Some("https://app.example/terms")));
+        assert_eq!(app.launch_uri.as_deref(), Some("https://app.example/launch"));
+    }
+
+    #[test]
+    fn an_address_that_runs_in_the_page_is_no_address() {
+        let script = "javascript:alert(1)";
+        let app =
+            App::read(&json!({"details": {"logo_uri": script, "tos_uri": "/x"}, "smart": {"launch_uri": script}}));
+        assert_eq!((app.logo_uri, app.terms_uri, app.launch_uri), (None, None, None));
+    }
+}

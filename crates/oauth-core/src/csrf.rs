@@ -1,0 +1,60 @@
+//! Proof that a form came from a page of ours that this browser was given.
+
+use aws_lc_rs::hmac;
+
+use crate::jose::{base64url, from_base64url};
+
+/// The key of form tokens: one per deployment, so that any node takes the form another one gave.
+pub struct FormKey(hmac::Key);
+
+impl FormKey {
+    /// A key of these bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+    }
+
+    /// The token of a form with this purpose (its path), for the browser with this cookie value.
+    ///
+    /// The purpose is part of it, so that the token of a harmless form opens no other.
+    #[must_use]
+    pub fn token(&self, cookie: &str, purpose: &str) -> String {
+        base64url(hmac::sign(&self.0, &message(cookie, purpose)).as_ref())
+    }
+
+    /// Whether `token` is that of this form and browser; compared in constant time.
+    #[must_use]
+    pub fn verifies(&self, cookie: &str, purpose: &str, token: &str) -> bool {
+        from_base64url(token).is_some_and(|tag| hmac::verify(&self.0, &message(cookie, purpose), &tag).is_ok())
+    }
+}
+
+/// The length in front keeps two pairs of texts from meaning one.
+fn message(cookie: &str, purpose: &str) -> Vec<u8> {
+    format!("{} {cookie} {purpose}", cookie.len()).into_bytes()
+}
+
+impl std::fmt::Debug for FormKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("FormKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_token_is_good_for_its_browser_and_its_form_alone() {
+        let key = FormKey::new(&[1; 32]);
+        let token = key.token("cookie", "/auth/grant");
+        assert!(key.verifies("cookie", "/auth/grant", &token));
+        assert!(!key.verifies("another", "/auth/grant", &token));
+        assert!(!key.verifies("cookie", "/auth/apps", &token));
+        assert!(!key.verifies("cookie /auth", "/grant", &token));
+        assert!(!FormKey::new(&[2; 32]).verifies("cookie", "/auth/grant", &token));
+        for damaged in ["", "x", "!", &token[1..]] {
+            assert!(!key.verifies("cookie", "/auth/grant", damaged));
+        }
+    }
+}
