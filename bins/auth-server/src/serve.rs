@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use auth_http::{Clock, HttpSettings, Parts};
-use auth_storage::{Admissions, Db};
+use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use oauth_core::authority::{Authority, Setup, Stores};
-use oauth_core::ports::TokenStore;
+use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
 use oauth_core::seal::Sealer;
 use oauth_core::settings::Settings;
@@ -26,7 +26,7 @@ use crate::{bootstrap, database, metrics};
 
 /// How soon a key that another node or an operator added is known here.
 const KEYS_REFRESH: Duration = Duration::from_secs(5);
-/// How often expired tokens are swept out of the database.
+/// How often what expired is swept out of the database.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Serves until SIGTERM or SIGINT.
@@ -44,6 +44,7 @@ pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
     tokio::join!(server.main.serve(server.router, stop.clone()), serve_metrics(server.metrics, stop));
     background.shutdown().await;
     server.admissions.stop().await;
+    server.audit.stop().await;
     server.db.close().await;
     tracing::info!("stopped");
     Ok(())
@@ -55,6 +56,7 @@ struct Server {
     router: Router,
     metrics: Option<(Listener, Router)>,
     admissions: Arc<Admissions>,
+    audit: Arc<AuditLog>,
     db: Db,
     _hold: database::Hold,
 }
@@ -67,7 +69,9 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let db = database::open(&config.database).await?;
     let hold = database::hold(&config.database)?;
     let admissions = Arc::new(Admissions::start(db.clone()));
-    let authority = Arc::new(authority(config, &base_url, &db, &admissions).await?);
+    let audit = Arc::new(AuditLog::start(db.clone()));
+    let stores = stores(&db, &admissions, &audit);
+    let authority = Arc::new(authority(config, &base_url, stores).await?);
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
     if config.platform.package_registry().is_some() {
         tracing::warn!("--fhir-package-registry has no effect: this version installs no packages");
@@ -81,7 +85,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let url = reserved.url();
     let main = reserved.listen(limits(config))?;
     tracing::info!("listening on {url}");
-    Ok(Server { main, router, metrics, admissions, db, _hold: hold })
+    Ok(Server { main, router, metrics, admissions, audit, db, _hold: hold })
 }
 
 fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
@@ -103,12 +107,20 @@ fn base_url(config: &Config, reserved: &Reserved) -> String {
     reserved.url()
 }
 
-async fn authority(
-    config: &Config,
-    base_url: &str,
-    db: &Db,
-    admissions: &Arc<Admissions>,
-) -> anyhow::Result<Authority> {
+fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Stores {
+    let db = Arc::new(db.clone());
+    Stores {
+        parties: Arc::clone(&db) as _,
+        admissions: Arc::clone(admissions) as _,
+        tokens: Arc::clone(&db) as _,
+        keys: Arc::clone(&db) as _,
+        members: Arc::clone(&db) as _,
+        patients: db,
+        audit: Arc::clone(audit) as _,
+    }
+}
+
+async fn authority(config: &Config, base_url: &str, stores: Stores) -> anyhow::Result<Authority> {
     let trust = &config.trust;
     let mut settings = Settings::new(base_url, &config.platform.ext_base);
     settings.access_token_alg = trust.access_token_alg;
@@ -121,13 +133,6 @@ async fn authority(
         sealer: trust.key_encryption_secret().cloned().map(Sealer::new),
         root: trust.root_client().map(|(id, secret)| RootClient::new(id, secret)),
         jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
-    };
-    let db = Arc::new(db.clone());
-    let stores = Stores {
-        parties: Arc::clone(&db) as _,
-        admissions: Arc::clone(admissions) as _,
-        tokens: Arc::clone(&db) as _,
-        keys: db,
     };
     Authority::open(&clock::env(), setup, stores).await.context("cannot prepare the signing keys")
 }
@@ -198,6 +203,10 @@ async fn sweep(db: Db) {
         match db.forget_expired(clock::env().now_s()).await {
             Ok(tokens) => tracing::debug!(tokens, "expired tokens were forgotten"),
             Err(error) => tracing::error!(%error, "expired tokens cannot be forgotten"),
+        }
+        match db.forget_ended(clock::env().now_s()).await {
+            Ok(rows) => tracing::debug!(rows, "ended sessions, codes and families were forgotten"),
+            Err(error) => tracing::error!(%error, "ended sessions, codes and families cannot be forgotten"),
         }
     }
 }

@@ -28,6 +28,19 @@ const FRAGMENTS: &[Fragment] = &[
         "SELECT nextval('transaction_id_seq')",
         "UPDATE transaction_id_seq SET last_value = last_value + 1 RETURNING last_value",
     ),
+    // The numbers of as many writes as an array of JSON has elements: set aside, then taken one each.
+    (
+        "reserve_versions",
+        "SELECT 1 WHERE @::TEXT IS NOT NULL",
+        "UPDATE transaction_id_seq SET last_value = last_value + json_array_length(@)",
+    ),
+    (
+        "reserved_version",
+        "nextval('transaction_id_seq')",
+        "(SELECT last_value FROM transaction_id_seq) - json_array_length(@) + e.key + 1",
+    ),
+    // The elements of an array of JSON, a row each, called `e.value`.
+    ("elements", "jsonb_array_elements(@::TEXT::JSONB) AS e (value)", "json_each(@) AS e"),
     // Column definitions of a resource table.
     ("txid_column", "txid BIGINT NOT NULL DEFAULT nextval('transaction_id_seq')", "txid BIGINT NOT NULL DEFAULT 0"),
     (
@@ -41,6 +54,12 @@ const FRAGMENTS: &[Fragment] = &[
     // Row locks: SQLite has one writer at a time and needs none.
     ("for_update", "FOR UPDATE", ""),
     ("skip_locked", "FOR UPDATE SKIP LOCKED", ""),
+    // What a User may be named by, as its index has it: ASCII letters in lower case.
+    (
+        "login",
+        "lower((u.resource ->> '@') COLLATE \"C\")",
+        "CASE WHEN json_valid(u.resource) THEN lower(u.resource ->> '@') END",
+    ),
     // A table emptied at once, without visiting its rows.
     ("truncate", "TRUNCATE", "DELETE FROM"),
 ];

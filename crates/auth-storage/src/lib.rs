@@ -46,8 +46,12 @@ mod schema;
 mod admission;
 mod replay;
 
+mod audit;
+
 mod keys;
+mod members;
 mod parties;
+mod patients;
 mod resources;
 mod tokens;
 
@@ -56,5 +60,6 @@ mod document;
 mod engine;
 
 pub use admission::Admissions;
+pub use audit::AuditLog;
 pub use db::Db;
 pub use fault::{OpenError, SqlRefused, StartLockError, StepRefusal};

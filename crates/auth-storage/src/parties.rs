@@ -10,6 +10,7 @@ use crate::dialect::Sql;
 use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
+use crate::members::hash_of;
 
 const CLIENT: &str = "SELECT txid, resource FROM client WHERE id = $1";
 const USER: &str = "SELECT txid, resource FROM \"user\" WHERE id = $1";
@@ -25,6 +26,7 @@ static STANDING: Sql = Sql::new(
     (SELECT max({us:ts}) FROM client_history WHERE id = $1 AND op = 'delete'),
     (SELECT txid FROM \"user\" WHERE id = $2),
     EXISTS (SELECT 1 FROM token_revocation WHERE token_id = $3),
+    (SELECT credential FROM token_family WHERE id = $4 AND revoked_s IS NULL),
     (SELECT revision FROM security_revision)",
 );
 
@@ -56,15 +58,24 @@ impl PartyStore for Db {
     }
 
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
-        type Row = (Option<i64>, Option<i64>, Option<i64>, bool, i64);
+        type Row = (Option<i64>, Option<i64>, Option<i64>, bool, Option<Vec<u8>>, i64);
         let sql = STANDING.on(self.dialect());
         let row: Row = run!(self.reader(), fetch_one: sqlx::query_as(sql)
                 .bind(of.client_id)
                 .bind(of.user_id)
-                .bind(of.token_id))
+                .bind(of.token_id)
+                .bind(of.family_id))
         .map_err(oauth)?;
-        let (client_version, client_deleted_us, user_version, token_revoked, policy_revision) = row;
-        Ok(Standing { client_version, client_deleted_us, user_version, token_revoked, policy_revision })
+        let (client_version, client_deleted_us, user_version, token_revoked, credential, policy_revision) = row;
+        let family_credential = credential.map(|stamp| hash_of(&stamp)).transpose().map_err(oauth)?;
+        Ok(Standing {
+            client_version,
+            client_deleted_us,
+            user_version,
+            token_revoked,
+            family_credential,
+            policy_revision,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Resources: one table per type, and its history beside it.
 
+mod append;
 mod conditions;
 mod list;
 mod table;
@@ -18,6 +19,7 @@ use crate::fault::{StepRefusal, fhir, retried};
 
 use transact::Halt;
 
+pub(crate) use append::append;
 pub(crate) use table::Table;
 
 /// The state of one resource and the number of the last write of its history, in one statement:

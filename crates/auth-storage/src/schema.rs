@@ -38,6 +38,12 @@ const FILES: &[File] = &[
     file!(4, "0004_tokens.sql"),
     file!(5, "0005_keys.sql"),
     file!(6, "0006_client_deletions.sql"),
+    file!(7, "0007_user_logins.sql"),
+    file!(8, "0008_browser_session.sql"),
+    file!(9, "0009_member_grant.sql"),
+    file!(10, "0010_authorization_code.sql"),
+    file!(11, "0011_token_family.sql"),
+    file!(12, "0012_parties_gone.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -5,7 +5,7 @@ use oauth_core::ports::{OpaqueToken, StoreError, TokenStore};
 
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::engine::run;
+use crate::engine::{Tx, run};
 use crate::fault::{oauth, retried};
 use crate::replay;
 
@@ -67,8 +67,19 @@ impl TokenStore for Db {
     }
 }
 
+/// Stores an opaque access token together with what a transaction stores besides.
+pub(crate) async fn insert_in(tx: &mut Tx, token: &OpaqueToken) -> Result<(), sqlx::Error> {
+    run!(tx.on(), execute: sqlx::query(INSERT)
+        .bind(token.hash.as_slice())
+        .bind(&token.token_id)
+        .bind(&token.client_id)
+        .bind(token.claims.to_string())
+        .bind(token.expires_s))?;
+    Ok(())
+}
+
 /// Deletes what expired before `now_s`, chunk by chunk.
-async fn forget(db: &Db, sql: &Sql, now_s: i64) -> Result<u64, sqlx::Error> {
+pub(crate) async fn forget(db: &Db, sql: &Sql, now_s: i64) -> Result<u64, sqlx::Error> {
     let rows = i64::try_from(CHUNK_ROWS).unwrap_or(i64::MAX);
     let mut forgotten: u64 = 0;
     loop {

@@ -11,7 +11,9 @@ use crate::env::Env;
 use crate::jose::SigningKey;
 use crate::jwks::JwksCache;
 use crate::keys::{KeyError, KeyRing, SigningAlg};
-use crate::ports::{AdmissionStore, JwksFetch, KeyStore, PartyStore, StoreError, TokenStore};
+use crate::ports::{
+    AdmissionStore, AuditSink, JwksFetch, KeyStore, MemberStore, PartyStore, PatientStore, StoreError, TokenStore,
+};
 use crate::root::RootClient;
 use crate::seal::Sealer;
 use crate::secret::Pepper;
@@ -35,6 +37,12 @@ pub struct Authority {
     pub jwks: JwksCache,
     /// The bootstrap administrator, when the operator set one.
     pub root: Option<RootClient>,
+    /// Sessions, grants, codes and families of tokens.
+    pub members: Arc<dyn MemberStore>,
+    /// The patients people act for.
+    pub patients: Arc<dyn PatientStore>,
+    /// Where audit records go.
+    pub audit: Arc<dyn AuditSink>,
     pub(crate) admissions: Arc<dyn AdmissionStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) verifier: SecretVerifier,
@@ -53,6 +61,12 @@ pub struct Stores {
     pub tokens: Arc<dyn TokenStore>,
     /// Signing keys and secrets.
     pub keys: Arc<dyn KeyStore>,
+    /// Sessions, grants, codes and families of tokens.
+    pub members: Arc<dyn MemberStore>,
+    /// The patients people act for.
+    pub patients: Arc<dyn PatientStore>,
+    /// Where audit records go.
+    pub audit: Arc<dyn AuditSink>,
 }
 
 /// What the operator gives an [`Authority`] besides its stores.
@@ -87,6 +101,9 @@ impl Authority {
             root: setup.root,
             admissions: stores.admissions,
             tokens: stores.tokens,
+            members: stores.members,
+            patients: stores.patients,
+            audit: stores.audit,
             verifier: SecretVerifier::new(pepper),
             forms: FormKey::new(&forms),
         })

@@ -110,7 +110,8 @@ fn check_claims(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> 
 }
 
 async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<VerifiedToken, TokenFault> {
-    let query = StandingQuery { client_id: Some(&claims.client_id), user_id: None, token_id: Some(&claims.jti) };
+    let query =
+        StandingQuery { client_id: Some(&claims.client_id), token_id: Some(&claims.jti), ..StandingQuery::default() };
     let standing = authority.directory.store().standing(&query).await?;
     if standing.token_revoked {
         return Err(TokenFault::Revoked);

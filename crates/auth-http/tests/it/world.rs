@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use auth_http::{Clock, HealthProbe, HttpSettings, Parts};
-use auth_storage::{Admissions, Db};
+use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -44,6 +44,7 @@ pub(crate) struct World {
     clock: Arc<Ticker>,
     pub(crate) health: Arc<Health>,
     admissions: Arc<Admissions>,
+    audit: Arc<AuditLog>,
     db: Db,
     _folder: TempDir,
     postgres: Option<Postgres>,
@@ -92,7 +93,8 @@ impl World {
         let admissions = Arc::new(Admissions::start(db.clone()));
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
         db.establish(signing_keys(&env).await).await.unwrap();
-        let authority = Authority::open(&env, setup(), stores(&db, &admissions)).await.unwrap();
+        let audit = Arc::new(AuditLog::start(db.clone()));
+        let authority = Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
         let router = auth_http::router(Parts {
             authority: Arc::new(authority),
             resources: Arc::new(db.clone()),
@@ -108,7 +110,7 @@ impl World {
                 version: "1.2.3".to_owned(),
             },
         });
-        Self { router, clock, health, admissions, db, _folder: folder, postgres }
+        Self { router, clock, health, admissions, audit, db, _folder: folder, postgres }
     }
 
     /// Lets time pass.
@@ -178,6 +180,7 @@ impl World {
     /// Ends the deployment in order.
     pub(crate) async fn end(self) {
         self.admissions.stop().await;
+        self.audit.stop().await;
         self.db.close().await;
         if let Some(postgres) = self.postgres {
             postgres.drop_database().await;
@@ -205,9 +208,17 @@ fn setup() -> Setup {
     }
 }
 
-fn stores(db: &Db, admissions: &Arc<Admissions>) -> Stores {
+fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Stores {
     let db = Arc::new(db.clone());
-    Stores { parties: db.clone(), admissions: admissions.clone(), tokens: db.clone(), keys: db }
+    Stores {
+        parties: db.clone(),
+        admissions: admissions.clone(),
+        tokens: db.clone(),
+        keys: db.clone(),
+        members: db.clone(),
+        patients: db,
+        audit: audit.clone(),
+    }
 }
 
 /// The server's keys, made once: nothing else in this suite costs as much.
@@ -217,9 +228,11 @@ async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
         let folder = tempfile::tempdir().unwrap();
         let db = Db::open(None, folder.path(), 2).await.unwrap();
         let admissions = Arc::new(Admissions::start(db.clone()));
-        Authority::open(env, setup(), stores(&db, &admissions)).await.unwrap();
+        let audit = Arc::new(AuditLog::start(db.clone()));
+        Authority::open(env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
         let keys = db.keys().await.unwrap();
         admissions.stop().await;
+        audit.stop().await;
         db.close().await;
         keys
     };

@@ -10,6 +10,8 @@ mod admission;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod members;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod opening;

@@ -19,7 +19,7 @@ async fn delete(db: &Db, key: &str) {
 }
 
 async fn standing(db: &Db) -> Standing {
-    let of = StandingQuery { client_id: Some("c"), user_id: Some("u"), token_id: Some("t") };
+    let of = StandingQuery { client_id: Some("c"), user_id: Some("u"), token_id: Some("t"), family_id: Some("f") };
     db.standing(&of).await.unwrap()
 }
 

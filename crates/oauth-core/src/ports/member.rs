@@ -128,7 +128,8 @@ pub struct TokenFamily {
     pub authorization: Value,
     /// Seconds since the UNIX epoch.
     pub created_s: i64,
-    /// When the family ends whatever happens, in seconds since the UNIX epoch.
+    /// When the family ends whatever happens, in seconds since the UNIX epoch. Its access tokens are good
+    /// for nothing once it has been forgotten, so none may live longer.
     pub expires_s: i64,
 }
 
@@ -165,7 +166,8 @@ pub struct FoundCode {
     pub used: bool,
     /// Current version of its Client, `None` when it does not exist.
     pub client_version: Option<i64>,
-    /// Current version of the User of its grant, `None` when it does not exist.
+    /// Current version of the User of its grant, `None` when it does not exist or the grant was taken
+    /// back.
     pub user_version: Option<i64>,
 }
 
@@ -235,8 +237,8 @@ pub enum RotationOutcome {
 /// Everything that is stored about what people let apps do. One method is one transaction.
 #[async_trait]
 pub trait MemberStore: Send + Sync {
-    /// The Users whose `userName` or `email` is `login`, whatever the case of its letters; two at most,
-    /// which is enough to see that it is not one.
+    /// The Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at
+    /// most, which is enough to see that it is not one.
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError>;
 
     /// Begins a session and ends the one of the cookie that it replaces.
@@ -258,13 +260,14 @@ pub trait MemberStore: Send + Sync {
     ) -> Result<CodeIssue, StoreError>;
     /// The code with this hash, used or not, expired or not.
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError>;
-    /// Uses the code and stores what it gives. Of any number of simultaneous calls, on any number of
+    /// Uses the code and stores what it gives, which is of the code's family and under its grant. Of any number of simultaneous calls, on any number of
     /// nodes, one is told [`CodeRedemption::Granted`]; every other one revokes what that one stored.
     async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError>;
 
     /// Stores a family that came without a code (`password`, token exchange).
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
-    /// The refresh token with this hash, in one statement.
+    /// The refresh token with this hash, in one statement; `None` also when its family is gone, because
+    /// its grant was taken back or its Client or User deleted.
     async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError>;
     /// Uses a refresh token. Of any number of simultaneous calls one is told
     /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time.
@@ -274,12 +277,12 @@ pub trait MemberStore: Send + Sync {
 
     /// What a person lets apps do, newest first.
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;
-    /// Takes a grant back, and with it every family and unused code under it. Returns whether this
-    /// person had such a grant.
-    async fn revoke_grant(&self, user_id: &str, grant_id: &str, now_s: i64) -> Result<bool, StoreError>;
+    /// Takes a grant back, and with it every family and unused code under it: they are gone. Returns
+    /// whether this person had such a grant.
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError>;
 
-    /// Forgets what ended before `now_s`: sessions, codes, uses of launches, families with their
-    /// tokens. Returns how many rows.
+    /// Forgets what ended before `now_s`: sessions, codes, uses of launches, refresh tokens, families. A
+    /// family ends when its `expires_s` has passed. Returns how many rows.
     async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError>;
 }
 
@@ -302,8 +305,8 @@ pub trait PatientStore: Send + Sync {
     /// The patients whom this `RelatedPerson` is related to, or the Person's links name: the ids only, as
     /// stored, existing or not.
     async fn patients_of(&self, resource_type: &str, id: &str) -> Result<Vec<String>, StoreError>;
-    /// Patients whose name, id or an identifier begins with `text`, whatever the case; `limit` at most,
-    /// ordered by name.
+    /// Patients of whom every word of `text` begins a word of a name, the id or an identifier, whatever
+    /// the case; `limit` at most, ordered by name. No word finds nobody.
     async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError>;
 }
 

@@ -66,6 +66,8 @@ pub struct StandingQuery<'a> {
     pub user_id: Option<&'a str>,
     /// The `jti` of the presented access token.
     pub token_id: Option<&'a str>,
+    /// The family the presented access token belongs to (its `sid`), when a person authorized it.
+    pub family_id: Option<&'a str>,
 }
 
 /// The answer to a [`StandingQuery`], true at the moment of the statement.
@@ -80,6 +82,9 @@ pub struct Standing {
     pub user_version: Option<i64>,
     /// Whether the token was revoked.
     pub token_revoked: bool,
+    /// The stamp of the password the family began with (`TokenFamily::credential`), `None` when the
+    /// family was revoked or is gone: the grant was taken back, its Client or User deleted.
+    pub family_credential: Option<Hash>,
     /// Current revision of the access policies (see [`PolicySet::revision`]).
     pub policy_revision: i64,
 }

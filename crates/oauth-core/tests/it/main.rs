@@ -15,6 +15,7 @@ mod jose;
 mod jwks;
 mod keys;
 mod malformed;
+mod members;
 mod scope;
 mod secret;
 mod world;

@@ -13,8 +13,8 @@ use oauth_core::form::Form;
 use oauth_core::jose::{GeneratedKey, SigningAlg, SigningKey, base64url};
 use oauth_core::keys::KeyRecord;
 use oauth_core::ports::{
-    Admission, AdmissionStore, Admitted, Claim, FetchedJwks, JwksFetch, JwksFetchError, KeyStore, OpaqueToken,
-    PartyStore, PolicySet, Standing, StandingQuery, StoreError, TokenStore, Versioned,
+    Admission, AdmissionStore, Admitted, AuditRecord, Claim, FetchedJwks, JwksFetch, JwksFetchError, KeyStore,
+    OpaqueToken, PartyStore, PolicySet, Standing, StandingQuery, StoreError, TokenStore, Versioned,
 };
 use oauth_core::root::RootClient;
 use oauth_core::secret::{Pepper, hash_secret};
@@ -22,6 +22,8 @@ use oauth_core::settings::Settings;
 use oauth_core::token::{self, TokenError, TokenRequest, TokenResponse};
 use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
+
+use crate::members::{Members, Patients};
 
 pub(crate) const BASE: &str = "https://payer.example";
 pub(crate) const EXT: &str = "http://platform.example/fhir";
@@ -56,6 +58,9 @@ pub(crate) struct Memory {
     pub(crate) keys: Mutex<Vec<KeyRecord>>,
     secrets: Mutex<HashMap<String, Vec<u8>>>,
     version: AtomicU64,
+    pub(crate) members: Mutex<Members>,
+    pub(crate) patients: Mutex<Patients>,
+    pub(crate) audit: Mutex<Vec<AuditRecord>>,
     pub(crate) admissions: AtomicUsize,
 }
 
@@ -69,6 +74,7 @@ impl Memory {
         if kind == "Client" {
             self.deleted_us.lock().unwrap().insert(id.to_owned(), NOW_S * 1_000_000);
         }
+        self.members.lock().unwrap().forget_party(kind, id);
         self.resources.lock().unwrap().remove(&(kind, id.to_owned()));
     }
 
@@ -79,7 +85,7 @@ impl Memory {
         policies.1.push((id.to_owned(), policy));
     }
 
-    fn get(&self, kind: &'static str, id: &str) -> Option<Versioned> {
+    pub(crate) fn get(&self, kind: &'static str, id: &str) -> Option<Versioned> {
         self.resources.lock().unwrap().get(&(kind, id.to_owned())).cloned()
     }
 }
@@ -106,6 +112,7 @@ impl PartyStore for Memory {
             client_deleted_us: of.client_id.and_then(|id| self.deleted_us.lock().unwrap().get(id).copied()),
             user_version: version("User", of.user_id),
             token_revoked: of.token_id.is_some_and(|id| self.revoked.lock().unwrap().contains(id)),
+            family_credential: of.family_id.and_then(|id| self.members.lock().unwrap().living(id)),
             policy_revision: self.policies.lock().unwrap().0,
         })
     }
@@ -240,6 +247,9 @@ impl World {
             admissions: memory.clone(),
             tokens: memory.clone(),
             keys: memory.clone(),
+            members: memory.clone(),
+            patients: memory.clone(),
+            audit: memory.clone(),
         };
         let setup = Setup {
             settings: Settings::new(BASE, EXT),

@@ -1,0 +1,150 @@
+//! What people leave behind when they let apps in: sessions, grants, codes and families of tokens.
+//!
+//! Once-only lives in a conditional `UPDATE`: whoever it changes a row for goes on, everybody else
+//! is told why not by a second statement, which sees what the first one waited for. Families hang
+//! on their grant by a foreign key, so nothing outlives a grant that was taken back, whatever
+//! happens at the same time.
+
+mod codes;
+mod families;
+mod grants;
+mod sessions;
+
+use async_trait::async_trait;
+use oauth_core::ports::{
+    BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, Hash, IssuedCode, LaunchUse,
+    MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, Versioned, Visit, VisitQuery,
+};
+
+use crate::db::Db;
+use crate::dialect::Sql;
+use crate::fault::{oauth, retried};
+use crate::tokens::forget;
+
+/// Statements that delete what ended before `$1`, at most `$2` rows each.
+static FORGET: [Sql; 5] = [
+    Sql::new(
+        "DELETE FROM browser_session WHERE hash IN (
+    SELECT hash FROM browser_session WHERE expires_s < $1 ORDER BY expires_s LIMIT $2 {skip_locked}
+)",
+    ),
+    Sql::new(
+        "DELETE FROM authorization_code WHERE hash IN (
+    SELECT hash FROM authorization_code WHERE expires_s < $1 ORDER BY expires_s LIMIT $2 {skip_locked}
+)",
+    ),
+    Sql::new(
+        "DELETE FROM launch_use WHERE jti IN (
+    SELECT jti FROM launch_use WHERE expires_s < $1 ORDER BY expires_s LIMIT $2 {skip_locked}
+)",
+    ),
+    Sql::new(
+        "DELETE FROM refresh_token WHERE hash IN (
+    SELECT hash FROM refresh_token WHERE expires_s < $1 ORDER BY expires_s LIMIT $2 {skip_locked}
+)",
+    ),
+    Sql::new(
+        "DELETE FROM token_family WHERE id IN (
+    SELECT id FROM token_family WHERE expires_s < $1 ORDER BY expires_s LIMIT $2 {skip_locked}
+)",
+    ),
+];
+
+#[async_trait]
+impl MemberStore for Db {
+    /// Only the letters of ASCII are the same in either case, on both engines. Folding more would
+    /// take names that look alike for the same.
+    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError> {
+        if has_nul(login) {
+            return Ok(Vec::new());
+        }
+        sessions::users_by_login(self, login).await.map_err(oauth)
+    }
+
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError> {
+        retried(|| sessions::begin(self, &session, replaces)).await.map_err(oauth)
+    }
+
+    async fn end_session(&self, hash: &Hash) -> Result<(), StoreError> {
+        retried(|| sessions::end(self, hash)).await.map_err(oauth)
+    }
+
+    async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError> {
+        // No id has the character NUL, and Postgres refuses it even as a parameter.
+        let client_id = if has_nul(of.client_id) { "" } else { of.client_id };
+        sessions::visit(self, &VisitQuery { client_id, ..*of }).await.map_err(oauth)
+    }
+
+    async fn issue_code(
+        &self,
+        code: IssuedCode,
+        grant: MemberGrant,
+        launch: Option<LaunchUse>,
+    ) -> Result<CodeIssue, StoreError> {
+        retried(|| codes::issue(self, &code, &grant, launch.as_ref())).await.map_err(oauth)
+    }
+
+    async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
+        codes::find(self, hash).await.map_err(oauth)
+    }
+
+    async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError> {
+        retried(|| codes::redeem(self, hash, now_s, &tokens)).await.map_err(oauth)
+    }
+
+    async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
+        retried(|| families::begin(self, &tokens)).await.map_err(oauth)
+    }
+
+    async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError> {
+        families::find(self, hash).await.map_err(oauth)
+    }
+
+    async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError> {
+        retried(|| families::rotate(self, &rotation)).await.map_err(oauth)
+    }
+
+    async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<(), StoreError> {
+        if has_nul(family_id) {
+            return Ok(());
+        }
+        retried(|| families::revoke(self, family_id, now_s)).await.map_err(oauth)
+    }
+
+    async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
+        if has_nul(user_id) {
+            return Ok(Vec::new());
+        }
+        grants::of_user(self, user_id).await.map_err(oauth)
+    }
+
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError> {
+        if has_nul(user_id) || has_nul(grant_id) {
+            return Ok(false);
+        }
+        retried(|| grants::revoke(self, user_id, grant_id)).await.map_err(oauth)
+    }
+
+    async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError> {
+        let mut forgotten: u64 = 0;
+        for sql in &FORGET {
+            let rows = forget(self, sql, now_s).await.map_err(oauth)?;
+            forgotten = forgotten.saturating_add(rows);
+        }
+        Ok(forgotten)
+    }
+}
+
+fn has_nul(text: &str) -> bool {
+    text.contains('\0')
+}
+
+/// A hash as read from a column.
+pub(crate) fn hash_of(bytes: &[u8]) -> Result<Hash, sqlx::Error> {
+    bytes.try_into().map_err(|_| sqlx::Error::Decode("a stored hash is not 32 bytes long".into()))
+}
+
+/// A document as read from a column of text.
+fn document_of(text: &str) -> Result<serde_json::Value, sqlx::Error> {
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}

@@ -1,0 +1,105 @@
+//! Authorization codes.
+
+use oauth_core::ports::{CodeIssue, CodeRedemption, FirstTokens, FoundCode, Hash, IssuedCode, LaunchUse, MemberGrant};
+
+use super::{document_of, families, grants};
+use crate::db::Db;
+use crate::engine::{Tx, run};
+
+const USE_LAUNCH: &str = "INSERT INTO launch_use (jti, expires_s) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING";
+const INSERT: &str = "INSERT INTO authorization_code
+    (hash, client_id, family_id, grant_id, authorization_json, expires_s)
+VALUES ($1, $2, $3, $4, $5, $6)";
+const FIND: &str = "SELECT a.client_id, a.family_id, a.grant_id, a.authorization_json, a.expires_s,
+    a.used_s IS NOT NULL, c.txid, u.txid
+FROM authorization_code a
+LEFT JOIN client c ON c.id = a.client_id
+LEFT JOIN member_grant g ON g.id = a.grant_id
+LEFT JOIN \"user\" u ON u.id = g.user_id
+WHERE a.hash = $1";
+const USE: &str = "UPDATE authorization_code SET used_s = $2
+WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND grant_id = $4";
+const WHY_NOT: &str = "SELECT family_id, expires_s, used_s IS NOT NULL FROM authorization_code WHERE hash = $1";
+
+/// A row of [`FIND`].
+type FoundRow = (String, String, String, String, i64, bool, Option<i64>, Option<i64>);
+
+pub(super) async fn issue(
+    db: &Db,
+    code: &IssuedCode,
+    grant: &MemberGrant,
+    launch: Option<&LaunchUse>,
+) -> Result<CodeIssue, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    if let Some(LaunchUse { jti, expires_s }) = launch {
+        let new = run!(tx.on(), execute: sqlx::query(USE_LAUNCH).bind(jti).bind(expires_s))?;
+        if new == 0 {
+            tx.roll_back().await?;
+            return Ok(CodeIssue::LaunchUsed);
+        }
+    }
+    let grant_id = grants::allow(&mut tx, grant).await?;
+    run!(tx.on(), execute: sqlx::query(INSERT)
+        .bind(code.hash.as_slice())
+        .bind(&code.client_id)
+        .bind(&code.family_id)
+        .bind(&grant_id)
+        .bind(code.authorization.to_string())
+        .bind(code.expires_s))?;
+    tx.commit().await?;
+    Ok(CodeIssue::Issued)
+}
+
+pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundCode>, sqlx::Error> {
+    let row: Option<FoundRow> = run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice()))?;
+    let Some((client_id, family_id, grant_id, authorization, expires_s, used, client_version, user_version)) = row
+    else {
+        return Ok(None);
+    };
+    let authorization = document_of(&authorization)?;
+    let code = IssuedCode { hash: *hash, client_id, family_id, grant_id, authorization, expires_s };
+    Ok(Some(FoundCode { code, used, client_version, user_version }))
+}
+
+/// The code's row is taken first and the grant's second, everywhere.
+pub(super) async fn redeem(
+    db: &Db,
+    hash: &Hash,
+    now_s: i64,
+    tokens: &FirstTokens,
+) -> Result<CodeRedemption, sqlx::Error> {
+    let grant_id = tokens.family.grant_id.as_deref().unwrap_or_default();
+    let mut tx = db.begin().await?;
+    let used = run!(tx.on(), execute: sqlx::query(USE)
+        .bind(hash.as_slice())
+        .bind(now_s)
+        .bind(&tokens.family.id)
+        .bind(grant_id))?;
+    if used == 0 {
+        let outcome = refuse(&mut tx, hash, now_s).await?;
+        tx.commit().await?;
+        return Ok(outcome);
+    }
+    if !grants::note_use(&mut tx, grant_id, now_s).await? {
+        tx.roll_back().await?;
+        return Ok(CodeRedemption::Withdrawn);
+    }
+    families::insert(&mut tx, tokens).await?;
+    tx.commit().await?;
+    Ok(CodeRedemption::Granted)
+}
+
+/// Why a code could not be used; if it was used before, what it gave ends here.
+async fn refuse(tx: &mut Tx, hash: &Hash, now_s: i64) -> Result<CodeRedemption, sqlx::Error> {
+    let row: Option<(String, i64, bool)> =
+        run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT).bind(hash.as_slice()))?;
+    match row {
+        None => Ok(CodeRedemption::Unknown),
+        Some((family_id, _, true)) => {
+            families::revoke_in(tx, &family_id, now_s).await?;
+            Ok(CodeRedemption::AlreadyUsed)
+        }
+        Some((_, expires_s, false)) if expires_s <= now_s => Ok(CodeRedemption::Expired),
+        Some(_) => Err(sqlx::Error::Encode("the tokens are of another family than the code".into())),
+    }
+}

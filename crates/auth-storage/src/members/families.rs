@@ -1,0 +1,162 @@
+//! Families of tokens, and the chain of refresh tokens each has.
+
+use oauth_core::ports::{FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, TokenFamily};
+
+use super::{document_of, hash_of};
+use crate::db::Db;
+use crate::engine::{Tx, run};
+use crate::tokens;
+
+const INSERT: &str = "INSERT INTO token_family
+    (id, client_id, user_id, grant_id, credential, authorization_json, created_s, expires_s)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const INSERT_REFRESH: &str = "INSERT INTO refresh_token (hash, family_id, issued_s, expires_s)
+VALUES ($1, $2, $3, $4)";
+const REVOKE: &str = "UPDATE token_family SET revoked_s = $2 WHERE id = $1 AND revoked_s IS NULL";
+const FIND: &str = "SELECT t.family_id, t.issued_s, t.expires_s, t.used_s,
+    f.client_id, f.user_id, f.grant_id, f.credential, f.authorization_json, f.created_s, f.expires_s,
+    f.revoked_s IS NOT NULL, c.txid, u.txid
+FROM refresh_token t
+JOIN token_family f ON f.id = t.family_id
+LEFT JOIN client c ON c.id = f.client_id
+LEFT JOIN \"user\" u ON u.id = f.user_id
+WHERE t.hash = $1";
+const USE: &str = "UPDATE refresh_token SET used_s = $2
+WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND EXISTS (
+    SELECT 1 FROM token_family f WHERE f.id = $3 AND f.revoked_s IS NULL AND f.expires_s > $2
+)";
+const NOTE_USE: &str = "UPDATE member_grant SET used_s = $2
+WHERE id = (SELECT grant_id FROM token_family WHERE id = $1)";
+const WHY_NOT: &str = "SELECT t.used_s,
+    t.expires_s > $2 AND f.expires_s > $2 AND f.revoked_s IS NULL
+FROM refresh_token t JOIN token_family f ON f.id = t.family_id
+WHERE t.hash = $1 AND t.family_id = $3";
+
+/// A row of [`FIND`].
+type FoundRow = (
+    String,
+    i64,
+    i64,
+    Option<i64>,
+    String,
+    String,
+    Option<String>,
+    Vec<u8>,
+    String,
+    i64,
+    i64,
+    bool,
+    Option<i64>,
+    Option<i64>,
+);
+
+pub(super) async fn begin(db: &Db, first: &FirstTokens) -> Result<(), sqlx::Error> {
+    let mut tx = db.begin().await?;
+    insert(&mut tx, first).await?;
+    tx.commit().await
+}
+
+/// Stores a family with its first tokens.
+pub(super) async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx::Error> {
+    let FirstTokens { family, access, refresh } = first;
+    run!(tx.on(), execute: sqlx::query(INSERT)
+        .bind(&family.id)
+        .bind(&family.client_id)
+        .bind(&family.user_id)
+        .bind(&family.grant_id)
+        .bind(family.credential.as_slice())
+        .bind(family.authorization.to_string())
+        .bind(family.created_s)
+        .bind(family.expires_s))?;
+    if let Some(refresh) = refresh {
+        insert_refresh(tx, refresh).await?;
+    }
+    if let Some(access) = access {
+        tokens::insert_in(tx, access).await?;
+    }
+    Ok(())
+}
+
+async fn insert_refresh(tx: &mut Tx, token: &RefreshToken) -> Result<(), sqlx::Error> {
+    run!(tx.on(), execute: sqlx::query(INSERT_REFRESH)
+        .bind(token.hash.as_slice())
+        .bind(&token.family_id)
+        .bind(token.issued_s)
+        .bind(token.expires_s))?;
+    Ok(())
+}
+
+pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundRefresh>, sqlx::Error> {
+    let row: Option<FoundRow> = run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice()))?;
+    row.map(|row| found(*hash, row)).transpose()
+}
+
+fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
+    let (family_id, issued_s, expires_s, used_s, client_id, user_id, grant_id, credential, ..) = row;
+    let (.., authorization, created_s, family_expires_s, revoked, client_version, user_version) = row;
+    let family = TokenFamily {
+        id: family_id.clone(),
+        client_id,
+        user_id,
+        grant_id,
+        credential: hash_of(&credential)?,
+        authorization: document_of(&authorization)?,
+        created_s,
+        expires_s: family_expires_s,
+    };
+    let token = RefreshToken { hash, family_id, issued_s, expires_s };
+    Ok(FoundRefresh { token, used_s, family, revoked, client_version, user_version })
+}
+
+pub(super) async fn rotate(db: &Db, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
+    let Rotation { hash, now_s, successor, access, .. } = rotation;
+    let mut tx = db.begin().await?;
+    let used = run!(tx.on(), execute: sqlx::query(USE)
+        .bind(hash.as_slice())
+        .bind(now_s)
+        .bind(&successor.family_id))?;
+    let outcome = if used == 0 {
+        used_before(&mut tx, rotation).await?
+    } else {
+        insert_refresh(&mut tx, successor).await?;
+        RotationOutcome::Rotated
+    };
+    if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
+        run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&successor.family_id).bind(now_s))?;
+        if let Some(access) = access {
+            tokens::insert_in(&mut tx, access).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(outcome)
+}
+
+/// What a token that was not there to be used is worth; if it comes too late, its family ends here.
+async fn used_before(tx: &mut Tx, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
+    let family_id = &rotation.successor.family_id;
+    let row: Option<(Option<i64>, bool)> = run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT)
+        .bind(rotation.hash.as_slice())
+        .bind(rotation.now_s)
+        .bind(family_id))?;
+    match row {
+        None => Ok(RotationOutcome::Unknown),
+        Some((Some(used_s), true)) if rotation.now_s <= used_s.saturating_add(rotation.grace_s) => {
+            Ok(RotationOutcome::Repeated)
+        }
+        Some((Some(_), true)) => {
+            revoke_in(tx, family_id, rotation.now_s).await?;
+            Ok(RotationOutcome::Reused)
+        }
+        Some(_) => Ok(RotationOutcome::Ended),
+    }
+}
+
+pub(super) async fn revoke(db: &Db, family_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
+    run!(db.writer(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))?;
+    Ok(())
+}
+
+pub(super) async fn revoke_in(tx: &mut Tx, family_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
+    run!(tx.on(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))?;
+    Ok(())
+}

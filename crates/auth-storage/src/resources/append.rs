@@ -1,0 +1,50 @@
+//! New resources that nobody else can know of yet, many in one statement.
+//!
+//! Their ids are made here, so there is nothing to look up, lock or compare: a batch costs what one
+//! write costs elsewhere.
+
+use fhir_store::ResourceType;
+use serde_json::{Value, json};
+
+use super::table::{self, Found, Table};
+use crate::db::Db;
+use crate::dialect::Sql;
+use crate::engine::{On, Tx, run};
+
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+/// `$1` is `[[id, resource], …]` here and below.
+static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
+const INSERT: &str = "INSERT INTO {table} (id, txid, ts, resource)
+SELECT e.value ->> 0, {reserved_version:$1}, {from_us:$2}, e.value -> 1 FROM {elements:$1}";
+const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
+SELECT t.id, t.txid, t.ts, t.resource, 'create' FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
+
+/// Stores `resources` as new ones of type `kind`, all or none.
+pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], now_us: i64) -> Result<(), sqlx::Error> {
+    let id = || uuid::Uuid::new_v4().to_string();
+    let rows = Value::Array(resources.iter().map(|resource| json!([id(), resource])).collect()).to_string();
+    let mut tx = db.begin().await?;
+    let table = table_for(db, &mut tx, kind).await?;
+    let dialect = db.dialect();
+    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&rows))?;
+    run!(tx.on(), execute: sqlx::query(table.sql(dialect, INSERT)).bind(&rows).bind(now_us))?;
+    run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&rows))?;
+    tx.commit().await?;
+    db.remember_tables([table]);
+    Ok(())
+}
+
+/// The table of a type, made if there is none, under the lock that every first write of it takes.
+async fn table_for(db: &Db, tx: &mut Tx, kind: &ResourceType) -> Result<Table, sqlx::Error> {
+    if let Some(known) = db.known_table(kind.as_str()) {
+        return Ok(known);
+    }
+    if let On::Postgres(connection) = tx.on() {
+        sqlx::query(LOCK).bind(table::lock_name(kind)).execute(connection).await?;
+    }
+    match Table::find_in(tx, kind).await? {
+        Found::Table(table) => Ok(table),
+        Found::None => Table::create(tx, kind).await,
+        Found::Other => Err(sqlx::Error::Decode(format!("the table of {kind} belongs to another type").into())),
+    }
+}

@@ -1,0 +1,331 @@
+//! What people leave behind, in memory: it answers as the database does, case by case.
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use oauth_core::ports::{
+    AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, Hash,
+    IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore, PatientSummary, RefreshToken, Rotation,
+    RotationOutcome, StoreError, TokenFamily, TokenStore as _, Versioned, Visit, VisitQuery,
+};
+
+use crate::world::Memory;
+
+/// The rows.
+#[derive(Default)]
+pub(crate) struct Members {
+    pub(crate) sessions: HashMap<Hash, BrowserSession>,
+    pub(crate) grants: Vec<MemberGrant>,
+    pub(crate) codes: HashMap<Hash, (IssuedCode, bool)>,
+    pub(crate) launches: HashMap<String, i64>,
+    pub(crate) families: HashMap<String, Family>,
+    pub(crate) refresh: HashMap<Hash, (RefreshToken, Option<i64>)>,
+}
+
+/// A family as kept.
+pub(crate) struct Family {
+    pub(crate) family: TokenFamily,
+    pub(crate) revoked: bool,
+}
+
+impl Members {
+    /// What belongs to a Client or User goes with it.
+    pub(crate) fn forget_party(&mut self, kind: &str, id: &str) {
+        let owner = |client: &str, user: &str| match kind {
+            "Client" => client == id,
+            "User" => user == id,
+            _ => false,
+        };
+        self.sessions.retain(|_, session| !owner("", &session.user_id));
+        self.grants.retain(|grant| !owner(&grant.client_id, &grant.user_id));
+        self.families.retain(|_, held| !owner(&held.family.client_id, &held.family.user_id));
+    }
+
+    /// The stamp of a family that was not revoked.
+    pub(crate) fn living(&self, family_id: &str) -> Option<Hash> {
+        self.families.get(family_id).filter(|held| !held.revoked).map(|held| held.family.credential)
+    }
+
+    fn revoke(&mut self, family_id: &str) {
+        if let Some(held) = self.families.get_mut(family_id) {
+            held.revoked = true;
+        }
+    }
+
+    fn note_use(&mut self, grant_id: Option<&str>, now_s: i64) -> bool {
+        let grant = self.grants.iter_mut().find(|grant| Some(grant.id.as_str()) == grant_id);
+        grant.map(|grant| grant.used_s = Some(now_s)).is_some()
+    }
+
+    fn store(&mut self, family: TokenFamily, refresh: Option<RefreshToken>) {
+        if let Some(refresh) = refresh {
+            self.refresh.insert(refresh.hash, (refresh, None));
+        }
+        self.families.insert(family.id.clone(), Family { family, revoked: false });
+    }
+
+    fn redeem(
+        &mut self,
+        hash: &Hash,
+        now_s: i64,
+        family: TokenFamily,
+        refresh: Option<RefreshToken>,
+    ) -> CodeRedemption {
+        let Some((code, used)) = self.codes.get(hash).cloned() else {
+            return CodeRedemption::Unknown;
+        };
+        if used {
+            self.revoke(&code.family_id);
+            return CodeRedemption::AlreadyUsed;
+        }
+        if code.expires_s <= now_s {
+            return CodeRedemption::Expired;
+        }
+        assert_eq!((&code.family_id, Some(&code.grant_id)), (&family.id, family.grant_id.as_ref()));
+        if !self.note_use(Some(&code.grant_id), now_s) {
+            return CodeRedemption::Withdrawn;
+        }
+        self.codes.insert(*hash, (code, true));
+        self.store(family, refresh);
+        CodeRedemption::Granted
+    }
+
+    fn rotate(&mut self, rotation: &Rotation) -> RotationOutcome {
+        let now_s = rotation.now_s;
+        let Some((token, used_s)) = self.refresh.get(&rotation.hash).cloned() else {
+            return RotationOutcome::Unknown;
+        };
+        let Some(held) = self.families.get(&token.family_id) else {
+            return RotationOutcome::Unknown;
+        };
+        if held.revoked || held.family.expires_s <= now_s || token.expires_s <= now_s {
+            return RotationOutcome::Ended;
+        }
+        let grant_id = held.family.grant_id.clone();
+        match used_s {
+            Some(used_s) if now_s > used_s + rotation.grace_s => {
+                self.revoke(&token.family_id);
+                return RotationOutcome::Reused;
+            }
+            Some(_) => {
+                self.note_use(grant_id.as_deref(), now_s);
+                return RotationOutcome::Repeated;
+            }
+            None => {}
+        }
+        self.note_use(grant_id.as_deref(), now_s);
+        self.refresh.insert(rotation.hash, (token, Some(now_s)));
+        self.refresh.insert(rotation.successor.hash, (rotation.successor.clone(), None));
+        RotationOutcome::Rotated
+    }
+}
+
+impl Memory {
+    fn version(&self, kind: &'static str, id: &str) -> Option<i64> {
+        self.get(kind, id).map(|held| held.version)
+    }
+
+    async fn keep(&self, access: Option<OpaqueToken>) -> Result<(), StoreError> {
+        match access {
+            Some(access) => self.insert_opaque(access).await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl MemberStore for Memory {
+    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError> {
+        let resources = self.resources.lock().unwrap();
+        let named = |held: &Versioned| {
+            let texts = ["userName", "email"].map(|name| held.resource[name].as_str());
+            texts.into_iter().flatten().any(|text| text.eq_ignore_ascii_case(login))
+        };
+        let users = resources.iter().filter(|((kind, _), held)| *kind == "User" && named(held));
+        let users: BTreeMap<String, Versioned> = users.map(|((_, id), held)| (id.clone(), held.clone())).collect();
+        Ok(users.into_iter().take(2).collect())
+    }
+
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError> {
+        let mut members = self.members.lock().unwrap();
+        if let Some(replaced) = replaces {
+            members.sessions.remove(replaced);
+        }
+        members.sessions.insert(session.hash, session);
+        Ok(())
+    }
+
+    async fn end_session(&self, hash: &Hash) -> Result<(), StoreError> {
+        self.members.lock().unwrap().sessions.remove(hash);
+        Ok(())
+    }
+
+    async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError> {
+        let members = self.members.lock().unwrap();
+        let session = of.session.and_then(|hash| members.sessions.get(hash));
+        let session = session.filter(|session| session.expires_s > of.now_s).cloned();
+        let user_id = session.as_ref().map(|session| session.user_id.clone());
+        let grants = members.grants.iter().filter(|grant| Some(&grant.user_id) == user_id.as_ref());
+        Ok(Visit {
+            grants: grants.filter(|grant| grant.client_id == of.client_id).cloned().collect(),
+            session,
+            user_version: user_id.and_then(|id| self.version("User", &id)),
+            client_version: self.version("Client", of.client_id),
+        })
+    }
+
+    async fn issue_code(
+        &self,
+        mut code: IssuedCode,
+        grant: MemberGrant,
+        launch: Option<LaunchUse>,
+    ) -> Result<CodeIssue, StoreError> {
+        let mut members = self.members.lock().unwrap();
+        if let Some(launch) = launch {
+            if members.launches.contains_key(&launch.jti) {
+                return Ok(CodeIssue::LaunchUsed);
+            }
+            members.launches.insert(launch.jti, launch.expires_s);
+        }
+        let key = |grant: &MemberGrant| (grant.user_id.clone(), grant.client_id.clone(), grant.patient_id.clone());
+        if let Some(held) = members.grants.iter_mut().find(|held| key(held) == key(&grant)) {
+            (held.requested, held.granted) = (grant.requested, grant.granted);
+            held.used_s = grant.used_s.or(held.used_s);
+            code.grant_id.clone_from(&held.id);
+        } else {
+            code.grant_id.clone_from(&grant.id);
+            members.grants.insert(0, grant);
+        }
+        members.codes.insert(code.hash, (code, false));
+        Ok(CodeIssue::Issued)
+    }
+
+    async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
+        let members = self.members.lock().unwrap();
+        let Some((code, used)) = members.codes.get(hash).cloned() else {
+            return Ok(None);
+        };
+        let grant = members.grants.iter().find(|grant| grant.id == code.grant_id);
+        let user_version = grant.and_then(|grant| self.version("User", &grant.user_id));
+        Ok(Some(FoundCode { client_version: self.version("Client", &code.client_id), code, used, user_version }))
+    }
+
+    async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError> {
+        let outcome = self.members.lock().unwrap().redeem(hash, now_s, tokens.family, tokens.refresh);
+        if outcome == CodeRedemption::Granted {
+            self.keep(tokens.access).await?;
+        }
+        Ok(outcome)
+    }
+
+    async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
+        self.members.lock().unwrap().store(tokens.family, tokens.refresh);
+        self.keep(tokens.access).await
+    }
+
+    async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError> {
+        let members = self.members.lock().unwrap();
+        let Some((token, used_s)) = members.refresh.get(hash).cloned() else {
+            return Ok(None);
+        };
+        let Some(Family { family, revoked }) = members.families.get(&token.family_id) else {
+            return Ok(None);
+        };
+        Ok(Some(FoundRefresh {
+            token,
+            used_s,
+            family: family.clone(),
+            revoked: *revoked,
+            client_version: self.version("Client", &family.client_id),
+            user_version: self.version("User", &family.user_id),
+        }))
+    }
+
+    async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError> {
+        let outcome = self.members.lock().unwrap().rotate(&rotation);
+        if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
+            self.keep(rotation.access).await?;
+        }
+        Ok(outcome)
+    }
+
+    async fn revoke_family(&self, family_id: &str, _now_s: i64) -> Result<(), StoreError> {
+        self.members.lock().unwrap().revoke(family_id);
+        Ok(())
+    }
+
+    async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
+        let members = self.members.lock().unwrap();
+        let mut grants: Vec<_> = members.grants.iter().filter(|grant| grant.user_id == user_id).cloned().collect();
+        grants.sort_by(|one, other| (other.created_s, &one.id).cmp(&(one.created_s, &other.id)));
+        Ok(grants)
+    }
+
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError> {
+        let mut members = self.members.lock().unwrap();
+        let before = members.grants.len();
+        members.grants.retain(|grant| grant.user_id != user_id || grant.id != grant_id);
+        let had = members.grants.len() < before;
+        if had {
+            members.families.retain(|_, held| held.family.grant_id.as_deref() != Some(grant_id));
+        }
+        Ok(had)
+    }
+
+    async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError> {
+        let mut members = self.members.lock().unwrap();
+        let rows = |members: &Members| {
+            members.sessions.len()
+                + members.codes.len()
+                + members.launches.len()
+                + members.refresh.len()
+                + members.families.len()
+        };
+        let before = rows(&members);
+        members.sessions.retain(|_, session| session.expires_s >= now_s);
+        members.codes.retain(|_, (code, _)| code.expires_s >= now_s);
+        members.launches.retain(|_, expires_s| *expires_s >= now_s);
+        members.refresh.retain(|_, (token, _)| token.expires_s >= now_s);
+        members.families.retain(|_, held| held.family.expires_s >= now_s);
+        Ok(u64::try_from(before - rows(&members)).unwrap())
+    }
+}
+
+/// The patients of the deployment, and who is related to whom.
+#[derive(Default)]
+pub(crate) struct Patients {
+    pub(crate) patients: Vec<PatientSummary>,
+    /// By resource type and id of whoever is related.
+    pub(crate) related: HashMap<(String, String), Vec<String>>,
+}
+
+#[async_trait]
+impl PatientStore for Memory {
+    async fn patient(&self, id: &str) -> Result<Option<PatientSummary>, StoreError> {
+        Ok(self.patients.lock().unwrap().patients.iter().find(|patient| patient.id == id).cloned())
+    }
+
+    async fn patients_of(&self, resource_type: &str, id: &str) -> Result<Vec<String>, StoreError> {
+        let key = (resource_type.to_owned(), id.to_owned());
+        Ok(self.patients.lock().unwrap().related.get(&key).cloned().unwrap_or_default())
+    }
+
+    async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let matches = |patient: &&PatientSummary| {
+            let held: Vec<String> =
+                patient.name.split_whitespace().chain([&*patient.id]).map(str::to_lowercase).collect();
+            !words.is_empty() && words.iter().all(|word| held.iter().any(|held| held.starts_with(word)))
+        };
+        let mut found: Vec<_> = self.patients.lock().unwrap().patients.iter().filter(matches).cloned().collect();
+        found.sort_by_key(|patient| (patient.name.to_lowercase(), patient.id.clone()));
+        found.truncate(usize::try_from(limit).unwrap());
+        Ok(found)
+    }
+}
+
+impl AuditSink for Memory {
+    fn record(&self, record: AuditRecord) {
+        self.audit.lock().unwrap().push(record);
+    }
+}

@@ -1,0 +1,12 @@
+-- A person signs in once and is known again by a cookie, of which only the hash is here.
+CREATE TABLE browser_session (
+    hash BYTEA PRIMARY KEY NOT NULL,
+    user_id TEXT NOT NULL,
+    credential BYTEA NOT NULL,
+    signed_in_s BIGINT NOT NULL,
+    expires_s BIGINT NOT NULL
+);
+
+CREATE INDEX browser_session_user ON browser_session (user_id);
+
+CREATE INDEX browser_session_expires ON browser_session (expires_s);

@@ -1,0 +1,11 @@
+-- What belongs to a User or a Client goes with it: another of the same id, made later, inherits nothing.
+CREATE TRIGGER client_gone AFTER DELETE ON client BEGIN
+    DELETE FROM member_grant WHERE client_id = OLD.id;
+    DELETE FROM token_family WHERE client_id = OLD.id AND grant_id IS NULL;
+END;
+
+CREATE TRIGGER user_gone AFTER DELETE ON "user" BEGIN
+    DELETE FROM browser_session WHERE user_id = OLD.id;
+    DELETE FROM member_grant WHERE user_id = OLD.id;
+    DELETE FROM token_family WHERE user_id = OLD.id AND grant_id IS NULL;
+END;
