@@ -1,0 +1,210 @@
+//! What a reader asks for, bounded by what they may have.
+
+use std::collections::BTreeMap;
+
+use super::{Candidate, Condition, Term};
+use crate::access::{History, history};
+use crate::channel::Span;
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::{Conversation, Flag, Message, Recipient, topic_key};
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// The messages a reader asks for, bounded by what they may have.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// The reader.
+    pub user_id: UserId,
+    /// What they ask for.
+    pub terms: Vec<Term>,
+    /// Channels they may have messages of: all, or those within spans.
+    pub channels: BTreeMap<ChannelId, Option<Vec<Span>>>,
+    /// Whether they may have messages to sets of users they are in.
+    pub directs: bool,
+}
+
+impl Selection {
+    /// Bounds a narrow by what the reader may have: messages they received, and of a channel that is asked for by
+    /// name, or of all public channels, also the history before them; but not with an `is` term, which asks about
+    /// their own copies.
+    #[must_use]
+    pub fn new(realm: &RealmSnapshot, reader: &User, terms: Vec<Term>) -> Self {
+        let asks_own = terms.iter().any(|term| term.condition.asks_flags());
+        let mut asked = terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+        let public = !asks_own && asked.any(|asked| matches!(asked, Condition::PublicChannels));
+        let only = terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
+            Condition::Channel(id) => Some(id),
+            _ => None,
+        });
+        let directs = only.is_none() && !public;
+        let mut channels = BTreeMap::new();
+        for channel in realm.channels().filter(|channel| only.is_none_or(|only| only == channel.id)) {
+            let all = !asks_own && (only.is_some() || (public && !channel.privacy.is_private()));
+            let spans = match history(realm, reader, channel) {
+                History::All if all => None,
+                History::All | History::Received(_) => match realm.membership(channel.id, reader.id) {
+                    Some(membership) => Some(membership.spans.clone()),
+                    None => continue,
+                },
+            };
+            channels.insert(channel.id, spans);
+        }
+        Self { user_id: reader.id, terms, channels, directs }
+    }
+
+    /// The message whose conversation is asked for.
+    #[must_use]
+    pub fn asked_with(terms: &[Term]) -> Option<MessageId> {
+        terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
+            Condition::With(id) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// The terms with those about where replaced by the conversation of a message the reader may read. Without one
+    /// (`None`) the others stay as they are.
+    #[must_use]
+    pub fn with_conversation_of(terms: Vec<Term>, message: Option<&Message>) -> Vec<Term> {
+        let Some(message) = message else { return terms };
+        let is_where = |condition: &Condition| {
+            matches!(condition, Condition::Channel(_) | Condition::Topic(_) | Condition::Direct(_) | Condition::With(_))
+        };
+        let mut kept: Vec<Term> = terms.into_iter().filter(|term| !is_where(&term.condition)).collect();
+        let mut hold = |condition| kept.push(Term { condition, negated: false });
+        match message.recipient {
+            Recipient::Channel(id) => {
+                hold(Condition::Channel(id));
+                hold(Condition::Topic(topic_key(&message.topic)));
+            }
+            Recipient::Direct(_) => hold(Condition::Direct(message.direct_users.clone())),
+        }
+        kept
+    }
+
+    /// Whether the reader may have the message, whatever they ask for.
+    #[must_use]
+    pub fn permits(&self, message: &Candidate) -> bool {
+        match message.recipient {
+            Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
+            Recipient::Channel(id) => self.channels.get(&id).is_some_and(|spans| {
+                // A message that came from another channel was not received by who had left before.
+                let lasts = |span: &Span| !message.marks.moved_in || span.until.is_none();
+                let received = |span: &Span| span.contains(message.id.into()) && lasts(span);
+                spans.as_ref().is_none_or(|spans| spans.iter().any(received))
+            }),
+        }
+    }
+
+    /// Whether any term looks at flags.
+    #[must_use]
+    pub fn asks_flags(&self) -> bool {
+        self.terms.iter().any(|term| term.condition.asks_flags())
+    }
+
+    /// Whether the message is among those asked for and permitted.
+    #[must_use]
+    pub fn admits(&self, message: &Candidate, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+        self.permits(message) && self.terms.iter().all(|term| term.holds(message, flags, realm))
+    }
+
+    /// The conversation the narrow is about, when it names a channel and a topic.
+    #[must_use]
+    pub fn conversation(&self) -> Option<Conversation> {
+        let mut held = self.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+        let channel = held.clone().find_map(|condition| match condition {
+            Condition::Channel(id) => Some(*id),
+            _ => None,
+        })?;
+        let key = held.find_map(|condition| match condition {
+            Condition::Topic(key) => Some(key.clone()),
+            _ => None,
+        })?;
+        Some(Conversation { recipient: Recipient::Channel(channel), topic_key: key })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Change;
+    use crate::channel::Privacy;
+    use crate::id::DirectId;
+    use crate::message::Marks;
+    use crate::realm::Rules;
+    use crate::testing;
+
+    fn realm() -> RealmSnapshot {
+        testing::realm(
+            Rules::default(),
+            vec![
+                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                Change::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
+                Change::Channel(Box::new(testing::channel(22, Privacy::Public))),
+                Change::Subscription(Box::new(testing::subscription(20, 4))),
+            ],
+        )
+    }
+
+    fn candidate(id: i64, channel: i64) -> Candidate {
+        Candidate {
+            id: MessageId(id),
+            recipient: Recipient::Channel(ChannelId(channel)),
+            direct_users: Vec::new(),
+            topic: "Lunch".to_owned(),
+            sender_id: UserId(2),
+            marks: Marks::default(),
+            has_reaction: false,
+        }
+    }
+
+    #[test]
+    fn history_is_for_who_asks_for_the_channel() {
+        let realm = realm();
+        let reader = realm.user(UserId(4)).unwrap();
+        let admitted = |terms: &[Condition], negated| {
+            let terms = terms.iter().map(|condition| Term { condition: condition.clone(), negated }).collect();
+            let selection = Selection::new(&realm, reader, terms);
+            let asked = [(5, 20), (15, 20), (15, 21), (15, 22)];
+            asked.map(|(id, channel)| selection.admits(&candidate(id, channel), &[], &realm))
+        };
+        assert_eq!(admitted(&[], false), [false, true, false, false]);
+        assert_eq!(admitted(&[Condition::Channel(ChannelId(20))], false), [true, true, false, false]);
+        assert_eq!(admitted(&[Condition::Channel(ChannelId(22))], false), [false, false, false, true]);
+        assert_eq!(admitted(&[Condition::PublicChannels], false), [true, true, false, true]);
+        assert_eq!(
+            admitted(&[Condition::Channel(ChannelId(20)), Condition::IsUnread], false),
+            [false, true, false, false]
+        );
+        assert_eq!(admitted(&[Condition::Channel(ChannelId(22))], true), [false, true, false, false]);
+    }
+
+    #[test]
+    fn a_conversation_is_followed_wherever_it_went() {
+        let terms = vec![
+            Term { condition: Condition::Channel(ChannelId(20)), negated: false },
+            Term { condition: Condition::Topic("old".to_owned()), negated: false },
+            Term { condition: Condition::With(MessageId(7)), negated: false },
+            Term { condition: Condition::Sender(UserId(2)), negated: false },
+        ];
+        assert_eq!(Selection::asked_with(&terms), Some(MessageId(7)));
+        assert_eq!(Selection::with_conversation_of(terms.clone(), None), terms);
+        let message = Message {
+            id: MessageId(7),
+            sender_id: UserId(2),
+            recipient: Recipient::Direct(DirectId(7)),
+            direct_users: vec![UserId(2), UserId(4)],
+            topic: String::new(),
+            content: String::new(),
+            html: String::new(),
+            sent_s: 0,
+            client: String::new(),
+            marks: Marks::default(),
+            last_edit_s: None,
+            revision: crate::id::EventId(7),
+            reactions: Vec::new(),
+        };
+        let followed = Selection::with_conversation_of(terms, Some(&message));
+        let conditions: Vec<_> = followed.into_iter().map(|term| term.condition).collect();
+        assert_eq!(conditions, [Condition::Sender(UserId(2)), Condition::Direct(vec![UserId(2), UserId(4)])]);
+    }
+}

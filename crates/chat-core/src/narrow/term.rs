@@ -1,0 +1,144 @@
+//! One condition, and whether it holds for a message.
+
+use crate::channel::Privacy;
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::{Flag, Marks, Message, Recipient, topic_key};
+use crate::snapshot::RealmSnapshot;
+
+/// One condition; all conditions of a narrow hold at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// What is asked.
+    pub condition: Condition,
+    /// Whether the opposite is.
+    pub negated: bool,
+}
+
+/// What a term asks of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// It is in the channel.
+    Channel(ChannelId),
+    /// It is in a public channel.
+    PublicChannels,
+    /// It is in a web-public channel.
+    WebPublicChannels,
+    /// It is under the topic of that key.
+    Topic(String),
+    /// It is among exactly these users, in the order of their numbers.
+    Direct(Vec<UserId>),
+    /// It is to a set of users with this one in it.
+    DirectIncluding(UserId),
+    /// The user wrote it.
+    Sender(UserId),
+    /// It is to a set of users.
+    IsDirect,
+    /// The reader's copy has the flag.
+    IsFlag(Flag),
+    /// The reader has not read it.
+    IsUnread,
+    /// It mentions the reader in any way.
+    IsMentioned,
+    /// Its topic says that it is resolved.
+    IsResolved,
+    /// It has what is asked for.
+    Has(Has),
+    /// It is this one.
+    Id(MessageId),
+    /// It is in the conversation of this one, whatever else the narrow says about where.
+    With(MessageId),
+}
+
+/// What a message may have in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Has {
+    /// An upload.
+    Attachment,
+    /// An image.
+    Image,
+    /// A link.
+    Link,
+    /// A reaction.
+    Reaction,
+}
+
+/// What terms look at in a message.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Its number.
+    pub id: MessageId,
+    /// Where it is.
+    pub recipient: Recipient,
+    /// For a set of users: all of them, in the order of their numbers.
+    pub direct_users: Vec<UserId>,
+    /// Its topic; empty for sets of users.
+    pub topic: String,
+    /// Who wrote it.
+    pub sender_id: UserId,
+    /// What it has in it.
+    pub marks: Marks,
+    /// Whether it has a reaction.
+    pub has_reaction: bool,
+}
+
+impl From<&Message> for Candidate {
+    fn from(message: &Message) -> Self {
+        Self {
+            id: message.id,
+            recipient: message.recipient,
+            direct_users: message.direct_users.clone(),
+            topic: message.topic.clone(),
+            sender_id: message.sender_id,
+            marks: message.marks,
+            has_reaction: !message.reactions.is_empty(),
+        }
+    }
+}
+
+/// What the topic of a resolved conversation begins with.
+const RESOLVED: &str = "✔ ";
+
+impl Term {
+    /// Whether the term holds for a message with these flags. [`Condition::With`] always does: see
+    /// [`Selection::with_conversation_of`](super::Selection::with_conversation_of).
+    #[must_use]
+    pub fn holds(&self, message: &Candidate, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+        self.condition.holds(message, flags, realm) != self.negated
+    }
+}
+
+impl Condition {
+    fn holds(&self, message: &Candidate, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+        let privacy = || match message.recipient {
+            Recipient::Channel(id) => realm.channel(id).map(|channel| channel.privacy),
+            Recipient::Direct(_) => None,
+        };
+        let is_direct = matches!(message.recipient, Recipient::Direct(_));
+        match self {
+            Self::Channel(id) => message.recipient == Recipient::Channel(*id),
+            Self::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_private()),
+            Self::WebPublicChannels => privacy() == Some(Privacy::WebPublic),
+            Self::Topic(key) => !is_direct && topic_key(&message.topic) == *key,
+            Self::Direct(users) => is_direct && message.direct_users == *users,
+            Self::DirectIncluding(user) => is_direct && message.direct_users.contains(user),
+            Self::Sender(user) => message.sender_id == *user,
+            Self::IsDirect => is_direct,
+            Self::IsFlag(flag) => flags.contains(flag),
+            Self::IsUnread => !flags.contains(&Flag::Read),
+            Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
+            Self::IsResolved => message.topic.starts_with(RESOLVED),
+            Self::Has(Has::Attachment) => message.marks.has_attachment,
+            Self::Has(Has::Image) => message.marks.has_image,
+            Self::Has(Has::Link) => message.marks.has_link,
+            Self::Has(Has::Reaction) => message.has_reaction,
+            Self::Id(id) => message.id == *id,
+            Self::With(_) => true,
+        }
+    }
+
+    /// Whether the reader's own flags decide it.
+    #[must_use]
+    pub fn asks_flags(&self) -> bool {
+        matches!(self, Self::IsFlag(_) | Self::IsUnread | Self::IsMentioned)
+    }
+}

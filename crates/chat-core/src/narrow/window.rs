@@ -1,0 +1,124 @@
+//! Some of the messages of a narrow, around an anchor.
+
+use crate::id::MessageId;
+use crate::limits::MAX_WINDOW;
+
+/// Where a window of messages is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// At a message, or where it would be.
+    At(MessageId),
+    /// Before the first.
+    Oldest,
+    /// After the last.
+    Newest,
+    /// At the first the reader has not read; after the last when there is none.
+    FirstUnread,
+}
+
+/// The anchor the wire gives for "after the last".
+pub const NEWEST: MessageId = MessageId(10_000_000_000_000_000);
+
+/// Some messages around an anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Where.
+    pub anchor: Anchor,
+    /// At most so many before it.
+    pub before: u64,
+    /// At most so many after it.
+    pub after: u64,
+    /// Whether the message at the anchor is wanted too, beside those.
+    pub include_anchor: bool,
+}
+
+/// Why a window cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WindowError {
+    /// Nobody said where.
+    #[error("Missing 'anchor' argument.")]
+    NoAnchor,
+    /// Neither a number nor one of the words.
+    #[error("Invalid anchor")]
+    BadAnchor,
+    /// More than [`MAX_WINDOW`] messages.
+    #[error("Too many messages requested (maximum {MAX_WINDOW}).")]
+    TooMany,
+    /// A hole in the middle.
+    #[error("The anchor can only be excluded at an end of the range")]
+    AnchorExcluded,
+}
+
+impl Anchor {
+    /// Reads the wire's `anchor`. `first_unread` is its older form, which wins.
+    ///
+    /// # Errors
+    /// [`WindowError::NoAnchor`] and [`WindowError::BadAnchor`].
+    pub fn parse(written: Option<&str>, first_unread: bool) -> Result<Self, WindowError> {
+        if first_unread {
+            return Ok(Self::FirstUnread);
+        }
+        match written.ok_or(WindowError::NoAnchor)? {
+            "oldest" => Ok(Self::Oldest),
+            "newest" => Ok(Self::Newest),
+            "first_unread" => Ok(Self::FirstUnread),
+            number => Self::numbered(number.trim()),
+        }
+    }
+
+    /// A number beyond all messages is held at the end it is beyond.
+    fn numbered(text: &str) -> Result<Self, WindowError> {
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(WindowError::BadAnchor);
+        }
+        let beyond = if text.starts_with('-') { 0 } else { NEWEST.0 };
+        let number: i64 = text.parse().unwrap_or(beyond);
+        Ok(Self::At(MessageId(number.clamp(0, NEWEST.0))))
+    }
+}
+
+impl Window {
+    /// A window of a size that is answered.
+    ///
+    /// # Errors
+    /// [`WindowError::TooMany`] and [`WindowError::AnchorExcluded`].
+    pub fn new(anchor: Anchor, (before, after): (u64, u64), include_anchor: bool) -> Result<Self, WindowError> {
+        if before.saturating_add(after) > MAX_WINDOW {
+            return Err(WindowError::TooMany);
+        }
+        if before > 0 && after > 0 && !include_anchor {
+            return Err(WindowError::AnchorExcluded);
+        }
+        Ok(Self { anchor, before, after, include_anchor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anchor_is_a_word_or_a_number_held_within_bounds() {
+        let parse = |text: &str| Anchor::parse(Some(text), false);
+        let at = |id| Ok(Anchor::At(MessageId(id)));
+        assert_eq!(parse("newest"), Ok(Anchor::Newest));
+        assert_eq!(parse("oldest"), Ok(Anchor::Oldest));
+        assert_eq!(parse("first_unread"), Ok(Anchor::FirstUnread));
+        assert_eq!([parse("17"), parse("-5"), parse(&"9".repeat(40))], [at(17), at(0), at(NEWEST.0)]);
+        assert_eq!(parse(&format!("-{}", "9".repeat(40))), at(0));
+        for odd in ["", "x", "1.5", "-", "--1", "0x1"] {
+            assert_eq!(parse(odd), Err(WindowError::BadAnchor), "{odd}");
+        }
+        assert_eq!(Anchor::parse(None, false), Err(WindowError::NoAnchor));
+        assert_eq!(Anchor::parse(Some("0"), true), Ok(Anchor::FirstUnread));
+    }
+
+    #[test]
+    fn a_window_has_a_size_and_no_hole() {
+        assert!(Window::new(Anchor::Newest, (5_000, 0), false).is_ok());
+        assert_eq!(Window::new(Anchor::Newest, (2_500, 2_501), true), Err(WindowError::TooMany));
+        assert_eq!(Window::new(Anchor::Newest, (u64::MAX, 1), true), Err(WindowError::TooMany));
+        assert_eq!(Window::new(Anchor::Newest, (1, 1), false), Err(WindowError::AnchorExcluded));
+    }
+}
