@@ -180,7 +180,7 @@ pub fn of(store: &dyn PresenceStore, realm: &RealmSnapshot, named: &str, now_s: 
     }
     let presence = store.of(user.id).filter(|_| is_shared(realm, user.id));
     let presence = presence.ok_or_else(|| NoPresence::Unknown(named.to_owned()))?;
-    Ok(Single::new(user, presence, now_s))
+    Ok(Single::new(presence, now_s))
 }
 
 /// What is told of people who are back: when, in unix seconds, and the events. `changed` has who was there, before and now.

@@ -74,7 +74,7 @@ impl Serialize for Listing<'_> {
                 serializer.collect_map(self.entries.iter().map(|(user, seen)| (user.id, Slim::of(user, *seen))))
             }
             Form::Legacy => {
-                serializer.collect_map(self.entries.iter().map(|(user, seen)| (&user.email, Legacy::of(user, *seen))))
+                serializer.collect_map(self.entries.iter().map(|(user, seen)| (&user.email, Legacy::of(*seen))))
             }
         }
     }
@@ -89,7 +89,9 @@ struct Slim {
 
 impl Slim {
     fn of(user: &User, presence: Presence) -> Self {
-        Self { active_timestamp: active_s(user, presence), idle_timestamp: presence.connected_s }
+        // Who never was active counts from the day they came, because clients want a time.
+        let active_timestamp = if presence.active_s > 0 { presence.active_s } else { user.joined_s };
+        Self { active_timestamp, idle_timestamp: presence.connected_s }
     }
 }
 
@@ -116,8 +118,8 @@ struct Website {
 }
 
 impl Legacy {
-    fn of(user: &User, presence: Presence) -> Self {
-        let (status, timestamp) = standing(user, presence);
+    fn of(presence: Presence) -> Self {
+        let (status, timestamp) = standing(presence);
         let status = status.name();
         Self {
             aggregated: Aggregated { client: CLIENT, status, timestamp },
@@ -140,10 +142,10 @@ struct Standing {
 }
 
 impl Single {
-    /// The presence of that user. Here alone the server says itself who is offline.
+    /// The presence as it is then. Here alone the server says itself who is offline.
     #[must_use]
-    pub fn new(user: &User, presence: Presence, now_s: i64) -> Self {
-        let (status, timestamp) = standing(user, presence);
+    pub fn new(presence: Presence, now_s: i64) -> Self {
+        let (status, timestamp) = standing(presence);
         let is_offline = now_s - timestamp > OFFLINE_AFTER_S;
         Self {
             aggregated: Standing { status: if is_offline { "offline" } else { status.name() }, timestamp },
@@ -159,7 +161,7 @@ pub fn event(user: &User, presence: Presence, form: Form) -> Value {
         "type": "presence",
         "user_id": user.id,
         "server_timestamp": timestamp(presence.connected_s.saturating_mul(1_000_000)),
-        "presence": {CLIENT: Legacy::of(user, presence).website},
+        "presence": {CLIENT: Legacy::of(presence).website},
     });
     if form == Form::Legacy {
         crate::event::add(&mut event, json!({"email": user.email}));
@@ -167,15 +169,10 @@ pub fn event(user: &User, presence: Presence, form: Form) -> Value {
     event
 }
 
-/// Who never was active counts from the day they came, because clients want a time.
-fn active_s(user: &User, presence: Presence) -> i64 {
-    if presence.active_s > 0 { presence.active_s } else { user.joined_s }
-}
-
-fn standing(user: &User, presence: Presence) -> (Status, i64) {
-    let active_s = active_s(user, presence);
-    if active_s + ACTIVE_WITHIN_S >= presence.connected_s {
-        (Status::Active, active_s)
+/// Status and time in one. Who never was active is idle, also on the day they came.
+fn standing(presence: Presence) -> (Status, i64) {
+    if presence.active_s > 0 && presence.active_s + ACTIVE_WITHIN_S >= presence.connected_s {
+        (Status::Active, presence.active_s)
     } else {
         (Status::Idle, presence.connected_s)
     }

@@ -132,6 +132,10 @@ fn a_full_list_has_people_of_two_weeks_who_let_it_be_known() {
     let legacy = json!(report(&store, &realm, full(Form::Legacy), now_us));
     assert_eq!(legacy["presences"]["User1@example.org"], idle(NOW_S - 5));
     assert_eq!(legacy["presences"].as_object().unwrap().len(), 2);
+    let store = Memory { known: vec![(UserId(2), at(0, joined_s))], ..store };
+    let legacy = json!(report(&store, &realm, full(Form::Legacy), now_us));
+    assert_eq!(legacy["presences"]["User2@example.org"], idle(joined_s));
+    let store = Memory { known: known.map(|(id, seen)| (UserId(id), seen)).to_vec(), ..store };
     // Of changes the old ones are told too: someone may have been written down late.
     let changes = json!(report(&store, &realm, Question { form: Form::Slim, after: Some(3) }, now_us));
     assert_eq!(changes["presences"]["3"]["idle_timestamp"], NOW_S - LISTED_S - 1);
