@@ -48,6 +48,23 @@ told! {
         store.stop().await;
     }
 
+    async fn a_sign_of_life_takes_no_memory(home) {
+        let store = home.open().await;
+        found(&store).await;
+        note(&store, 3, Status::Active, 0);
+        let signs = allocation_counter::measure(|| {
+            for minute in 1..=1_000 {
+                note(&store, 3, Status::Active, minute * 60);
+                assert_eq!(store.of(UserId(3)).map(|seen| seen.active_s), Some(NOW_S + minute * 60));
+            }
+        });
+        assert_eq!((signs.count_total, signs.bytes_total), (0, 0));
+        // The counter counts: a list is made of memory.
+        let list = allocation_counter::measure(|| assert_eq!(store.since(0).presences.len(), 1));
+        assert!(list.count_total > 0);
+        store.stop().await;
+    }
+
     async fn what_was_noted_survives_its_node(home) {
         let store = home.open().await;
         found(&store).await;
