@@ -151,6 +151,7 @@ fn parts(config: &Config, base_url: String, authority: Arc<Authority>, db: &Db) 
             rate_limit_per_minute: config.limits.rate_per_minute(),
             platform_name: config.platform.platform_name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            look: config.page.look(),
         },
     }
 }

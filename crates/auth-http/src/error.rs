@@ -1,10 +1,12 @@
 //! The one table from cause to status, code and text.
 //!
 //! A handler answers a [`Fault`]; the outermost layer turns it into the body of the face the path
-//! belongs to: RFC 6749 JSON under `/auth`, an `OperationOutcome` elsewhere. Failures of the server
+//! belongs to: a page where people are, RFC 6749 JSON elsewhere under `/auth`, an `OperationOutcome`
+//! everywhere else. Failures of the server
 //! itself are logged there, once, and nothing of them reaches the caller.
 
 mod oauth;
+mod page;
 mod resources;
 mod verdict;
 
@@ -28,7 +30,7 @@ use serde_json::Value;
 
 use crate::form::CredentialsIn;
 use crate::media;
-use crate::state::HttpSettings;
+use crate::page::Pages;
 use crate::surface::Surface;
 
 pub(crate) use oauth::label;
@@ -261,26 +263,39 @@ impl IntoResponse for Fault {
     }
 }
 
+/// Where a fault is told.
+pub(crate) struct Place<'a> {
+    /// The face of the server that was asked.
+    pub(crate) surface: Surface,
+    /// The frame of pages.
+    pub(crate) pages: &'a Pages,
+    /// The server's public address.
+    pub(crate) base_url: &'a str,
+    /// The request's id.
+    pub(crate) request_id: &'a str,
+}
+
 /// Gives a response that carries a fault its headers and body; any other passes through.
-pub(crate) fn render(mut response: Response, surface: Surface, settings: &HttpSettings) -> Response {
+pub(crate) fn render(mut response: Response, place: &Place<'_>) -> Response {
     let Some(Raised(fault)) = response.extensions_mut().remove::<Raised>() else {
         return response;
     };
     fault.report();
     let verdict = fault.verdict();
-    let (media_type, body) = match surface {
-        Surface::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body()),
-        Surface::Resources(dialect) => (dialect.media_type(), verdict.outcome_body()),
+    let (media_type, body) = match place.surface {
+        Surface::Page => (HeaderValue::from_static(media::HTML), page::body(&verdict, place)),
+        Surface::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body().to_string()),
+        Surface::Resources(dialect) => (dialect.media_type(), verdict.outcome_body().to_string()),
     };
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, media_type);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if surface == Surface::OAuth {
+    if place.surface == Surface::OAuth {
         headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
     }
-    verdict.add_headers(headers, &settings.base_url);
-    *response.body_mut() = Body::from(body.to_string());
+    verdict.add_headers(headers, place.base_url);
+    *response.body_mut() = Body::from(body);
     response
 }
 
@@ -289,18 +304,14 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
+    use crate::page::Look;
     use crate::surface::Dialect;
 
     async fn rendered(fault: Fault, surface: Surface) -> (StatusCode, String, Value) {
-        let settings = HttpSettings {
-            max_body_bytes: 1,
-            correct_format: true,
-            base_url: "https://a.example".to_owned(),
-            rate_limit_per_minute: 0,
-            platform_name: "platform".to_owned(),
-            version: "1".to_owned(),
-        };
-        let (parts, body) = render(fault.into_response(), surface, &settings).into_parts();
+        let base_url = "https://a.example";
+        let pages = Pages::new(base_url, &Look::default());
+        let place = Place { surface, pages: &pages, base_url, request_id: "r1" };
+        let (parts, body) = render(fault.into_response(), &place).into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let media_type = parts.headers[CONTENT_TYPE].to_str().unwrap().to_owned();
         (parts.status, media_type, serde_json::from_slice(&bytes).unwrap())

@@ -1,7 +1,7 @@
 //! The authorization server's wire: routes, forms, error table.
 //!
 //! Owned here: which address takes which method, how a request is read and how far (size, media
-//! type, nesting), how an answer looks on each of the server's faces, and the one table from the
+//! type, nesting), how an answer looks on each of the server's faces, pages included, and the one table from the
 //! cause of a refusal to its status, code and text. Around every handler: request id, metrics, the
 //! log line, cross-origin rules, rate limit, the end of a panic.
 //!
@@ -10,8 +10,8 @@
 //!
 //! The decision that shapes the crate: **a handler answers a fault, not a response.** The fault
 //! travels in the response's extensions to the outermost layer, which knows the face the path
-//! belongs to and renders it: RFC 6749 JSON under `/auth`, an `OperationOutcome` elsewhere. So the
-//! same refusal looks right at every address, also when it comes from an extractor, a layer or a
+//! belongs to and renders it: a page where people are, RFC 6749 JSON elsewhere under `/auth`, an
+//! `OperationOutcome` everywhere else. So the same refusal looks right at every address, also when it comes from an extractor, a layer or a
 //! panic, and it is logged in one place. The road not taken is an error type per face: every
 //! shared step, from authentication to the body limit, would exist twice.
 //!
@@ -47,10 +47,13 @@ mod error;
 mod surface;
 mod told;
 
+mod page;
+
 mod body;
 mod brand;
 mod media;
 mod middleware;
 
+pub use page::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
 pub use router::router;
 pub use state::{Clock, HealthProbe, HttpSettings, Parts};

@@ -9,6 +9,8 @@ use crate::error::Fault;
 pub(crate) const JSON: &str = "application/json";
 /// Under `/fhir`.
 pub(crate) const FHIR_JSON: &str = "application/fhir+json";
+/// Pages.
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
 /// RFC 7396.
 const MERGE_PATCH: &str = "application/merge-patch+json";
 /// RFC 6902.

@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, token, version,
+    b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, style, token, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -47,6 +47,7 @@ fn documents() -> Router<App> {
         .route("/.well-known/oauth-authorization-server", get(discovery::oauth))
         .route("/.well-known/jwks.json", get(jwks::get))
         .route("/fhir/metadata", get(metadata::get))
+        .route("/auth/style/{name}", get(style::get))
         .method_not_allowed_fallback(method_not_allowed)
 }
 
@@ -103,7 +104,7 @@ async fn method_not_allowed() -> Fault {
 /// Below `/auth` the patterns of resources match what nobody answers at.
 async fn resource_method_not_allowed(uri: Uri) -> Fault {
     match Surface::of(uri.path()) {
-        Surface::OAuth => Fault::UnknownRoute,
+        Surface::OAuth | Surface::Page => Fault::UnknownRoute,
         Surface::Resources(_) => Fault::MethodNotAllowed,
     }
 }

@@ -13,6 +13,7 @@ use crate::endpoint::health::Health;
 use crate::endpoint::metadata;
 use crate::hashing::Hashing;
 use crate::middleware::rate::Limiter;
+use crate::page::{Look, Pages};
 
 /// What the binary hands over to [`crate::router`].
 #[derive(Clone)]
@@ -64,6 +65,8 @@ pub struct HttpSettings {
     pub platform_name: String,
     /// Version of the server, for the `CapabilityStatement`.
     pub version: String,
+    /// How pages look.
+    pub look: Look,
 }
 
 impl HttpSettings {
@@ -82,6 +85,7 @@ pub(crate) struct Site {
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
     pub(crate) metadata: StaticDocument,
+    pub(crate) pages: Pages,
     pub(crate) hashing: Hashing,
     pub(crate) bodies: InFlight,
     clock: Arc<dyn Clock>,
@@ -99,6 +103,7 @@ impl Site {
             hashing: Hashing::new(),
             bodies: InFlight::new(),
             metadata: metadata::document(&parts.settings),
+            pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,
             resources: parts.resources,
             health: Health::new(parts.health),

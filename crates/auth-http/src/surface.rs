@@ -1,4 +1,4 @@
-//! Which of the server's three faces a path belongs to: it decides how errors look.
+//! Which of the server's faces a path belongs to: it decides how errors look.
 
 use http::HeaderValue;
 
@@ -7,7 +7,9 @@ use crate::media;
 /// A face of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Surface {
-    /// `/auth/…`: RFC 6749 JSON.
+    /// The addresses below `/auth` where people are: pages.
+    Page,
+    /// The rest of `/auth/…`: RFC 6749 JSON.
     OAuth,
     /// Everything else: resources, in one of two forms.
     Resources(Dialect),
@@ -25,8 +27,12 @@ pub(crate) enum Dialect {
 impl Surface {
     /// The face a path shows.
     pub(crate) fn of(path: &str) -> Self {
-        match path.split('/').nth(1) {
-            Some("auth") => Self::OAuth,
+        let mut segments = path.split('/').skip(1);
+        match segments.next() {
+            Some("auth") => match segments.next() {
+                Some("authorize" | "login" | "patient" | "grant" | "apps" | "logout") => Self::Page,
+                _ => Self::OAuth,
+            },
             Some("fhir") => Self::Resources(Dialect::Fhir),
             _ => Self::Resources(Dialect::Native),
         }
@@ -38,7 +44,7 @@ impl Dialect {
     pub(crate) fn of(path: &str) -> Self {
         match Surface::of(path) {
             Surface::Resources(dialect) => dialect,
-            Surface::OAuth => Self::Native,
+            Surface::OAuth | Surface::Page => Self::Native,
         }
     }
 
@@ -64,12 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_segment_decides() {
+    fn the_first_segments_decide() {
         let native = Surface::Resources(Dialect::Native);
         let fhir = Surface::Resources(Dialect::Fhir);
         for (path, surface) in [
             ("/auth/token", Surface::OAuth),
             ("/auth", Surface::OAuth),
+            ("/auth/style/x.css", Surface::OAuth),
+            ("/auth/authorize", Surface::Page),
+            ("/auth/apps/revoke", Surface::Page),
             ("/authority/x", native),
             ("/fhir", fhir),
             ("/fhir/Client/x", fhir),

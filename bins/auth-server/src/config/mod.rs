@@ -3,6 +3,7 @@
 //! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
 //! across values are in [`Config::check`].
 
+mod page;
 mod value;
 
 use std::ffi::OsString;
@@ -47,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) database: DatabaseConfig,
     #[command(flatten)]
     pub(crate) platform: PlatformConfig,
+    #[command(flatten)]
+    pub(crate) page: page::PageConfig,
     #[command(flatten)]
     pub(crate) trust: TrustConfig,
     #[command(flatten)]

@@ -218,3 +218,32 @@ fn the_help_of_a_key_command_shows_the_flags_it_uses_alone() {
     let config = given(&["keys", "list", "--listen", "[::1]:0"]).unwrap();
     assert_eq!(config.address.listen.to_string(), "[::1]:0");
 }
+
+#[test]
+fn the_pages_look_as_the_operator_says() {
+    let look = given(&[]).unwrap().page.look();
+    assert_eq!(look, auth_http::Look::default());
+    let flags = ["--page-title", "Acme Health", "--page-accent", "#7a0019", "--page-help", "mailto:help@acme.example"];
+    let look = given(&flags).unwrap().page.look();
+    assert_eq!(look.title, "Acme Health".parse().unwrap());
+    assert_eq!(look.accents, auth_http::Accents::new(Some("#7a0019".parse().unwrap()), None).unwrap());
+    assert_eq!(look.help.as_deref(), Some("mailto:help@acme.example"));
+    for empty in ["--page-title=", "--page-logo=", "--page-accent=", "--page-accent-dark=", "--page-help="] {
+        assert_eq!(given(&[empty]).unwrap().page.look(), auth_http::Look::default(), "{empty}");
+    }
+}
+
+#[test]
+fn looks_that_cannot_be_shown_or_read_stop_the_start_with_one_line() {
+    for (flag, value, allowed) in [
+        ("--page-title", "a\nb", "at most 60 characters"),
+        ("--page-accent", "teal", "must be a colour such as #0b5c6b"),
+        ("--page-accent", "#ffcc00", "contrast of at least 4.5:1 with white, and has 1.5:1"),
+        ("--page-accent-dark", "#0b5c6b", "with the dark card"),
+        ("--page-help", "javascript:alert(1)", "https: or mailto:"),
+        ("--page-logo", "http://a.example/logo.svg", "https://"),
+    ] {
+        let line = fault(&[flag, value]);
+        assert!(line.contains(flag) && line.contains(allowed) && !line.contains('\n'), "{line}");
+    }
+}

@@ -10,5 +10,6 @@ pub(crate) mod list;
 pub(crate) mod metadata;
 pub(crate) mod resource;
 pub(crate) mod revoke;
+pub(crate) mod style;
 pub(crate) mod token;
 pub(crate) mod version;

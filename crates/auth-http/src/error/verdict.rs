@@ -74,6 +74,16 @@ impl Verdict {
         Self { retry_after_s: Some(seconds), ..self }
     }
 
+    /// `error` of RFC 6749.
+    pub(super) const fn error(&self) -> &'static str {
+        self.error
+    }
+
+    /// What developers are told.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The body under `/auth` (RFC 6749, section 5.2).
     pub(crate) fn oauth_body(&self) -> Value {
         json!({"error": self.error, "error_description": printable(&self.text)})

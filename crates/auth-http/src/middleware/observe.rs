@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 use tracing::{Instrument as _, debug, error_span};
 
 use super::request_id;
-use crate::error;
+use crate::error::{self, Place};
 use crate::state::App;
 use crate::surface::Surface;
 
@@ -25,7 +25,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let route = request.extensions().get::<MatchedPath>().cloned();
 
     async {
-        let mut response = error::render(next.run(request).await, surface, &app.settings);
+        let place = Place { surface, pages: &app.pages, base_url: &app.settings.base_url, request_id: name };
+        let mut response = error::render(next.run(request).await, &place);
         if let Some(id) = id.clone() {
             response.headers_mut().insert(request_id::HEADER, id);
         }

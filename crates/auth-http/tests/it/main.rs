@@ -17,6 +17,8 @@ mod malformed;
 #[cfg(test)]
 mod middleware;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod resources;
 #[cfg(test)]
 mod token;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use auth_http::{Clock, HealthProbe, HttpSettings, Parts};
+use auth_http::{Clock, HealthProbe, HttpSettings, Look, Parts};
 use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use axum::body::Body;
@@ -108,6 +108,7 @@ impl World {
                 rate_limit_per_minute: choice.rate_limit_per_minute,
                 platform_name: choice.platform_name.to_owned(),
                 version: "1.2.3".to_owned(),
+                look: Look::default(),
             },
         });
         Self { router, clock, health, admissions, audit, db, _folder: folder, postgres }
@@ -299,6 +300,7 @@ impl Call<'_> {
             headers: parts.headers,
             body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
             length: bytes.len(),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
 }
@@ -311,6 +313,7 @@ pub(crate) struct Answer {
     /// `null` when the body is no JSON.
     pub(crate) body: Value,
     pub(crate) length: usize,
+    pub(crate) text: String,
 }
 
 impl Answer {

@@ -1,0 +1,64 @@
+//! The files pages load: one stylesheet, and the logo where it is a file.
+//!
+//! Their names hold a digest of their content, so they can be kept for ever.
+
+use bytes::Bytes;
+use oauth_core::document::StaticDocument;
+use oauth_core::jose::{base64url, sha256};
+
+use super::look::{Accents, Logo, Look};
+
+/// The stylesheet but for what a deployment chooses.
+const SHEET: &str = include_str!("../../templates/style.css");
+/// Bytes of the digest in a name.
+const DIGEST_BYTES: usize = 12;
+
+/// A file as served.
+pub(crate) struct Asset {
+    name: String,
+    pub(crate) media_type: &'static str,
+    pub(crate) document: StaticDocument,
+}
+
+impl Asset {
+    fn new(extension: &str, media_type: &'static str, body: Bytes) -> Self {
+        let digest = base64url(sha256(&body).get(..DIGEST_BYTES).unwrap_or_default());
+        let document = StaticDocument { etag: format!("\"{digest}\""), body };
+        Self { name: format!("{digest}.{extension}"), media_type, document }
+    }
+
+    /// Its path below the server's address.
+    pub(crate) fn path(&self) -> String {
+        format!("/auth/style/{}", self.name)
+    }
+}
+
+/// All of them.
+pub(crate) struct Assets {
+    pub(crate) stylesheet: Asset,
+    pub(crate) logo: Option<Asset>,
+}
+
+impl Assets {
+    pub(crate) fn new(look: &Look) -> Self {
+        let logo = match &look.logo {
+            Some(Logo::File { bytes, kind }) => {
+                let media_type = kind.media_type();
+                let extension = media_type.rsplit('/').next().unwrap_or_default().trim_end_matches("+xml");
+                Some(Asset::new(extension, media_type, bytes.clone()))
+            }
+            Some(Logo::Url(_)) | None => None,
+        };
+        let stylesheet = Asset::new("css", "text/css; charset=utf-8", Bytes::from(sheet(look.accents)));
+        Self { stylesheet, logo }
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Asset> {
+        std::iter::once(&self.stylesheet).chain(&self.logo).find(|asset| asset.name == name)
+    }
+}
+
+fn sheet(accents: Accents) -> String {
+    let (light, dark) = (accents.on_light, accents.on_dark);
+    format!(":root {{ --accent-on-light: {light}; --accent-on-dark: {dark}; }}\n{SHEET}")
+}
