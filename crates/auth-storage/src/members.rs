@@ -10,6 +10,8 @@ mod families;
 mod grants;
 mod sessions;
 
+mod at_once;
+
 use async_trait::async_trait;
 use oauth_core::ports::{
     BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, Hash, IssuedCode, LaunchUse,

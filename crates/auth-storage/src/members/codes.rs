@@ -2,9 +2,9 @@
 
 use oauth_core::ports::{CodeIssue, CodeRedemption, FirstTokens, FoundCode, Hash, IssuedCode, LaunchUse, MemberGrant};
 
-use super::{document_of, families, grants};
+use super::{at_once, document_of, families, grants};
 use crate::db::Db;
-use crate::engine::{Tx, run};
+use crate::engine::{On, Tx, run};
 
 const USE_LAUNCH: &str = "INSERT INTO launch_use (jti, expires_s) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING";
 const INSERT: &str = "INSERT INTO authorization_code
@@ -18,8 +18,11 @@ LEFT JOIN member_grant g ON g.id = a.grant_id
 LEFT JOIN \"user\" u ON u.id = g.user_id
 WHERE a.hash = $1";
 const USE: &str = "UPDATE authorization_code SET used_s = $2
-WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND grant_id = $4";
-const WHY_NOT: &str = "SELECT family_id, expires_s, used_s IS NOT NULL FROM authorization_code WHERE hash = $1";
+WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND grant_id = $4
+    AND EXISTS (SELECT 1 FROM member_grant WHERE id = $4)";
+const WHY_NOT: &str = "SELECT a.family_id, a.expires_s, a.used_s IS NOT NULL, g.id IS NOT NULL
+FROM authorization_code a LEFT JOIN member_grant g ON g.id = a.grant_id
+WHERE a.hash = $1";
 
 /// A row of [`FIND`].
 type FoundRow = (String, String, String, String, i64, bool, Option<i64>, Option<i64>);
@@ -30,6 +33,10 @@ pub(super) async fn issue(
     grant: &MemberGrant,
     launch: Option<&LaunchUse>,
 ) -> Result<CodeIssue, sqlx::Error> {
+    if let On::Postgres(pool) = db.writer() {
+        let issued = at_once::issue(pool, code, grant, launch).await?;
+        return Ok(if issued { CodeIssue::Issued } else { CodeIssue::LaunchUsed });
+    }
     let mut tx = db.begin().await?;
     if let Some(LaunchUse { jti, expires_s }) = launch {
         let new = run!(tx.on(), execute: sqlx::query(USE_LAUNCH).bind(jti).bind(expires_s))?;
@@ -68,38 +75,50 @@ pub(super) async fn redeem(
     now_s: i64,
     tokens: &FirstTokens,
 ) -> Result<CodeRedemption, sqlx::Error> {
-    let grant_id = tokens.family.grant_id.as_deref().unwrap_or_default();
+    if let On::Postgres(pool) = db.writer() {
+        match at_once::redeem(pool, hash, now_s, tokens).await? {
+            (true, true) => return Ok(CodeRedemption::Granted),
+            (true, false) => return Ok(CodeRedemption::Withdrawn),
+            (false, _) => {}
+        }
+    }
     let mut tx = db.begin().await?;
+    let outcome = if redeem_stepwise(&mut tx, hash, now_s, tokens).await? {
+        CodeRedemption::Granted
+    } else {
+        refuse(&mut tx, hash, now_s).await?
+    };
+    tx.commit().await?;
+    Ok(outcome)
+}
+
+/// Whether the code was there to be used; then its tokens are stored.
+async fn redeem_stepwise(tx: &mut Tx, hash: &Hash, now_s: i64, tokens: &FirstTokens) -> Result<bool, sqlx::Error> {
+    let grant_id = tokens.family.grant_id.as_deref().unwrap_or_default();
     let used = run!(tx.on(), execute: sqlx::query(USE)
         .bind(hash.as_slice())
         .bind(now_s)
         .bind(&tokens.family.id)
         .bind(grant_id))?;
-    if used == 0 {
-        let outcome = refuse(&mut tx, hash, now_s).await?;
-        tx.commit().await?;
-        return Ok(outcome);
+    if used > 0 {
+        grants::note_use(tx, grant_id, now_s).await?;
+        families::insert(tx, tokens).await?;
     }
-    if !grants::note_use(&mut tx, grant_id, now_s).await? {
-        tx.roll_back().await?;
-        return Ok(CodeRedemption::Withdrawn);
-    }
-    families::insert(&mut tx, tokens).await?;
-    tx.commit().await?;
-    Ok(CodeRedemption::Granted)
+    Ok(used > 0)
 }
 
 /// Why a code could not be used; if it was used before, what it gave ends here.
 async fn refuse(tx: &mut Tx, hash: &Hash, now_s: i64) -> Result<CodeRedemption, sqlx::Error> {
-    let row: Option<(String, i64, bool)> =
+    let row: Option<(String, i64, bool, bool)> =
         run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT).bind(hash.as_slice()))?;
     match row {
         None => Ok(CodeRedemption::Unknown),
-        Some((family_id, _, true)) => {
+        Some((family_id, _, true, _)) => {
             families::revoke_in(tx, &family_id, now_s).await?;
             Ok(CodeRedemption::AlreadyUsed)
         }
-        Some((_, expires_s, false)) if expires_s <= now_s => Ok(CodeRedemption::Expired),
-        Some(_) => Err(sqlx::Error::Encode("the tokens are of another family than the code".into())),
+        Some((_, expires_s, ..)) if expires_s <= now_s => Ok(CodeRedemption::Expired),
+        Some((.., false)) => Ok(CodeRedemption::Withdrawn),
+        Some(_) => Err(sqlx::Error::Encode("the tokens are of another family or grant than the code".into())),
     }
 }

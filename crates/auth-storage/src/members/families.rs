@@ -2,9 +2,9 @@
 
 use oauth_core::ports::{FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, TokenFamily};
 
-use super::{document_of, hash_of};
+use super::{at_once, document_of, hash_of};
 use crate::db::Db;
-use crate::engine::{Tx, run};
+use crate::engine::{On, Tx, run};
 use crate::tokens;
 
 const INSERT: &str = "INSERT INTO token_family
@@ -109,26 +109,37 @@ fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
 }
 
 pub(super) async fn rotate(db: &Db, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
-    let Rotation { hash, now_s, successor, access, .. } = rotation;
+    if let On::Postgres(pool) = db.writer()
+        && at_once::rotate(pool, rotation).await?
+    {
+        return Ok(RotationOutcome::Rotated);
+    }
     let mut tx = db.begin().await?;
-    let used = run!(tx.on(), execute: sqlx::query(USE)
-        .bind(hash.as_slice())
-        .bind(now_s)
-        .bind(&successor.family_id))?;
-    let outcome = if used == 0 {
-        used_before(&mut tx, rotation).await?
-    } else {
-        insert_refresh(&mut tx, successor).await?;
+    let outcome = if use_token(&mut tx, rotation).await? {
         RotationOutcome::Rotated
+    } else {
+        used_before(&mut tx, rotation).await?
     };
     if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
-        run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&successor.family_id).bind(now_s))?;
-        if let Some(access) = access {
+        run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&rotation.successor.family_id).bind(rotation.now_s))?;
+        if let Some(access) = &rotation.access {
             tokens::insert_in(&mut tx, access).await?;
         }
     }
     tx.commit().await?;
     Ok(outcome)
+}
+
+/// Whether the token was there to be used; then its successor is stored.
+async fn use_token(tx: &mut Tx, rotation: &Rotation) -> Result<bool, sqlx::Error> {
+    let used = run!(tx.on(), execute: sqlx::query(USE)
+        .bind(rotation.hash.as_slice())
+        .bind(rotation.now_s)
+        .bind(&rotation.successor.family_id))?;
+    if used > 0 {
+        insert_refresh(tx, &rotation.successor).await?;
+    }
+    Ok(used > 0)
 }
 
 /// What a token that was not there to be used is worth; if it comes too late, its family ends here.

@@ -12,7 +12,6 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (user_id, client_id, patient_id) DO UPDATE
 SET requested = excluded.requested, granted = excluded.granted, used_s = coalesce(excluded.used_s, held.used_s)
 RETURNING id";
-/// Changes nothing but the row that whoever takes the grant back has to wait for.
 const USE: &str = "UPDATE member_grant SET used_s = $2 WHERE id = $1";
 const OF_USER: &str = "SELECT id, user_id, client_id, patient_id, requested, granted, created_s, used_s
 FROM member_grant WHERE user_id = $1 ORDER BY created_s DESC, id";
@@ -35,9 +34,10 @@ pub(super) async fn allow(tx: &mut Tx, grant: &MemberGrant) -> Result<String, sq
         .bind(grant.used_s))
 }
 
-/// Notes that a token was issued under a grant; `false` when it has been taken back.
-pub(super) async fn note_use(tx: &mut Tx, grant_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
-    Ok(run!(tx.on(), execute: sqlx::query(USE).bind(grant_id).bind(now_s))? > 0)
+/// Notes that a token was issued under a grant.
+pub(super) async fn note_use(tx: &mut Tx, grant_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
+    run!(tx.on(), execute: sqlx::query(USE).bind(grant_id).bind(now_s))?;
+    Ok(())
 }
 
 pub(super) async fn of_user(db: &Db, user_id: &str) -> Result<Vec<MemberGrant>, sqlx::Error> {

@@ -8,6 +8,8 @@ mod home;
 #[cfg(test)]
 mod admission;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod members;
@@ -17,6 +19,8 @@ mod model;
 mod opening;
 #[cfg(test)]
 mod parties;
+#[cfg(test)]
+mod patients;
 #[cfg(test)]
 mod resources;
 #[cfg(test)]

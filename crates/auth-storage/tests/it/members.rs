@@ -1,10 +1,15 @@
 //! What people leave behind when they let apps in.
 
+mod codes;
+mod refresh;
 mod sessions;
 
 use auth_storage::Db;
 use fhir_store::{Operation, ResourceStore as _, Write};
-use oauth_core::ports::{Hash, IssuedCode, MemberGrant};
+use oauth_core::ports::{
+    FirstTokens, Hash, IssuedCode, MemberGrant, MemberStore as _, OpaqueToken, PartyStore as _, RefreshToken,
+    StandingQuery, TokenFamily,
+};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_S, NOW_US};
@@ -51,4 +56,52 @@ fn code(name: &str, family_id: &str, grant_id: &str) -> IssuedCode {
         authorization: json!({"z": 1, "a": ["x", null]}),
         expires_s: NOW_S + 60,
     }
+}
+
+fn family(id: &str, grant_id: Option<&str>) -> TokenFamily {
+    TokenFamily {
+        id: id.to_owned(),
+        client_id: "app".to_owned(),
+        user_id: "u".to_owned(),
+        grant_id: grant_id.map(str::to_owned),
+        credential: [9; 32],
+        authorization: json!({"z": 1, "a": ["x", null]}),
+        created_s: NOW_S,
+        expires_s: NOW_S + 1000,
+    }
+}
+
+fn refresh(name: &str, family_id: &str) -> RefreshToken {
+    RefreshToken { hash: hash(name), family_id: family_id.to_owned(), issued_s: NOW_S, expires_s: NOW_S + 500 }
+}
+
+fn opaque(name: &str) -> OpaqueToken {
+    OpaqueToken {
+        hash: hash(name),
+        token_id: name.to_owned(),
+        client_id: "app".to_owned(),
+        claims: json!({"sid": "f"}),
+        expires_s: NOW_S + 300,
+    }
+}
+
+/// What the code of a grant gives: a family with a refresh token `r-{family}`.
+fn first(family_id: &str, grant_id: &str) -> FirstTokens {
+    FirstTokens {
+        family: family(family_id, Some(grant_id)),
+        access: None,
+        refresh: Some(refresh(&format!("r-{family_id}"), family_id)),
+    }
+}
+
+/// Whether tokens of a family are good.
+async fn lives(db: &Db, family_id: &str) -> bool {
+    let of = StandingQuery { family_id: Some(family_id), ..StandingQuery::default() };
+    db.standing(&of).await.unwrap().family_credential.is_some()
+}
+
+/// A family `f` under the grant `g`, by a redeemed code `c`.
+async fn with_family(db: &Db) {
+    db.issue_code(code("c", "f", "g"), grant("g"), None).await.unwrap();
+    db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.unwrap();
 }

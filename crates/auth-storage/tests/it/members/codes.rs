@@ -1,0 +1,266 @@
+//! Authorization codes: issued under a grant, redeemed once.
+
+use auth_storage::Db;
+use oauth_core::ports::{
+    CodeIssue, CodeRedemption, FirstTokens, FoundCode, LaunchUse, MemberGrant, MemberStore as _, TokenStore as _,
+};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::{code, delete, family, first, grant, hash, lives, opaque, put, with_family};
+use crate::home::{NOW_S, told};
+
+async fn issue(db: &Db, name: &str, family_id: &str) {
+    let issued = db.issue_code(code(name, family_id, "g"), grant("g"), None).await.unwrap();
+    assert_eq!(issued, CodeIssue::Issued);
+}
+
+async fn redeem(db: &Db, name: &str, now_s: i64, family_id: &str) -> CodeRedemption {
+    db.redeem_code(&hash(name), now_s, first(family_id, "g")).await.unwrap()
+}
+
+/// Redeems one code this many times at once, in turn on each node.
+async fn redeem_at_once(nodes: &[Db], name: &str, family_id: &str, times: usize) -> Vec<CodeRedemption> {
+    let mut all = JoinSet::new();
+    for n in 0..times {
+        let (db, code, tokens) = (nodes[n % nodes.len()].clone(), hash(name), first(family_id, "g"));
+        all.spawn(async move { db.redeem_code(&code, NOW_S, tokens).await.unwrap() });
+    }
+    all.join_all().await
+}
+
+fn count<T: PartialEq>(outcomes: &[T], outcome: &T) -> usize {
+    outcomes.iter().filter(|other| *other == outcome).count()
+}
+
+told! {
+    async fn a_code_is_found_as_issued_with_who_it_concerns(home) {
+        let db = home.open().await;
+        assert_eq!(db.find_code(&hash("c")).await.unwrap(), None);
+        issue(&db, "c", "f").await;
+        let found = FoundCode { code: code("c", "f", "g"), used: false, client_version: None, user_version: None };
+        let read = db.find_code(&hash("c")).await.unwrap().unwrap();
+        assert_eq!(read, found);
+        assert_eq!(read.code.authorization.to_string(), r#"{"z":1,"a":["x",null]}"#, "the order is kept");
+        let (app, user) = (put(&db, "Client/app", json!({})).await, put(&db, "User/u", json!({})).await);
+        let found = FoundCode { client_version: Some(app), user_version: Some(user), ..found };
+        assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(found.clone()));
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Granted);
+        assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(FoundCode { used: true, ..found }));
+    }
+
+    async fn a_code_gives_its_family_and_tokens_once(home) {
+        let db = home.open().await;
+        issue(&db, "c", "f").await;
+        assert!(!lives(&db, "f").await);
+        let tokens = FirstTokens { access: Some(opaque("a")), ..first("f", "g") };
+        let redeemed = db.redeem_code(&hash("c"), NOW_S + 59, tokens).await.unwrap();
+        assert_eq!(redeemed, CodeRedemption::Granted);
+        assert!(lives(&db, "f").await);
+        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), Some(opaque("a")));
+        let refresh = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
+        assert_eq!((refresh.family, refresh.used_s, refresh.revoked), (family("f", Some("g")), None, false));
+        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 59));
+
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::AlreadyUsed);
+        assert!(!lives(&db, "f").await, "a second use ends what the first gave");
+        assert!(db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap().revoked);
+    }
+
+    async fn a_second_use_ends_the_family_however_late(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        assert!(lives(&db, "f").await);
+        assert_eq!(redeem(&db, "c", NOW_S + 900, "f").await, CodeRedemption::AlreadyUsed);
+        assert!(!lives(&db, "f").await);
+    }
+
+    async fn a_code_that_expired_or_never_was_gives_nothing(home) {
+        let db = home.open().await;
+        issue(&db, "c", "f").await;
+        assert_eq!(redeem(&db, "c", NOW_S + 60, "f").await, CodeRedemption::Expired);
+        assert_eq!(redeem(&db, "never", NOW_S, "f").await, CodeRedemption::Unknown);
+        assert!(!lives(&db, "f").await);
+        assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
+        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, None);
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::Granted, "a refusal does not use it up");
+    }
+
+    async fn tokens_of_another_family_or_grant_are_not_stored(home) {
+        let db = home.open().await;
+        issue(&db, "c", "f").await;
+        for tokens in [first("other", "g"), first("f", "other")] {
+            assert!(db.redeem_code(&hash("c"), NOW_S, tokens).await.is_err());
+        }
+        assert!(!lives(&db, "f").await && !lives(&db, "other").await);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Granted);
+    }
+
+    async fn a_code_under_a_withdrawn_grant_gives_nothing(home) {
+        let db = home.open().await;
+        issue(&db, "c", "f").await;
+        assert!(db.revoke_grant("u", "g").await.unwrap());
+        let found = db.find_code(&hash("c")).await.unwrap().unwrap();
+        assert_eq!((found.used, found.user_version), (false, None));
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
+        assert!(!lives(&db, "f").await);
+        // Allowed again, it is another grant.
+        db.issue_code(code("d", "f2", "g2"), grant("g2"), None).await.unwrap();
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
+    }
+
+    async fn a_code_is_issued_under_the_grant_that_is_there(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let wider = MemberGrant {
+            requested: "openid".to_owned(),
+            granted: "launch".to_owned(),
+            created_s: NOW_S + 9,
+            ..grant("new")
+        };
+        db.issue_code(code("d", "f2", "new"), wider, None).await.unwrap();
+        let (requested, granted) = ("openid".to_owned(), "launch".to_owned());
+        let replaced = MemberGrant { requested, granted, used_s: Some(NOW_S), ..grant("g") };
+        assert_eq!(db.grants_of("u").await.unwrap(), [replaced]);
+        assert_eq!(db.find_code(&hash("d")).await.unwrap().unwrap().code.grant_id, "g");
+        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
+        assert!(lives(&db, "f").await, "what was given before stays");
+    }
+
+    async fn grants_are_one_each_for_user_app_and_patient(home) {
+        let db = home.open().await;
+        let grants = [
+            MemberGrant { created_s: NOW_S + 4, ..grant("a") },
+            MemberGrant { created_s: NOW_S + 3, patient_id: None, ..grant("b") },
+            MemberGrant { created_s: NOW_S + 2, patient_id: Some("q".to_owned()), ..grant("c") },
+            MemberGrant { created_s: NOW_S + 1, client_id: "other".to_owned(), ..grant("d") },
+            MemberGrant { user_id: "v".to_owned(), ..grant("e") },
+        ];
+        for grant in grants.clone() {
+            db.issue_code(code(&grant.id, &grant.id, &grant.id), grant, None).await.unwrap();
+        }
+        assert_eq!(db.grants_of("u").await.unwrap(), grants[..4]);
+        assert_eq!(db.grants_of("v").await.unwrap(), grants[4..]);
+        assert_eq!(db.grants_of("u\0").await.unwrap(), []);
+    }
+
+    async fn a_launch_is_used_once_and_the_second_stores_nothing(home) {
+        let db = home.open().await;
+        let launch = || Some(LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 });
+        let issued = db.issue_code(code("c", "f", "g"), grant("g"), launch()).await.unwrap();
+        assert_eq!(issued, CodeIssue::Issued);
+        let other = MemberGrant { patient_id: None, ..grant("h") };
+        let refused = db.issue_code(code("d", "f2", "h"), other, launch()).await.unwrap();
+        assert_eq!(refused, CodeIssue::LaunchUsed);
+        assert_eq!(db.find_code(&hash("d")).await.unwrap(), None);
+        assert_eq!(db.grants_of("u").await.unwrap(), [grant("g")]);
+    }
+
+    async fn of_twenty_simultaneous_uses_of_a_launch_one_holds(home) {
+        let nodes = [home.open().await, home.open().await];
+        let mut all = JoinSet::new();
+        for n in 0..20 {
+            let db = nodes[n % 2].clone();
+            all.spawn(async move {
+                let launch = LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 };
+                db.issue_code(code(&format!("c{n}"), "f", "g"), grant("g"), Some(launch)).await.unwrap()
+            });
+        }
+        assert_eq!(count(&all.join_all().await, &CodeIssue::Issued), 1);
+        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["1"]);
+    }
+
+    async fn of_twenty_simultaneous_first_codes_all_are_under_one_grant(home) {
+        let nodes = [home.open().await, home.open().await];
+        let mut all = JoinSet::new();
+        for n in 0..20 {
+            let db = nodes[n % 2].clone();
+            let id = format!("g{n}");
+            all.spawn(async move { db.issue_code(code(&id, &id, &id), grant(&id), None).await.unwrap() });
+        }
+        assert_eq!(count(&all.join_all().await, &CodeIssue::Issued), 20);
+        let under = "SELECT DISTINCT a.grant_id FROM authorization_code a JOIN member_grant g ON g.id = a.grant_id";
+        assert_eq!(home.ask(under).await.len(), 1);
+    }
+
+    async fn of_twenty_simultaneous_redemptions_one_is_granted_and_the_others_end_it(home) {
+        let nodes = [home.open().await, home.open().await];
+        for round in 0..10 {
+            let name = format!("c{round}");
+            issue(&nodes[0], &name, &name).await;
+            let outcomes = redeem_at_once(&nodes, &name, &name, 20).await;
+            assert_eq!(count(&outcomes, &CodeRedemption::Granted), 1, "{outcomes:?}");
+            assert_eq!(count(&outcomes, &CodeRedemption::AlreadyUsed), 19, "{outcomes:?}");
+            assert!(!lives(&nodes[0], &name).await);
+            assert_eq!(home.ask("SELECT id FROM token_family").await.len(), round + 1);
+        }
+    }
+
+    async fn a_grant_taken_back_while_its_code_is_redeemed_leaves_no_living_family(home) {
+        let nodes = [home.open().await, home.open().await];
+        for round in 0..20 {
+            let name = format!("c{round}");
+            issue(&nodes[0], &name, &name).await;
+            let mut all = JoinSet::new();
+            for n in 0..6 {
+                let (db, name) = (nodes[n % 2].clone(), name.clone());
+                all.spawn(async move {
+                    if n < 4 {
+                        let _ = db.redeem_code(&hash(&name), NOW_S, first(&name, "g")).await.unwrap();
+                    } else {
+                        db.revoke_grant("u", "g").await.unwrap();
+                    }
+                });
+            }
+            all.join_all().await;
+            assert!(!lives(&nodes[0], &name).await);
+            assert_eq!(home.ask("SELECT id FROM token_family").await, [""; 0]);
+            assert_eq!(nodes[1].grants_of("u").await.unwrap(), []);
+        }
+    }
+
+    async fn a_grant_is_taken_back_by_its_person_alone(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        for (user_id, grant_id) in [("v", "g"), ("u", "other"), ("u\0", "g"), ("u", "g\0")] {
+            assert!(!db.revoke_grant(user_id, grant_id).await.unwrap());
+        }
+        assert!(lives(&db, "f").await);
+        assert!(db.revoke_grant("u", "g").await.unwrap());
+        assert!(!lives(&db, "f").await);
+        assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
+        assert_eq!(db.grants_of("u").await.unwrap(), []);
+        assert!(!db.revoke_grant("u", "g").await.unwrap());
+    }
+
+    async fn what_belongs_to_a_client_or_user_goes_with_it(home) {
+        let db = home.open().await;
+        for gone in ["Client/app", "User/u"] {
+            put(&db, "Client/app", json!({})).await;
+            put(&db, "User/u", json!({})).await;
+            let name = gone.split_once('/').unwrap().1;
+            db.issue_code(code(name, name, name), grant(name), None).await.unwrap();
+            assert_eq!(db.redeem_code(&hash(name), NOW_S, first(name, name)).await.unwrap(), CodeRedemption::Granted);
+            let alone = format!("alone-{name}");
+            let tokens = FirstTokens { family: family(&alone, None), access: None, refresh: None };
+            db.begin_family(tokens).await.unwrap();
+            assert!(lives(&db, name).await && lives(&db, &alone).await);
+            delete(&db, gone).await;
+            put(&db, gone, json!({})).await;
+            assert!(!lives(&db, name).await && !lives(&db, &alone).await, "{gone}");
+            assert_eq!(db.grants_of("u").await.unwrap(), [], "{gone}");
+        }
+    }
+
+    async fn what_was_answered_outlives_the_process(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        issue(&db, "d", "f2").await;
+        // Not closed: as if the process had been killed.
+        std::mem::forget(db);
+        let db = home.open().await;
+        assert!(lives(&db, "f").await);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::AlreadyUsed);
+        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
+    }
+}

@@ -1,0 +1,223 @@
+//! Refresh tokens: rotated once, repeated within the grace time, the end of their family after it.
+
+use auth_storage::Db;
+use oauth_core::ports::{
+    CodeRedemption, FirstTokens, FoundRefresh, MemberStore as _, RefreshToken, Rotation, RotationOutcome, TokenFamily,
+    TokenStore as _,
+};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::{family, first, hash, lives, opaque, put, refresh, with_family};
+use crate::home::{NOW_S, told};
+
+const GRACE_S: i64 = 30;
+
+/// The use of `name` at a time, followed by `next`.
+fn rotation(name: &str, next: &str, now_s: i64) -> Rotation {
+    let successor = RefreshToken { issued_s: now_s, expires_s: now_s + 500, ..refresh(next, "f") };
+    Rotation { hash: hash(name), now_s, grace_s: GRACE_S, successor, access: None }
+}
+
+async fn rotate(db: &Db, name: &str, next: &str, now_s: i64) -> RotationOutcome {
+    db.rotate_refresh_token(rotation(name, next, now_s)).await.unwrap()
+}
+
+async fn exists(db: &Db, name: &str) -> bool {
+    db.find_refresh_token(&hash(name)).await.unwrap().is_some()
+}
+
+/// Uses one token this many times at once, in turn on each node, each for an access token of its own.
+async fn rotate_at_once(nodes: &[Db], name: &str, next: &str, now_s: i64) -> Vec<RotationOutcome> {
+    let mut all = JoinSet::new();
+    for n in 0..20 {
+        let db = nodes[n % nodes.len()].clone();
+        let access = Some(opaque(&format!("{name}-{now_s}-{n}")));
+        let asked = Rotation { access, ..rotation(name, next, now_s) };
+        all.spawn(async move { db.rotate_refresh_token(asked).await.unwrap() });
+    }
+    all.join_all().await
+}
+
+fn count(outcomes: &[RotationOutcome], outcome: RotationOutcome) -> usize {
+    outcomes.iter().filter(|other| **other == outcome).count()
+}
+
+told! {
+    async fn a_refresh_token_is_found_with_all_that_decides_its_use(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let found = FoundRefresh {
+            token: refresh("r-f", "f"),
+            used_s: None,
+            family: family("f", Some("g")),
+            revoked: false,
+            client_version: None,
+            user_version: None,
+        };
+        let read = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
+        assert_eq!(read, found);
+        assert_eq!(read.family.authorization.to_string(), r#"{"z":1,"a":["x",null]}"#, "the order is kept");
+        let (app, user) = (put(&db, "Client/app", json!({})).await, put(&db, "User/u", json!({})).await);
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 5).await, RotationOutcome::Rotated);
+        let (client_version, user_version) = (Some(app), Some(user));
+        let found = FoundRefresh { used_s: Some(NOW_S + 5), client_version, user_version, ..found };
+        assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), Some(found));
+        assert!(!exists(&db, "other").await);
+    }
+
+    async fn a_family_without_a_grant_begins_with_its_tokens(home) {
+        let db = home.open().await;
+        let tokens =
+            FirstTokens { family: family("f", None), access: Some(opaque("a")), refresh: Some(refresh("r", "f")) };
+        db.begin_family(tokens.clone()).await.unwrap();
+        let found = db.find_refresh_token(&hash("r")).await.unwrap().unwrap();
+        assert_eq!((found.family, found.token), (family("f", None), refresh("r", "f")));
+        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), Some(opaque("a")));
+        assert_eq!(rotate(&db, "r", "r2", NOW_S).await, RotationOutcome::Rotated);
+        assert!(db.begin_family(tokens).await.is_err(), "an id is used once");
+        let orphan = FirstTokens { family: family("f2", Some("no grant")), access: None, refresh: None };
+        assert!(db.begin_family(orphan).await.is_err());
+        assert!(!lives(&db, "f2").await);
+    }
+
+    async fn a_token_is_rotated_once_and_repeated_within_the_grace_time(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let asked = Rotation { access: Some(opaque("a1")), ..rotation("r-f", "r2", NOW_S + 10) };
+        assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Rotated);
+        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 10));
+        let successor = db.find_refresh_token(&hash("r2")).await.unwrap().unwrap();
+        assert_eq!(successor.token, rotation("r-f", "r2", NOW_S + 10).successor);
+
+        let asked = Rotation { access: Some(opaque("a2")), ..rotation("r-f", "r2", NOW_S + 10 + GRACE_S) };
+        assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Repeated);
+        let again = db.find_refresh_token(&hash("r2")).await.unwrap().unwrap();
+        assert_eq!(again, successor, "the successor is the one that was there");
+        for name in ["a1", "a2"] {
+            assert_eq!(db.find_opaque(&hash(name)).await.unwrap(), Some(opaque(name)));
+        }
+        assert_eq!(rotate(&db, "r2", "r3", NOW_S + 11).await, RotationOutcome::Rotated);
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 12).await, RotationOutcome::Repeated, "two tabs");
+        assert!(lives(&db, "f").await);
+    }
+
+    async fn a_token_used_after_the_grace_time_ends_its_family(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S).await, RotationOutcome::Rotated);
+        let asked = Rotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + GRACE_S + 1) };
+        assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Reused);
+        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), None);
+        assert!(!lives(&db, "f").await);
+        for name in ["r-f", "r2"] {
+            assert!(db.find_refresh_token(&hash(name)).await.unwrap().unwrap().revoked, "{name}");
+            assert_eq!(rotate(&db, name, "r3", NOW_S + GRACE_S + 1).await, RotationOutcome::Ended, "{name}");
+        }
+        assert!(!exists(&db, "r3").await);
+    }
+
+    async fn an_old_token_ends_its_family_however_far_the_chain_went_on(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        for (n, (name, next)) in [("r-f", "r2"), ("r2", "r3"), ("r3", "r4")].into_iter().enumerate() {
+            let now_s = NOW_S + 100 * i64::try_from(n).unwrap();
+            assert_eq!(rotate(&db, name, next, now_s).await, RotationOutcome::Rotated);
+        }
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 300).await, RotationOutcome::Reused);
+        assert_eq!(rotate(&db, "r4", "r5", NOW_S + 300).await, RotationOutcome::Ended);
+    }
+
+    async fn a_token_whose_time_or_family_is_over_gives_nothing(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        assert_eq!(rotate(&db, "never", "r2", NOW_S).await, RotationOutcome::Unknown);
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 500).await, RotationOutcome::Ended, "the token's time");
+        let long = RefreshToken { expires_s: NOW_S + 9000, ..refresh("long", "f2") };
+        let tokens = FirstTokens { family: family("f2", None), access: None, refresh: Some(long) };
+        db.begin_family(tokens).await.unwrap();
+        let mut asked = rotation("long", "r2", NOW_S + 1000);
+        asked.successor.family_id = "f2".to_owned();
+        let ended = db.rotate_refresh_token(asked.clone()).await.unwrap();
+        assert_eq!(ended, RotationOutcome::Ended, "the family's time");
+        let wrong = db.rotate_refresh_token(rotation("long", "r2", NOW_S)).await.unwrap();
+        assert_eq!(wrong, RotationOutcome::Unknown, "a successor of another family");
+        assert!(!exists(&db, "r2").await);
+        assert!(lives(&db, "f").await && lives(&db, "f2").await, "none of it is a reuse");
+        asked.now_s = NOW_S + 999;
+        assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Rotated);
+    }
+
+    async fn a_revoked_family_stays_revoked(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        db.revoke_family("other", NOW_S).await.unwrap();
+        db.revoke_family("f\0", NOW_S).await.unwrap();
+        assert!(lives(&db, "f").await);
+        db.revoke_family("f", NOW_S).await.unwrap();
+        db.revoke_family("f", NOW_S + 1).await.unwrap();
+        assert!(!lives(&db, "f").await);
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 1).await, RotationOutcome::Ended);
+        assert_eq!(db.grants_of("u").await.unwrap().len(), 1, "the grant stays");
+    }
+
+    async fn of_twenty_simultaneous_uses_one_rotates_and_the_others_repeat(home) {
+        let nodes = [home.open().await, home.open().await];
+        with_family(&nodes[0]).await;
+        let mut name = "r-f".to_owned();
+        for round in 0..10 {
+            let next = format!("r{round}");
+            let outcomes = rotate_at_once(&nodes, &name, &next, NOW_S + round).await;
+            assert_eq!(count(&outcomes, RotationOutcome::Rotated), 1, "{outcomes:?}");
+            assert_eq!(count(&outcomes, RotationOutcome::Repeated), 19, "{outcomes:?}");
+            assert!(lives(&nodes[0], "f").await);
+            name = next;
+        }
+        assert_eq!(home.ask("SELECT family_id FROM refresh_token").await.len(), 11);
+        assert_eq!(home.ask("SELECT token_id FROM opaque_token").await.len(), 200);
+
+        let late = rotate_at_once(&nodes, "r-f", "r0", NOW_S + GRACE_S + 1).await;
+        let (reused, ended) = (count(&late, RotationOutcome::Reused), count(&late, RotationOutcome::Ended));
+        assert!(reused >= 1 && reused + ended == 20, "{late:?}");
+        assert!(!lives(&nodes[1], "f").await);
+        assert_eq!(home.ask("SELECT token_id FROM opaque_token").await.len(), 200);
+    }
+
+    async fn a_family_revoked_while_its_token_is_used_is_revoked(home) {
+        let nodes = [home.open().await, home.open().await];
+        with_family(&nodes[0]).await;
+        let mut all = JoinSet::new();
+        for n in 0..10 {
+            let db = nodes[n % 2].clone();
+            all.spawn(async move {
+                if n == 5 {
+                    db.revoke_family("f", NOW_S).await.unwrap();
+                } else {
+                    let _ = rotate(&db, "r-f", "r2", NOW_S).await;
+                }
+            });
+        }
+        all.join_all().await;
+        assert!(!lives(&nodes[0], "f").await);
+        let after = rotate(&nodes[0], "r2", "r3", NOW_S).await;
+        assert!(matches!(after, RotationOutcome::Ended | RotationOutcome::Unknown), "{after:?}");
+    }
+
+    async fn what_ended_is_forgotten_and_the_rest_kept(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let short = TokenFamily { expires_s: NOW_S + 10, ..family("f2", None) };
+        let tokens = FirstTokens { family: short, access: Some(opaque("a")), refresh: None };
+        db.begin_family(tokens).await.unwrap();
+        assert_eq!(db.forget_ended(NOW_S + 10).await.unwrap(), 0);
+        assert_eq!(db.forget_ended(NOW_S + 11).await.unwrap(), 1, "the second family");
+        assert!(lives(&db, "f").await && !lives(&db, "f2").await);
+        assert_eq!(db.forget_ended(NOW_S + 61).await.unwrap(), 1, "the code");
+        assert_eq!(db.forget_ended(NOW_S + 501).await.unwrap(), 1, "the refresh token");
+        assert!(lives(&db, "f").await && !exists(&db, "r-f").await);
+        assert_eq!(db.forget_ended(NOW_S + 1001).await.unwrap(), 1, "the first family");
+        assert_eq!(db.grants_of("u").await.unwrap().len(), 1, "a grant lasts until it is taken back");
+        let again = db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.unwrap();
+        assert_eq!(again, CodeRedemption::Unknown);
+    }
+}

@@ -1,0 +1,136 @@
+//! Patients as pages show them, and whom a person is related to.
+
+use auth_storage::Db;
+use fhir_store::{Operation, ResourceStore as _, Write};
+use oauth_core::ports::{PatientStore as _, PatientSummary};
+use serde_json::{Value, json};
+
+use crate::home::{NOW_US, told};
+
+async fn put(db: &Db, key: &str, body: Value) {
+    let write = Write::to(key.parse().unwrap(), Operation::Put(body));
+    db.transact(vec![write], NOW_US).await.unwrap().unwrap();
+}
+
+/// The name shown for a Patient with these names.
+async fn shown(db: &Db, names: Value) -> String {
+    put(db, "Patient/shown", json!({"name": names})).await;
+    db.patient("shown").await.unwrap().unwrap().name
+}
+
+async fn found(db: &Db, text: &str, limit: u32) -> Vec<String> {
+    db.find_patients(text, limit).await.unwrap().into_iter().map(|patient| patient.id).collect()
+}
+
+told! {
+    async fn before_the_first_patient_there_is_nobody(home) {
+        let db = home.open().await;
+        assert_eq!(db.patient("p").await.unwrap(), None);
+        assert_eq!(found(&db, "a", 5).await, [""; 0]);
+        for kind in ["RelatedPerson", "Person", "no type"] {
+            assert_eq!(db.patients_of(kind, "x").await.unwrap(), [""; 0], "{kind}");
+        }
+    }
+
+    async fn a_patient_is_shown_by_its_best_name(home) {
+        let db = home.open().await;
+        let (official, usual) = (
+            json!({"use": "official", "given": ["Ada", "M."], "family": "Lovelace"}),
+            json!({"use": "usual", "given": ["Addie"]}),
+        );
+        let nick = json!({"use": "nickname", "text": " Countess "});
+        assert_eq!(shown(&db, json!([nick, usual, official])).await, "Ada M. Lovelace");
+        assert_eq!(shown(&db, json!([nick, usual])).await, "Addie");
+        assert_eq!(shown(&db, json!([{"use": "official"}, nick])).await, "Countess");
+        for without in [json!([]), json!(null), json!([{"given": [7], "family": ""}]), json!("Ada")] {
+            assert_eq!(shown(&db, without).await, "shown");
+        }
+        put(&db, "Patient/p", json!({"birthDate": "1815-12-10", "name": [usual]})).await;
+        let summary = PatientSummary {
+            id: "p".to_owned(),
+            name: "Addie".to_owned(),
+            birth_date: Some("1815-12-10".to_owned()),
+        };
+        assert_eq!(db.patient("p").await.unwrap(), Some(summary));
+        for nobody in ["q", "p\0", ""] {
+            assert_eq!(db.patient(nobody).await.unwrap(), None);
+        }
+    }
+
+    async fn a_search_finds_by_words_of_name_id_and_identifier(home) {
+        let db = home.open().await;
+        let patient = |given: &str, family: &str, member: &str| {
+            json!({"name": [{"given": [given], "family": family}], "identifier": [{"value": member}]})
+        };
+        put(&db, "Patient/p1", patient("Élodie", "de Bruyn", "M-100")).await;
+        put(&db, "Patient/p2", patient("Bruno", "Smith", "M-200")).await;
+        put(&db, "Patient/X9", patient("Anna", "Smith", "77")).await;
+        for (text, ids) in [
+            ("smith", &["X9", "p2"][..]),
+            ("élo", &["p1"]),
+            ("ÉLODIE BRU", &["p1"]),
+            ("bru", &["p2", "p1"]),
+            ("  smith  anna ", &["X9"]),
+            ("m-2", &["p2"]),
+            ("P", &["p2", "p1"]),
+            ("x9", &["X9"]),
+            ("anna bruno", &[]),
+            ("mith", &[]),
+            ("%", &[]),
+            ("", &[]),
+            ("  ", &[]),
+            ("a\0", &[]),
+        ] {
+            assert_eq!(found(&db, text, 10).await, ids, "{text:?}");
+        }
+        assert_eq!(found(&db, "smith", 1).await, ["X9"], "the first by name");
+        assert_eq!(found(&db, "smith", 0).await, [""; 0]);
+    }
+
+    async fn a_search_reads_on_after_the_first_chunk(home) {
+        let db = home.open().await;
+        put(&db, "Patient/zz", json!({"name": [{"family": "Last"}]})).await;
+        let many = "INSERT INTO patient (id, resource)
+            WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1700)
+            SELECT 'p' || n, CAST('{\"name\": [{\"family\": \"Name' || (10000 - n) || '\"}]}' AS JSONB) FROM n";
+        let many = if home.is_postgres() { many.to_owned() } else { many.replace("AS JSONB", "AS TEXT") };
+        db.run_sql(&many).await.unwrap().unwrap();
+        assert_eq!(found(&db, "last", 5).await, ["zz"]);
+        assert_eq!(found(&db, "name", 3).await, ["p1700", "p1699", "p1698"]);
+    }
+
+    async fn a_patient_that_cannot_be_read_hides_no_other(home) {
+        let db = home.open().await;
+        put(&db, "Patient/p", json!({"name": [{"family": "Ada"}]})).await;
+        if !home.is_postgres() {
+            let broken = "INSERT INTO patient (id, resource) VALUES ('broken', '{no json')";
+            db.run_sql(broken).await.unwrap().unwrap();
+            assert_eq!(db.patient("broken").await.unwrap(), None);
+        }
+        assert_eq!(found(&db, "ada", 5).await, ["p"]);
+    }
+
+    async fn who_is_related_is_told_by_its_references(home) {
+        let db = home.open().await;
+        let native = json!({"resourceType": "Patient", "id": "p1"});
+        put(&db, "RelatedPerson/r", json!({"patient": native})).await;
+        put(&db, "RelatedPerson/fhir", json!({"patient": {"reference": "Patient/p2"}})).await;
+        put(&db, "RelatedPerson/odd", json!({"patient": {"reference": "Group/g"}})).await;
+        put(&db, "RelatedPerson/none", json!({"patient": "p1"})).await;
+        for (id, patients) in [("r", &["p1"][..]), ("fhir", &["p2"]), ("odd", &[]), ("none", &[]), ("nobody", &[])] {
+            assert_eq!(db.patients_of("RelatedPerson", id).await.unwrap(), patients, "{id}");
+        }
+        let links = [
+            json!({"target": {"reference": "Patient/p3"}}),
+            json!({"target": {"resourceType": "RelatedPerson", "id": "r"}}),
+            json!({"target": {"reference": "Person/again"}}),
+            json!({"target": {"reference": "Practitioner/d"}}),
+            json!({"target": native}),
+            json!({}),
+        ];
+        put(&db, "Person/again", json!({"link": links})).await;
+        assert_eq!(db.patients_of("Person", "again").await.unwrap(), ["p3", "p1"]);
+        put(&db, "Practitioner/d", json!({"patient": native})).await;
+        assert_eq!(db.patients_of("Practitioner", "d").await.unwrap(), [""; 0]);
+    }
+}
