@@ -63,6 +63,14 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// Whether messages that were written before may look different after it, because they show a name, a picture
+    /// or a link of their topic.
+    pub(crate) fn is_of_names(&self) -> bool {
+        matches!(self, Self::User(_) | Self::Channel(_) | Self::Item { kind: ItemKind::Linkifier, .. })
+    }
+}
+
 macro_rules! kinds {
     ($(#[$doc:meta])* $name:ident { $($(#[$kind_doc:meta])* $kind:ident = $text:literal,)+ }) => {
         $(#[$doc])*

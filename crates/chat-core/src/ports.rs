@@ -9,6 +9,7 @@ use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use crate::narrow::{Selection, Window};
+use crate::object::Stored;
 use crate::presence::{Presence, Status};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, PasswordHash};
@@ -160,7 +161,7 @@ pub enum Sent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The messages, each with the reader's flags.
-    pub messages: Vec<(Arc<Message>, Vec<Flag>)>,
+    pub messages: Vec<(Arc<Stored>, Vec<Flag>)>,
     /// Where they were looked for; [`crate::narrow::NEWEST`] for "after the last".
     pub anchor: MessageId,
     /// Whether the message at the anchor is among them.

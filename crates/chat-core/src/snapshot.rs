@@ -26,6 +26,7 @@ type UserItemKey = (UserItemKind, String);
 pub struct RealmSnapshot {
     at: EventId,
     changed: EventId,
+    names_changed: EventId,
     last_id: i64,
     realm: Option<Arc<Realm>>,
     users: Map<UserId, Arc<User>>,
@@ -88,7 +89,8 @@ impl RealmSnapshot {
             let map = Arc::make_mut(memberships.entry(user_id).or_default());
             map.entry(channel_id).or_default().spans.push(span);
         }
-        Self { at: loaded.at, changed: loaded.changed, last_id: loaded.last_id, ..realm }
+        let Loaded { at, changed, last_id, .. } = loaded;
+        Self { at, changed, names_changed: changed, last_id, ..realm }
     }
 
     /// The realm after a record of the log. A record that is in it already changes nothing.
@@ -99,6 +101,9 @@ impl RealmSnapshot {
             next.at = record.id;
             if !record.changes.is_empty() {
                 next.changed = record.id;
+            }
+            if record.changes.iter().any(Change::is_of_names) {
+                next.names_changed = record.id;
             }
             for change in &record.changes {
                 next.apply(record.id, change.clone());
@@ -117,6 +122,13 @@ impl RealmSnapshot {
     #[must_use]
     pub fn changed(&self) -> EventId {
         self.changed
+    }
+
+    /// The last place of the log that changed how messages look which were written before: the names and pictures of
+    /// users, the names of channels, the links in topics. May be a later one, never an earlier.
+    #[must_use]
+    pub fn names_changed(&self) -> EventId {
+        self.names_changed
     }
 
     /// The `place`-th number (from 1) that no user, channel or group has had.
@@ -413,6 +425,7 @@ impl Directory for RealmSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::Privacy;
     use crate::id::MessageId;
     use crate::role::Role;
     use crate::testing;
@@ -440,6 +453,26 @@ mod tests {
         let at_five = RealmSnapshot::default().with(&record(5, vec![user]));
         let later = at_five.with(&record(4, vec![Change::GroupRemoved(UserGroupId(1))])).with(&record(6, Vec::new()));
         assert_eq!((later.at(), later.changed()), (EventId(6), EventId(5)));
+    }
+
+    #[test]
+    fn what_old_messages_show_changes_with_users_channels_and_linkifiers_alone() {
+        let mut realm = RealmSnapshot::default();
+        let linkifier = |kind| Change::Item { kind, id: 1, document: None };
+        for (id, change, is_of_names) in [
+            (1, Change::User(Box::new(testing::user(3, Role::Member))), true),
+            (2, Change::Channel(Box::new(testing::channel(8, Privacy::Public))), true),
+            (3, Change::Subscription(Box::new(testing::subscription(8, 3))), false),
+            (4, linkifier(ItemKind::Linkifier), true),
+            (5, linkifier(ItemKind::Emoji), false),
+            (6, Change::GroupRemoved(UserGroupId(1)), false),
+        ] {
+            let before = realm.names_changed();
+            realm = realm.with(&record(id, vec![change]));
+            assert_eq!(realm.names_changed(), if is_of_names { EventId(id) } else { before }, "{id}");
+        }
+        let loaded = RealmSnapshot::load(Loaded { at: EventId(9), changed: EventId(6), ..Loaded::default() });
+        assert_eq!(loaded.names_changed(), EventId(6));
     }
 
     #[test]

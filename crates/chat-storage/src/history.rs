@@ -153,7 +153,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
         AssertSqlSafe(sql).into_sql_str()
     }
 
-    async fn read(&self, shared: &Shared, stretch: Stretch, limit: i64) -> Result<Vec<Candidate>, StoreError> {
+    async fn read(&self, shared: &Shared, stretch: Stretch, limit: i64) -> Result<Vec<Candidate<'static>>, StoreError> {
         let sql = self.sql(stretch.way, shared.db.dialect());
         let (after, before) = (stretch.after, stretch.before);
         let reader = shared.db.reader();
@@ -213,7 +213,7 @@ impl<'a> Search<'a> {
     }
 
     /// The admitted messages of a stretch in its order, at most so many, and whether there are none beyond them.
-    async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Candidate>, bool), StoreError> {
+    async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Candidate<'static>>, bool), StoreError> {
         let mut found = Vec::new();
         let limit = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         loop {
@@ -237,19 +237,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    async fn admitted(&self, page: Vec<Candidate>) -> Result<Vec<Candidate>, StoreError> {
+    async fn admitted(&self, page: Vec<Candidate<'static>>) -> Result<Vec<Candidate<'static>>, StoreError> {
         let flags = if self.selection.asks_flags() {
             self.own.flags(self.shared, &page.iter().map(facts).collect::<Vec<_>>()).await?
         } else {
             vec![Vec::new(); page.len()]
         };
         let realm = self.shared.realm.load();
-        let admitted = |(candidate, flags): &(Candidate, Vec<Flag>)| self.selection.admits(candidate, flags, &realm);
+        let admitted =
+            |(candidate, flags): &(Candidate<'_>, Vec<Flag>)| self.selection.admits(candidate, flags, &realm);
         Ok(page.into_iter().zip(flags).filter(admitted).map(|(candidate, _)| candidate).collect())
     }
 }
 
-fn facts(candidate: &Candidate) -> Facts {
+fn facts(candidate: &Candidate<'_>) -> Facts {
     Facts { id: candidate.id, recipient: candidate.recipient, sender_id: candidate.sender_id, marks: candidate.marks }
 }
 
@@ -363,7 +364,7 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     // What was moved between the two readings is judged by where it is now.
     messages.retain(|message| selection.permits(&Candidate::from(message)));
     let messages = with_flags(shared, &search.own, messages).await?;
-    let messages = messages.into_iter().map(|(message, flags)| (Arc::new(message), flags)).collect();
+    let messages = messages.into_iter().map(|(message, flags)| (Arc::new(message.into()), flags)).collect();
     Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 
@@ -439,11 +440,11 @@ async fn unread(shared: &Shared, selection: &Selection, limit: usize) -> Result<
     let (mut found, _) = search.collect(all, limit).await?;
     found.reverse();
     let flags = search.own.flags(shared, &found.iter().map(facts).collect::<Vec<_>>()).await?;
-    let unread = |(candidate, flags): (Candidate, Vec<Flag>)| Unread {
+    let unread = |(candidate, flags): (Candidate<'_>, Vec<Flag>)| Unread {
         id: candidate.id,
         recipient: candidate.recipient,
-        direct_users: candidate.direct_users,
-        topic: candidate.topic,
+        direct_users: candidate.direct_users.into_owned(),
+        topic: candidate.topic.into_owned(),
         sender_id: candidate.sender_id,
         mentioned: flags.iter().any(|flag| flag.is_mention()),
     };

@@ -52,6 +52,7 @@ mod log;
 mod presence;
 mod queue;
 mod realm;
+mod round;
 mod tail;
 mod write;
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::message::{Flag, Message, Recipient};
+use chat_core::message::{Flag, Recipient};
 use chat_core::narrow::{Candidate, Condition, Selection, Window};
+use chat_core::object::Stored;
 use chat_core::ports::{Page, StoreError};
 
 use crate::copies::{self, Own};
@@ -87,7 +88,7 @@ struct Reader<'a> {
     copies: &'a Copies,
 }
 
-type Found = (Arc<Message>, Vec<Flag>);
+type Found = (Arc<Stored>, Vec<Flag>);
 
 impl Reader<'_> {
     fn page(&self, kept: &Kept, (anchor, window): (MessageId, Window)) -> Option<Page> {
@@ -97,24 +98,25 @@ impl Reader<'_> {
         if anchor.0 <= after {
             return None;
         }
-        let known = kept.messages.split_at(kept.messages.partition_point(|message| message.id.0 <= after)).1;
-        let (older, rest) = known.split_at(known.partition_point(|message| message.id < anchor));
-        let (mut messages, found_oldest) = self.collect(older.iter().rev(), want(window.before));
+        let known = &kept.messages;
+        let from = known.partition_point(|message| message.id.0 <= after);
+        let at = known.partition_point(|message| message.id < anchor);
+        let (mut messages, found_oldest) = self.collect(known.range(from..at).rev(), want(window.before));
         if found_oldest && after > 0 {
             return None;
         }
         messages.reverse();
-        let (at, newer) = rest.split_at(usize::from(rest.first().is_some_and(|message| message.id == anchor)));
-        let at = if window.include_anchor { self.collect(at.iter(), 1).0 } else { Vec::new() };
+        let newer = at + usize::from(known.get(at).is_some_and(|message| message.id == anchor));
+        let at = if window.include_anchor { self.collect(known.range(at..newer), 1).0 } else { Vec::new() };
         let found_anchor = !at.is_empty();
         messages.extend(at);
-        let (newer, found_newest) = self.collect(newer.iter(), want(window.after));
+        let (newer, found_newest) = self.collect(known.range(newer..), want(window.after));
         messages.extend(newer);
         Some(Page { messages, anchor, found_anchor, found_oldest, found_newest })
     }
 
     /// The admitted messages, at most so many, and whether there are none beyond them.
-    fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<Message>>, want: usize) -> (Vec<Found>, bool) {
+    fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<Stored>>, want: usize) -> (Vec<Found>, bool) {
         let mut found = Vec::new();
         for admitted in messages.filter_map(|message| self.admitted(message)) {
             if found.len() == want {
@@ -125,10 +127,10 @@ impl Reader<'_> {
         (found, true)
     }
 
-    fn admitted(&self, message: &Arc<Message>) -> Option<Found> {
+    fn admitted(&self, message: &Arc<Stored>) -> Option<Found> {
         let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
         let flags = self.own.flags_of(&facts_of(message), rare);
-        let admits = self.selection.admits(&Candidate::from(&**message), &flags, self.own.realm());
+        let admits = self.selection.admits(&Candidate::from(&***message), &flags, self.own.realm());
         admits.then(|| (Arc::clone(message), flags))
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chat_core::event::{Audience, Body, EventRecord, MessageEvent, NewEvent};
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Flag, Message, Recipient};
+use chat_core::object::Stored;
 use serde_json::Value;
 
 use crate::read_set::ReadSet;
@@ -23,14 +24,14 @@ const CHANNELS_MAX: usize = 64;
 pub(crate) const READ_AT_ONCE: usize = 200;
 /// Messages kept of a channel.
 const KEPT: usize = 400;
-/// Bytes the kept messages of one channel take, about.
-const KEPT_BYTES: usize = 192 * 1024;
+/// Bytes the kept messages of one channel take with their texts, about.
+const KEPT_BYTES: usize = 1024 * 1024;
+/// Bytes all kept messages take, about.
+const ALL_BYTES: usize = 16 * 1024 * 1024;
 /// Readers of whom it is kept what they have of a channel's messages.
 const READERS_MAX: usize = 256;
 /// Bytes of what one of them has read, in its serialised form; of who has read with more gaps nothing is kept.
 const READ_SET_BYTES: usize = 4_096;
-/// Bytes of a message beside its texts, about.
-const MESSAGE_BYTES: usize = 256;
 
 /// What is kept.
 #[derive(Default)]
@@ -49,7 +50,7 @@ struct Channel {
     used: u64,
     /// Every message after this one is there; `None` while the database is read.
     after: Option<i64>,
-    messages: VecDeque<Arc<Message>>,
+    messages: Arc<VecDeque<Arc<Stored>>>,
     bytes: usize,
     readers: HashMap<UserId, Reader>,
 }
@@ -77,7 +78,7 @@ pub(crate) struct Kept {
     /// Every message after this one is there.
     pub(crate) after: i64,
     /// The oldest first.
-    pub(crate) messages: Vec<Arc<Message>>,
+    pub(crate) messages: Arc<VecDeque<Arc<Stored>>>,
 }
 
 impl Recent {
@@ -91,7 +92,7 @@ impl Recent {
         let used = inner.next();
         let channel = inner.channels.get_mut(&id)?;
         channel.used = used;
-        Some(Kept { sign: channel.sign, after: channel.after?, messages: channel.messages.iter().cloned().collect() })
+        Some(Kept { sign: channel.sign, after: channel.after?, messages: Arc::clone(&channel.messages) })
     }
 
     /// Puts up a sign that the database is read for this channel. Of several that do, the last keeps what it reads.
@@ -115,10 +116,11 @@ impl Recent {
         let arrived = std::mem::take(&mut channel.messages);
         channel.bytes = 0;
         channel.after = Some(after);
-        let arrived = arrived.into_iter().filter(|message| message.id.0 > last);
-        for message in messages.into_iter().map(Arc::new).chain(arrived) {
+        let arrived = arrived.iter().filter(|message| message.id.0 > last).cloned();
+        for message in messages.into_iter().map(|message| Arc::new(message.into())).chain(arrived) {
             channel.push(message);
         }
+        inner.make_room(id);
     }
 
     /// What a reader has of the kept messages of a channel, or a sign that the database is read for it. `None` when
@@ -218,7 +220,19 @@ impl Inner {
                 None => {}
             }
         }
-        channel.push(Arc::new(message.clone()));
+        channel.push(Arc::new(message.clone().into()));
+        self.make_room(id);
+    }
+
+    /// Forgets what was read the longest ago until all that is kept fits.
+    fn make_room(&mut self, but: ChannelId) {
+        let mut bytes: usize = self.channels.values().map(|channel| channel.bytes).sum();
+        while bytes > ALL_BYTES {
+            let others = self.channels.iter().filter(|(id, _)| **id != but);
+            let Some((oldest, _)) = others.min_by_key(|(_, channel)| channel.used) else { return };
+            let oldest = *oldest;
+            bytes -= self.channels.remove(&oldest).map_or(0, |channel| channel.bytes);
+        }
     }
 
     /// Forgets the channels that an event names, by their numbers or those of their messages.
@@ -256,18 +270,16 @@ impl Channel {
         self.messages.binary_search_by_key(&id, |message| message.id).is_ok()
     }
 
-    fn push(&mut self, message: Arc<Message>) {
-        self.bytes += weight_bytes(&message);
-        self.messages.push_back(message);
+    fn push(&mut self, message: Arc<Stored>) {
+        // Copied only while somebody reads it.
+        let messages = Arc::make_mut(&mut self.messages);
+        self.bytes += message.weight_bytes();
+        messages.push_back(message);
         let Some(after) = &mut self.after else { return };
-        while self.messages.len() > KEPT || self.bytes > KEPT_BYTES {
-            let Some(oldest) = self.messages.pop_front() else { return };
-            self.bytes -= weight_bytes(&oldest);
+        while messages.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some(oldest) = messages.pop_front() else { return };
+            self.bytes -= oldest.weight_bytes();
             *after = oldest.id.0;
         }
     }
-}
-
-fn weight_bytes(message: &Message) -> usize {
-    MESSAGE_BYTES + message.content.len() + message.html.len() + message.topic.len()
 }

@@ -71,12 +71,14 @@ async fn reactions(db: &Db, ids: &str) -> Result<HashMap<i64, Vec<Reaction>>, St
 }
 
 /// What narrows look at.
-pub(crate) fn candidate((id, recipient, users, topic, sender, marks, has_reaction): CandidateRow) -> Candidate {
+pub(crate) fn candidate(
+    (id, recipient, users, topic, sender, marks, has_reaction): CandidateRow,
+) -> Candidate<'static> {
     Candidate {
         id: MessageId(id),
         recipient: Recipient::from(recipient),
-        direct_users: users.as_deref().map(users_of).unwrap_or_default(),
-        topic,
+        direct_users: users.as_deref().map(users_of).unwrap_or_default().into(),
+        topic: topic.into(),
         sender_id: UserId(sender),
         marks: Marks::from_bits(marks),
         has_reaction,

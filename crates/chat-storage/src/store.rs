@@ -19,6 +19,7 @@ use crate::fault::failed;
 use crate::known::Known;
 use crate::presence::{self, Presences};
 use crate::recent::Recent;
+use crate::round::Rounds;
 use crate::tail::Tail;
 use crate::{log, queue, realm};
 
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
     /// Only one at a time brings the memory forward.
     advancing: tokio::sync::Mutex<()>,
+    /// Whether other nodes have moved the head of the log.
+    hearing: Rounds,
     /// The log has grown by this node's doing.
     grown: Notify,
 }
@@ -94,6 +97,7 @@ impl Store {
             queue,
             writing: Arc::default(),
             advancing: tokio::sync::Mutex::default(),
+            hearing: Rounds::default(),
             grown: Notify::new(),
         });
         presence::read(&shared).await?;
@@ -174,11 +178,19 @@ impl Shared {
     }
 
     /// Takes into memory what other nodes have committed until now. SQLite has one node.
+    ///
+    /// The head of the log is asked for once for all who want it at the same time.
     pub(crate) async fn hear_all(&self) -> Result<(), StoreError> {
-        if self.db.postgres().is_some() && log::head(&self.db).await? > self.tail.head() {
-            self.catch_up().await?;
+        if self.db.postgres().is_none() {
+            return Ok(());
         }
-        Ok(())
+        let asked = async {
+            if log::head(&self.db).await? > self.tail.head() {
+                self.catch_up().await?;
+            }
+            Ok(())
+        };
+        self.hearing.ask(asked).await
     }
 
     /// Forgets queues that this node has deleted, and tells the other nodes to.

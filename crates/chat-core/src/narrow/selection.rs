@@ -83,7 +83,7 @@ impl Selection {
 
     /// Whether the reader may have the message, whatever they ask for.
     #[must_use]
-    pub fn permits(&self, message: &Candidate) -> bool {
+    pub fn permits(&self, message: &Candidate<'_>) -> bool {
         match message.recipient {
             Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
             Recipient::Channel(id) => self.channels.get(&id).is_some_and(|spans| {
@@ -103,7 +103,7 @@ impl Selection {
 
     /// Whether the message is among those asked for and permitted.
     #[must_use]
-    pub fn admits(&self, message: &Candidate, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    pub fn admits(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         self.permits(message) && self.terms.iter().all(|term| term.holds(message, flags, realm))
     }
 
@@ -145,12 +145,12 @@ mod tests {
         )
     }
 
-    fn candidate(id: i64, channel: i64) -> Candidate {
+    fn candidate(id: i64, channel: i64) -> Candidate<'static> {
         Candidate {
             id: MessageId(id),
             recipient: Recipient::Channel(ChannelId(channel)),
-            direct_users: Vec::new(),
-            topic: "Lunch".to_owned(),
+            direct_users: Vec::new().into(),
+            topic: "Lunch".into(),
             sender_id: UserId(2),
             marks: Marks::default(),
             has_reaction: false,

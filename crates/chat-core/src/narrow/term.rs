@@ -1,5 +1,7 @@
 //! One condition, and whether it holds for a message.
 
+use std::borrow::Cow;
+
 use crate::channel::Privacy;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Flag, Marks, Message, Recipient, topic_key};
@@ -64,15 +66,15 @@ pub enum Has {
 
 /// What terms look at in a message.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct Candidate<'m> {
     /// Its number.
     pub id: MessageId,
     /// Where it is.
     pub recipient: Recipient,
     /// For a set of users: all of them, in the order of their numbers.
-    pub direct_users: Vec<UserId>,
+    pub direct_users: Cow<'m, [UserId]>,
     /// Its topic; empty for sets of users.
-    pub topic: String,
+    pub topic: Cow<'m, str>,
     /// Who wrote it.
     pub sender_id: UserId,
     /// What it has in it.
@@ -81,13 +83,13 @@ pub struct Candidate {
     pub has_reaction: bool,
 }
 
-impl From<&Message> for Candidate {
-    fn from(message: &Message) -> Self {
+impl<'m> From<&'m Message> for Candidate<'m> {
+    fn from(message: &'m Message) -> Self {
         Self {
             id: message.id,
             recipient: message.recipient,
-            direct_users: message.direct_users.clone(),
-            topic: message.topic.clone(),
+            direct_users: Cow::Borrowed(&message.direct_users),
+            topic: Cow::Borrowed(&message.topic),
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
@@ -102,13 +104,13 @@ impl Term {
     /// Whether the term holds for a message with these flags. [`Condition::With`] always does: see
     /// [`Selection::with_conversation_of`](super::Selection::with_conversation_of).
     #[must_use]
-    pub fn holds(&self, message: &Candidate, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    pub fn holds(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         self.condition.holds(message, flags, realm) != self.negated
     }
 }
 
 impl Condition {
-    fn holds(&self, message: &Candidate, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    fn holds(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         let privacy = || match message.recipient {
             Recipient::Channel(id) => realm.channel(id).map(|channel| channel.privacy),
             Recipient::Direct(_) => None,

@@ -9,7 +9,7 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::lexicon::Lexicon;
 use crate::markdown;
 use crate::message::{Flag, Message, Reaction, Recipient};
-use crate::object;
+use crate::object::{self, Stored, Text};
 use crate::ports::PastEdit;
 use crate::snapshot::RealmSnapshot;
 
@@ -32,8 +32,6 @@ pub struct Scene<'a> {
 struct Shown<'a> {
     id: MessageId,
     sender_id: UserId,
-    content: &'a str,
-    content_type: &'static str,
     recipient_id: i64,
     timestamp: i64,
     client: &'a str,
@@ -50,7 +48,6 @@ struct Shown<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_id: Option<ChannelId>,
-    avatar_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_edit_timestamp: Option<i64>,
 }
@@ -75,17 +72,37 @@ struct Reactor<'a> {
 impl<'a> Scene<'a> {
     /// Appends the message object, without flags.
     pub fn write(&self, form: Form, out: &mut Vec<u8>) {
+        self.write_shared(out);
+        self.write_content(form.html, out);
+        match self.left_picture().filter(|_| form.client_gravatar) {
+            Some(left) => out.extend_from_slice(left.as_bytes()),
+            None => self.write_picture(out),
+        }
+        out.push(b'}');
+    }
+
+    /// The message object in all its forms, without flags.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        let mut pieces = [const { Vec::new() }; 4];
+        let [shared, html, typed, picture] = &mut pieces;
+        self.write_shared(shared);
+        self.write_content(true, html);
+        self.write_content(false, typed);
+        self.write_picture(picture);
+        Text::of(pieces.each_ref().map(Vec::as_slice), self.left_picture())
+    }
+
+    /// What all forms share, without the object's end.
+    fn write_shared(&self, out: &mut Vec<u8>) {
         let message = self.message;
         let (kind, stream_id) = match message.recipient {
             Recipient::Channel(id) => ("stream", Some(id)),
             Recipient::Direct(_) => ("private", None),
         };
-        let leaves_avatar = form.client_gravatar && self.sender.has_gravatar;
         let shown = Shown {
             id: message.id,
             sender_id: message.sender_id,
-            content: if form.html { &message.html } else { &message.content },
-            content_type: if form.html { "text/html" } else { "text/x-markdown" },
             recipient_id: message.recipient.into(),
             timestamp: message.sent_s,
             client: &message.client,
@@ -100,10 +117,28 @@ impl<'a> Scene<'a> {
             display_recipient: self.display_recipient,
             kind,
             stream_id,
-            avatar_url: (!leaves_avatar).then_some(self.sender.avatar_url.as_str()),
             last_edit_timestamp: message.last_edit_s,
         };
         put(out, &shown);
+        out.pop();
+    }
+
+    fn write_content(&self, html: bool, out: &mut Vec<u8>) {
+        let (content, kind) =
+            if html { (&self.message.html, "text/html") } else { (&self.message.content, "text/x-markdown") };
+        out.extend_from_slice(b",\"content\":");
+        put(out, content);
+        out.extend_from_slice(b",\"content_type\":");
+        put(out, &kind);
+    }
+
+    fn write_picture(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"avatar_url\":");
+        put(out, &self.sender.avatar_url);
+    }
+
+    fn left_picture(&self) -> Option<&'static str> {
+        self.sender.has_gravatar.then_some(",\"avatar_url\":null")
     }
 
     fn reaction(&self, reaction: &'a Reaction) -> ShownReaction<'a> {
@@ -241,8 +276,18 @@ impl<'r> Writer<'r> {
     }
 
     /// Appends the message object.
-    pub fn write(&mut self, message: &Message, extras: Extras<'_>, out: &mut Vec<u8>) {
-        let (realm, lexicon, form) = (self.realm, self.lexicon, self.form);
+    pub fn write(&mut self, message: &Stored, extras: Extras<'_>, out: &mut Vec<u8>) {
+        message.text(self.realm, || self.text(message)).write_open(self.form, out);
+        if !extras.edits.is_empty() {
+            out.extend_from_slice(b",\"edit_history\":");
+            put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
+        }
+        write_flags(extras.flags, out);
+        out.push(b'}');
+    }
+
+    fn text(&mut self, message: &Message) -> Text {
+        let (realm, lexicon) = (self.realm, self.lexicon);
         let display_recipient = self
             .places
             .entry(message.recipient)
@@ -252,16 +297,19 @@ impl<'r> Writer<'r> {
             self.topics.insert(message.topic.clone(), topic_links(&message.topic, lexicon));
         }
         let topic_links = self.topics.get(&message.topic).map(Vec::as_slice).unwrap_or_default();
-        Scene { message, sender, display_recipient, topic_links, realm: Some(realm) }.write(form, out);
-        out.pop();
-        if !extras.edits.is_empty() {
-            out.extend_from_slice(b",\"edit_history\":");
-            put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
-        }
-        out.extend_from_slice(b",\"flags\":");
-        put(out, &flag_names(extras.flags).collect::<Vec<_>>());
-        out.push(b'}');
+        Scene { message, sender, display_recipient, topic_links, realm: Some(realm) }.text()
     }
+}
+
+/// The member `flags`, after others. The names are of this crate and need no escapes.
+fn write_flags(flags: &[Flag], out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"flags\":[");
+    for (place, name) in flag_names(flags).enumerate() {
+        out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'"');
+    }
+    out.push(b']');
 }
 
 /// Accounts are never removed, so there is always one.

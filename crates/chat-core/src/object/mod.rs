@@ -8,7 +8,9 @@ pub mod message;
 pub mod presence;
 pub mod settings;
 pub mod subscription;
+mod text;
 mod user;
 
 pub use group::group;
+pub use text::{Stored, Text};
 pub use user::{Avatar, UserForm, avatar, avatar_url, sender, user};

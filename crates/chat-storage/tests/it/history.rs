@@ -113,15 +113,15 @@ fn questions(ids: &[MessageId]) -> Vec<(Vec<Term>, Window)> {
 }
 
 /// Every message with the reader's flags, asked for one by one.
-async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate, Vec<Flag>)> {
+async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate<'static>, Vec<Flag>)> {
     let all = store.find(READER, ids).await.unwrap();
     assert_eq!(all.len(), ids.len());
     let candidate = |(message, flags): (chat_core::message::Message, Vec<Flag>)| {
         let candidate = Candidate {
             id: message.id,
             recipient: message.recipient,
-            direct_users: message.direct_users,
-            topic: message.topic,
+            direct_users: message.direct_users.into(),
+            topic: message.topic.into(),
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
@@ -134,12 +134,12 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate, Vec<Flag>)> 
 /// What a window holds, worked out by looking at everything.
 fn expected(
     store: &Store,
-    all: &[(Candidate, Vec<Flag>)],
+    all: &[(Candidate<'static>, Vec<Flag>)],
     selection: &Selection,
     window: Window,
 ) -> (Vec<MessageId>, MessageId, [bool; 3]) {
     let realm = store.realm();
-    let admitted: Vec<&(Candidate, Vec<Flag>)> =
+    let admitted: Vec<&(Candidate<'static>, Vec<Flag>)> =
         all.iter().filter(|(candidate, flags)| selection.admits(candidate, flags, &realm)).collect();
     let first_unread = || admitted.iter().find(|(_, flags)| !flags.contains(&Flag::Read));
     let anchor = match window.anchor {

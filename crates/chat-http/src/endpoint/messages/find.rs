@@ -3,6 +3,7 @@
 use chat_core::access::{self, NoSuchMessage};
 use chat_core::event::Form;
 use chat_core::id::MessageId;
+use chat_core::object::Stored;
 
 use super::list::write_all;
 use crate::answer::Answer;
@@ -25,15 +26,16 @@ impl Params for Asked {
 /// A message the caller may read, and its text as typed, which is deprecated and always sent.
 pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
     let id = MessageId(call.path_id("message_id")?);
-    let mut found = call.app.messages.find(call.who.id(), &[id]).await?;
-    found.retain(|(message, _)| access::reads(&call.who.realm, &call.who.user, message));
-    let (message, _) = found.first().ok_or(NoSuchMessage)?;
+    let found = call.app.messages.find(call.who.id(), &[id]).await?.into_iter();
+    let mut read = found.filter(|(message, _)| access::reads(&call.who.realm, &call.who.user, message));
+    let found = read.next().map(|(message, flags)| (Stored::from(message), flags)).ok_or(NoSuchMessage)?;
+    let (message, _) = &found;
     let mut body = b"{\"raw_content\":".to_vec();
     serde_json::to_writer(&mut body, &message.content)
         .map_err(|error| Failure::new("a text was not serialized", error))?;
     let form = Form { html: asked.html, client_gravatar: true };
     let mut list = Vec::new();
-    write_all(&call.app, &call.app.realm(), (&found, form), &mut list).await?;
+    write_all(&call.app, &call.app.realm(), (std::slice::from_ref(&found), form), &mut list).await?;
     body.extend_from_slice(b",\"message\":");
     body.extend_from_slice(list.get(1..list.len().saturating_sub(1)).unwrap_or_default());
     body.push(b'}');

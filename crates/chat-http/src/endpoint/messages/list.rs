@@ -10,6 +10,7 @@ use chat_core::event::Form;
 use chat_core::id::MessageId;
 use chat_core::message::{Flag, Message};
 use chat_core::narrow::{Anchor, Window};
+use chat_core::object::Stored;
 use chat_core::object::message::{Extras, Writer};
 use chat_core::ports::{Page, PastEdit};
 use chat_core::snapshot::RealmSnapshot;
@@ -80,14 +81,14 @@ fn weight_bytes(message: &Message) -> usize {
 }
 
 /// Appends a list of messages, each with what its reader is told.
-pub(super) async fn write_all<M: Borrow<Message> + Sync>(
+pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
     app: &Site,
     realm: &RealmSnapshot,
     (messages, form): (&[(M, Vec<Flag>)], Form),
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     let edited = |(message, _): &(M, Vec<Flag>)| {
-        let message: &Message = message.borrow();
+        let message: &Stored = message.borrow();
         message.last_edit_s.map(|_| message.id)
     };
     let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
@@ -98,7 +99,7 @@ pub(super) async fn write_all<M: Borrow<Message> + Sync>(
         if place > 0 {
             out.push(b',');
         }
-        let message: &Message = message.borrow();
+        let message: &Stored = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
         writer.write(message, Extras { flags, edits }, out);
     }

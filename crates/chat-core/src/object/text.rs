@@ -1,0 +1,111 @@
+//! The text of a message, serialized once for all who read it.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::event::Form;
+use crate::id::EventId;
+use crate::message::Message;
+use crate::snapshot::RealmSnapshot;
+
+/// Bytes of a message object beside its texts, about.
+const OBJECT_BYTES: usize = 768;
+/// Bytes of a reaction, in the message and in its text, about.
+const REACTION_BYTES: usize = 384;
+
+/// The message object of the wire, in pieces of which each form is put together.
+///
+/// One text for all forms, and not one for each: they differ in two members, and this takes half the memory of two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    bytes: Box<[u8]>,
+    /// Where what all forms share ends, then the HTML, then what was typed. The rest is the picture.
+    ends: [usize; 3],
+    /// What stands for the picture where the client works it out by itself; `None` when it cannot.
+    left_picture: Option<&'static str>,
+}
+
+impl Text {
+    /// Puts the pieces together: what all forms share, the HTML, what was typed, the picture, and what stands for
+    /// that where it is left to the client.
+    pub(super) fn of(pieces: [&[u8]; 4], left_picture: Option<&'static str>) -> Self {
+        let [shared, html, typed, _] = pieces.map(<[u8]>::len);
+        let ends = [shared, shared + html, shared + html + typed];
+        Self { bytes: pieces.concat().into(), ends, left_picture }
+    }
+
+    /// Appends the message object in that form, without its end: more members may follow.
+    pub fn write_open(&self, form: Form, out: &mut Vec<u8>) {
+        let [shared, html, typed] = self.ends;
+        let content = if form.html { shared..html } else { html..typed };
+        let picture = match self.left_picture.filter(|_| form.client_gravatar) {
+            Some(left) => left.as_bytes(),
+            None => self.piece(typed..self.bytes.len()),
+        };
+        for piece in [self.piece(0..shared), self.piece(content), picture] {
+            out.extend_from_slice(piece);
+        }
+    }
+
+    fn piece(&self, range: std::ops::Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+}
+
+/// A message as a store hands it out: shared by all who read it, with the text that was last made of it.
+///
+/// The text shows names that may change after the message was written. So it is kept with the place in the log up to
+/// which it holds ([`RealmSnapshot::names_changed`]), and made anew for another one.
+#[derive(Debug)]
+pub struct Stored {
+    message: Message,
+    text: Mutex<Option<(EventId, Arc<Text>)>>,
+}
+
+impl Stored {
+    /// The text of the message in that realm; made when there is none that holds.
+    pub fn text(&self, realm: &RealmSnapshot, make: impl FnOnce() -> Text) -> Arc<Text> {
+        let names = realm.names_changed();
+        let mut kept = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = kept.as_ref().filter(|(of, _)| *of == names) {
+            return Arc::clone(text);
+        }
+        let text = Arc::new(make());
+        *kept = Some((names, Arc::clone(&text)));
+        text
+    }
+
+    /// About how many bytes of memory it takes with its text.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        let Message { content, html, topic, direct_users, reactions, .. } = &self.message;
+        let texts = content.len() + html.len() + topic.len();
+        size_of::<Self>()
+            + OBJECT_BYTES
+            + 2 * texts
+            + REACTION_BYTES * reactions.len()
+            + REACTION_BYTES / 2 * direct_users.len()
+    }
+}
+
+impl From<Message> for Stored {
+    fn from(message: Message) -> Self {
+        Self { message, text: Mutex::default() }
+    }
+}
+
+impl Deref for Stored {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.message
+    }
+}
+
+impl PartialEq for Stored {
+    fn eq(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
+}
+
+impl Eq for Stored {}

@@ -1,0 +1,164 @@
+//! One question for all who ask it at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chat_core::ports::StoreError;
+use tokio::sync::Mutex;
+
+use crate::fault::failed;
+
+/// Rounds of one question: who comes while it is being asked joins the next round, and one of them asks for all.
+///
+/// An answer that was on its way before somebody came may be older than what they have to see, so nobody is given
+/// the answer of a round that had begun when they came.
+#[derive(Default)]
+pub(crate) struct Rounds {
+    /// How many have begun.
+    begun: AtomicU64,
+    /// The last one that has ended, and how. Held by who asks.
+    ended: Mutex<Ended>,
+}
+
+#[derive(Default)]
+struct Ended {
+    round: u64,
+    failed: Option<Arc<StoreError>>,
+}
+
+/// What the others of a round are told whose question was not answered.
+#[derive(Debug, thiserror::Error)]
+#[error("the question asked for all of them failed: {0}")]
+struct NotAnswered(Arc<StoreError>);
+
+impl Rounds {
+    /// Returns when the question was asked and answered after this call, by the caller or by another.
+    ///
+    /// # Errors
+    /// That of the round. Who comes later asks again.
+    pub(crate) async fn ask(&self, question: impl Future<Output = Result<(), StoreError>>) -> Result<(), StoreError> {
+        let before = self.begun.load(Ordering::SeqCst);
+        let mut ended = self.ended.lock().await;
+        if ended.round <= before {
+            // A round whose asker went away ends with the next.
+            let round = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+            let failed = question.await.err().map(Arc::new);
+            *ended = Ended { round, failed };
+        }
+        ended.failed.as_ref().map_or(Ok(()), |error| Err(failed(NotAnswered(Arc::clone(error)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use tokio::sync::Semaphore;
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    /// A question that counts how often it was asked and is answered when it may be.
+    struct Asked {
+        rounds: Rounds,
+        times: AtomicU32,
+        answers: Semaphore,
+    }
+
+    impl Asked {
+        fn new() -> Arc<Self> {
+            Arc::new(Self { rounds: Rounds::default(), times: AtomicU32::new(0), answers: Semaphore::new(0) })
+        }
+
+        async fn ask(&self, fails: bool) -> Result<(), StoreError> {
+            let question = async {
+                self.times.fetch_add(1, Ordering::SeqCst);
+                self.answers.acquire().await.unwrap().forget();
+                if fails { Err(failed("no")) } else { Ok(()) }
+            };
+            self.rounds.ask(question).await
+        }
+
+        fn times(&self) -> u32 {
+            self.times.load(Ordering::SeqCst)
+        }
+    }
+
+    async fn settle() {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn who_comes_while_a_question_is_asked_is_answered_by_the_next_one() {
+        let asked = Asked::new();
+        let mut askers = JoinSet::new();
+        let ask = |askers: &mut JoinSet<_>| {
+            let asked = Arc::clone(&asked);
+            askers.spawn(async move { asked.ask(false).await.unwrap() });
+        };
+        ask(&mut askers);
+        settle().await;
+        for _ in 0..20 {
+            ask(&mut askers);
+        }
+        settle().await;
+        assert_eq!(asked.times(), 1);
+        asked.answers.add_permits(1);
+        settle().await;
+        // The first alone has its answer; one asks for the twenty.
+        assert_eq!(asked.times(), 2);
+        assert!(askers.try_join_next().is_some() && askers.try_join_next().is_none());
+        asked.answers.add_permits(1);
+        while let Some(ended) = askers.join_next().await {
+            ended.unwrap();
+        }
+        assert_eq!(asked.times(), 2);
+    }
+
+    #[tokio::test]
+    async fn who_comes_alone_asks() {
+        let asked = Asked::new();
+        asked.answers.add_permits(3);
+        for times in 1..=3 {
+            asked.ask(false).await.unwrap();
+            assert_eq!(asked.times(), times);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_of_its_round_and_of_no_other() {
+        let asked = Asked::new();
+        let mut askers = JoinSet::new();
+        for _ in 0..3 {
+            let asked = Arc::clone(&asked);
+            askers.spawn(async move { asked.ask(true).await.is_err() });
+        }
+        settle().await;
+        asked.answers.add_permits(2);
+        while let Some(ended) = askers.join_next().await {
+            assert!(ended.unwrap());
+        }
+        assert_eq!(asked.times(), 2);
+        asked.answers.add_permits(1);
+        asked.ask(false).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_while_asking_leaves_the_question_to_the_next() {
+        let asked = Asked::new();
+        let (first, second) = (Arc::clone(&asked), Arc::clone(&asked));
+        let mut askers = JoinSet::new();
+        let goes = askers.spawn(async move { first.ask(false).await.is_ok() });
+        settle().await;
+        askers.spawn(async move { second.ask(false).await.is_ok() });
+        settle().await;
+        goes.abort();
+        settle().await;
+        assert_eq!(asked.times(), 2);
+        asked.answers.add_permits(1);
+        assert!(askers.join_next().await.unwrap().unwrap_err().is_cancelled());
+        assert!(askers.join_next().await.unwrap().unwrap());
+    }
+}
