@@ -3,31 +3,24 @@
 //! One task writes. While a transaction runs, messages gather, and what has gathered is the next; so a lone message
 //! waits for nobody, and under load one commit serves dozens. A message is answered after the commit that holds it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use chat_core::event::{Audience, Body, Gate, NewEvent};
-use chat_core::id::{DirectId, EventId, MessageId, UserId};
-use chat_core::message::{Flag, Message, Recipient, topic_key};
-use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
+use chat_core::ports::{NewMessage, Sent, StoreError};
+use sqlx::Postgres;
+use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::dialect::{Sql, insert_rows, pieces};
-use crate::engine::run;
+use crate::at_once;
+use crate::batch::{Batch, find_directs};
 use crate::fault::failed;
-use crate::row::users_key;
 use crate::store::Shared;
 use crate::write::Writing;
 
 /// Most messages in one transaction.
 const BATCH_MAX: usize = 256;
-
-static FIND_DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
-const INSERT_DIRECTS: &str = "INSERT INTO direct (recipient_id, users)";
-const INSERT_DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id)";
-const INSERT_MESSAGES: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, topic_key, content, html,
-    sent_s, client, marks, revision)";
-const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)";
+/// A connection that was idle for longer goes back to the pool, which knows how to ask whether it is well.
+const IDLE_MAX: Duration = Duration::from_secs(5);
 
 /// A message that waits to be written.
 pub(crate) struct Waiting {
@@ -65,9 +58,14 @@ pub(crate) async fn append_all(
     mut stopped: oneshot::Receiver<()>,
 ) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
+    let mut lane = Lane::default();
     loop {
         let received = tokio::select! {
             received = waiting.recv_many(&mut batch, BATCH_MAX) => received,
+            () = tokio::time::sleep(IDLE_MAX), if lane.connection.is_some() => {
+                lane.connection = None;
+                continue;
+            }
             _ = &mut stopped, if !waiting.is_closed() => {
                 waiting.close();
                 continue;
@@ -78,7 +76,7 @@ pub(crate) async fn append_all(
         }
         let (messages, answers): (Vec<NewMessage>, Vec<_>) =
             batch.drain(..).map(|Waiting { message, answer }| (message, answer)).unzip();
-        match append_batch(&shared, messages).await {
+        match append_batch(&shared, &mut lane, &messages).await {
             Ok(sent) => {
                 for (answer, sent) in answers.into_iter().zip(sent) {
                     // Whoever sent it may have gone away meanwhile.
@@ -95,22 +93,33 @@ pub(crate) async fn append_all(
     }
 }
 
+/// How the next batch is written.
+#[derive(Default)]
+pub(crate) struct Lane {
+    /// What batches are written on at once, kept from one to the next: the statement is prepared there.
+    pub(crate) connection: Option<PoolConnection<Postgres>>,
+    /// Another node writes too: the next batch waits for its turn.
+    crowded: bool,
+}
+
 /// Writes the messages that are still permitted, and says of each what became of it.
-async fn append_batch(shared: &Shared, messages: Vec<NewMessage>) -> Result<Vec<Sent>, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
-    let changed = writing.changed;
-    let mut directs =
-        find_directs(&mut writing, messages.iter().filter(|message| message.decided_at >= changed)).await?;
-    let mut batch = Batch::default();
-    let mut sent = Vec::with_capacity(messages.len());
-    for message in messages {
-        if message.decided_at < changed {
-            sent.push(Sent::Stale(changed));
-            continue;
+async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage]) -> Result<Vec<Sent>, StoreError> {
+    if let Some(pool) = shared.db.postgres().filter(|_| !lane.crowded) {
+        if let Some(sent) = at_once::append(shared, (pool, lane), messages).await? {
+            return Ok(sent);
         }
-        sent.push(batch.take(&mut writing, &mut directs, message));
+        lane.crowded = true;
     }
-    if batch.messages.is_empty() {
+    let known = shared.tail.head();
+    let mut writing = Writing::begin(shared).await?;
+    lane.crowded = writing.draft.head() > known;
+    let changed = writing.changed;
+    let dialect = writing.tx.dialect();
+    let permitted = messages.iter().filter(|message| message.decided_at >= changed);
+    let mut directs = find_directs(writing.tx.on(), dialect, permitted).await?;
+    let mut batch = Batch::default();
+    let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
+    if writing.draft.records().is_empty() {
         writing.roll_back().await?;
     } else {
         batch.write(&mut writing).await?;
@@ -121,133 +130,4 @@ async fn append_batch(shared: &Shared, messages: Vec<NewMessage>) -> Result<Vec<
         shared.catch_up().await?;
     }
     Ok(sent)
-}
-
-/// The sets of users that have written to each other before.
-async fn find_directs(
-    writing: &mut Writing,
-    messages: impl Iterator<Item = &NewMessage>,
-) -> Result<HashMap<String, Recipient>, StoreError> {
-    let keys: Vec<String> = messages
-        .filter_map(|message| match &message.to {
-            Destination::Direct(users) => Some(users_key(users)),
-            Destination::Channel { .. } => None,
-        })
-        .collect();
-    if keys.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let keys = serde_json::to_string(&keys).map_err(failed)?;
-    let sql = FIND_DIRECTS.on(writing.tx.dialect());
-    let rows: Vec<(String, i64)> =
-        run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&keys)).map_err(failed)?;
-    Ok(rows.into_iter().map(|(users, recipient)| (users, Recipient::from(recipient))).collect())
-}
-
-/// Rows of one transaction.
-#[derive(Default)]
-struct Batch {
-    directs: Vec<(i64, String)>,
-    direct_users: Vec<(UserId, i64)>,
-    messages: Vec<Message>,
-    flags: Vec<(UserId, Flag, MessageId)>,
-}
-
-impl Batch {
-    /// Gives a message its number and its place in the log.
-    fn take(&mut self, writing: &mut Writing, directs: &mut HashMap<String, Recipient>, new: NewMessage) -> Sent {
-        let NewMessage { to, mut event, .. } = new;
-        let place: EventId = writing.next();
-        let id = MessageId::from(place);
-        let (recipient, audience) = match to {
-            Destination::Channel { channel_id, public } => {
-                (Recipient::Channel(channel_id), Audience::Subscribers { channel_id, public })
-            }
-            Destination::Direct(users) => {
-                let recipient = *directs.entry(users_key(&users)).or_insert_with_key(|key| {
-                    let recipient = Recipient::Direct(DirectId(id.0));
-                    self.directs.push((recipient.into(), key.clone()));
-                    self.direct_users.extend(users.iter().map(|user| (*user, i64::from(recipient))));
-                    recipient
-                });
-                event.message.direct_users.clone_from(&users);
-                (recipient, Audience::Users(users))
-            }
-        };
-        event.message.id = id;
-        event.message.revision = place;
-        event.message.recipient = recipient;
-        let sent_s = event.message.sent_s;
-        self.flags
-            .extend(event.flags.iter().filter(|(_, flag)| *flag != Flag::Read).map(|(user, flag)| (*user, *flag, id)));
-        self.messages.push(event.message.clone());
-        let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(event)) };
-        writing.push(sent_s, Vec::new(), Some(event));
-        Sent::Done { id, sent_s }
-    }
-
-    async fn write(&self, writing: &mut Writing) -> Result<(), StoreError> {
-        self.write_directs(writing).await?;
-        for piece in pieces(&self.messages) {
-            let keys: Vec<String> = piece.iter().map(|message| topic_key(&message.topic)).collect();
-            let sql = insert_rows(INSERT_MESSAGES, (piece.len(), 11), "");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (message, key) in piece.iter().zip(&keys) {
-                    query = query
-                        .bind(message.id.0)
-                        .bind(message.sender_id.0)
-                        .bind(i64::from(message.recipient))
-                        .bind(&message.topic)
-                        .bind(key)
-                        .bind(&message.content)
-                        .bind(&message.html)
-                        .bind(message.sent_s)
-                        .bind(&message.client)
-                        .bind(message.marks.bits())
-                        .bind(message.revision.0);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
-        for piece in pieces(&self.flags) {
-            let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (user, flag, message) in piece {
-                    query = query.bind(user.0).bind(flag.number()).bind(message.0);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    async fn write_directs(&self, writing: &mut Writing) -> Result<(), StoreError> {
-        for piece in pieces(&self.directs) {
-            let sql = insert_rows(INSERT_DIRECTS, (piece.len(), 2), "");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (recipient, users) in piece {
-                    query = query.bind(*recipient).bind(users);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
-        for piece in pieces(&self.direct_users) {
-            let sql = insert_rows(INSERT_DIRECT_USERS, (piece.len(), 2), "");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (user, recipient) in piece {
-                    query = query.bind(user.0).bind(*recipient);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
-        Ok(())
-    }
 }

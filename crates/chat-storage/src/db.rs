@@ -27,11 +27,13 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A Postgres connection idle for longer than this is checked before it is used: the server or a
 /// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
 const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
-/// One to write, one to read what others wrote meanwhile, one to hear of it, one to tell of it.
-const MIN_CONNECTIONS: u32 = 4;
+/// One to send messages, one for other writes, one to read what others wrote meanwhile, one to hear of it, one to
+/// tell of it.
+const MIN_CONNECTIONS: u32 = 5;
 /// Every statement here wants few rows in the order of an index. Where Postgres guesses that a range is small, it
-/// would rather read all of it and sort.
-const NO_BITMAPS: &str = "SET enable_bitmapscan = off";
+/// would rather read all of it and sort. And a statement that waited for a lock has to see what it waited for,
+/// whatever level the database is set to.
+const SETTINGS: &str = "SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed'";
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -59,7 +61,7 @@ impl Db {
     /// nodes may do it at once.
     ///
     /// With a `postgres://` URL, at most `connections` connections to that database,
-    /// and four at least; without one,
+    /// and five at least; without one,
     /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
     /// when it does not exist.
     ///
@@ -91,7 +93,7 @@ impl Db {
             .test_before_acquire(false)
             .after_connect(|connection, _| {
                 Box::pin(async move {
-                    sqlx::query(NO_BITMAPS).execute(connection).await?;
+                    sqlx::raw_sql(SETTINGS).execute(connection).await?;
                     Ok(())
                 })
             })

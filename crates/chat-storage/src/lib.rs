@@ -57,6 +57,8 @@ mod tail;
 mod write;
 
 mod append;
+mod at_once;
+mod batch;
 mod copies;
 mod edit;
 mod history;

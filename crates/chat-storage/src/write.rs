@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use chat_core::change::Change;
-use chat_core::event::{EventRecord, NewEvent};
+use chat_core::event::{Body, EventRecord, NewEvent};
 use chat_core::id::EventId;
+use chat_core::message::Message;
 use chat_core::ports::StoreError;
 use tokio::sync::OwnedMutexGuard;
 
@@ -17,15 +18,59 @@ static LOCK_HEAD: Sql = Sql::new("SELECT last_event, last_change, last_id FROM l
 const MOVE_HEAD: &str = "UPDATE log_head SET last_event = $1, last_change = $2, last_id = $3 WHERE one = 1";
 const INSERT: &str = "INSERT INTO log (id, at_s, changes, event)";
 
+/// Records that continue the log from a place.
+pub(crate) struct Draft {
+    head: EventId,
+    records: Vec<Arc<EventRecord>>,
+}
+
+impl Draft {
+    pub(crate) fn from(head: EventId) -> Self {
+        Self { head, records: Vec::new() }
+    }
+
+    /// The place of the last record, or that it continues from.
+    pub(crate) fn head(&self) -> EventId {
+        self.head
+    }
+
+    /// The place the next record will have.
+    pub(crate) fn next(&self) -> EventId {
+        EventId(self.head.0 + 1)
+    }
+
+    /// Adds a record at [`Draft::next`].
+    pub(crate) fn push(&mut self, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> EventId {
+        self.head = self.next();
+        self.records.push(Arc::new(EventRecord::new(self.head, at_s, changes, event)));
+        self.head
+    }
+
+    pub(crate) fn records(&self) -> &[Arc<EventRecord>] {
+        &self.records
+    }
+
+    pub(crate) fn into_records(self) -> Vec<Arc<EventRecord>> {
+        self.records
+    }
+
+    /// The messages that are sent.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.records.iter().filter_map(|record| match &record.event.as_ref()?.body {
+            Body::Message(event) => Some(&event.message),
+            Body::Plain { .. } | Body::Edit { .. } => None,
+        })
+    }
+}
+
 /// A transaction that holds the head of the log. While it lasts nobody else writes.
 pub(crate) struct Writing {
     pub(crate) tx: Tx,
-    head: EventId,
+    pub(crate) draft: Draft,
     /// The last place of the log that changed the realm.
     pub(crate) changed: EventId,
     /// The largest number given to a user, channel or group.
     pub(crate) last_id: i64,
-    records: Vec<Arc<EventRecord>>,
     _turn: OwnedMutexGuard<()>,
 }
 
@@ -37,27 +82,25 @@ impl Writing {
         let lock = LOCK_HEAD.on(tx.dialect());
         let (head, changed, last_id): (i64, i64, i64) =
             run!(tx.on(), fetch_one: sqlx::query_as(lock.clone())).map_err(failed)?;
-        Ok(Self { tx, head: EventId(head), changed: EventId(changed), last_id, records: Vec::new(), _turn: turn })
+        Ok(Self { tx, draft: Draft::from(EventId(head)), changed: EventId(changed), last_id, _turn: turn })
     }
 
     /// The place the next record will have.
     pub(crate) fn next(&self) -> EventId {
-        EventId(self.head.0 + 1)
+        self.draft.next()
     }
 
     /// Adds a record at [`Writing::next`].
     pub(crate) fn push(&mut self, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> EventId {
-        self.head = self.next();
         if !changes.is_empty() {
-            self.changed = self.head;
+            self.changed = self.next();
         }
-        self.records.push(Arc::new(EventRecord::new(self.head, at_s, changes, event)));
-        self.head
+        self.draft.push(at_s, changes, event)
     }
 
     /// Writes the records and the head, and returns them once everything is durable.
     pub(crate) async fn commit(mut self) -> Result<Vec<Arc<EventRecord>>, StoreError> {
-        let rows: Vec<Row> = self.records.iter().map(|record| Row::of(record)).collect::<Result<_, _>>()?;
+        let rows: Vec<Row> = self.draft.records.iter().map(|record| Row::of(record)).collect::<Result<_, _>>()?;
         for piece in pieces(&rows) {
             let sql = insert_rows(INSERT, (piece.len(), 4), "");
             run!(self.tx.on(), execute: {
@@ -69,10 +112,10 @@ impl Writing {
             })
             .map_err(failed)?;
         }
-        run!(self.tx.on(), execute: sqlx::query(MOVE_HEAD).bind(self.head.0).bind(self.changed.0).bind(self.last_id))
+        run!(self.tx.on(), execute: sqlx::query(MOVE_HEAD).bind(self.draft.head.0).bind(self.changed.0).bind(self.last_id))
             .map_err(failed)?;
         self.tx.commit().await.map_err(failed)?;
-        Ok(self.records)
+        Ok(self.draft.into_records())
     }
 
     /// Forgets everything.

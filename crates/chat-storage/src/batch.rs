@@ -1,0 +1,168 @@
+//! The rows that a batch of messages adds.
+
+use std::collections::HashMap;
+
+use chat_core::event::{Audience, Body, Gate, NewEvent};
+use chat_core::id::{DirectId, EventId, MessageId, UserId};
+use chat_core::message::{Flag, Recipient, topic_key};
+use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
+use sqlx::{PgConnection, SqliteConnection};
+
+use crate::dialect::{Dialect, Sql, insert_rows, pieces};
+use crate::engine::{On, run};
+use crate::fault::failed;
+use crate::row::users_key;
+use crate::write::{Draft, Writing};
+
+static FIND_DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
+const INSERT_DIRECTS: &str = "INSERT INTO direct (recipient_id, users)";
+const INSERT_DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id)";
+const INSERT_MESSAGES: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, topic_key, content, html,
+    sent_s, client, marks, revision)";
+const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)";
+
+/// Sets of users that have written to each other, by [`users_key`].
+pub(crate) type Directs = HashMap<String, Recipient>;
+
+/// The sets of users of these messages that have written to each other before.
+pub(crate) async fn find_directs(
+    on: On<&mut PgConnection, &mut SqliteConnection>,
+    dialect: Dialect,
+    messages: impl Iterator<Item = &NewMessage>,
+) -> Result<Directs, StoreError> {
+    let keys: Vec<String> = messages
+        .filter_map(|message| match &message.to {
+            Destination::Direct(users) => Some(users_key(users)),
+            Destination::Channel { .. } => None,
+        })
+        .collect();
+    if keys.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let keys = serde_json::to_string(&keys).map_err(failed)?;
+    let sql = FIND_DIRECTS.on(dialect);
+    let rows: Vec<(String, i64)> = run!(on, fetch_all: sqlx::query_as(sql.clone()).bind(&keys)).map_err(failed)?;
+    Ok(rows.into_iter().map(|(users, recipient)| (users, Recipient::from(recipient))).collect())
+}
+
+/// What a batch of messages writes beside the messages themselves, which are in the draft.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) directs: Vec<(i64, String)>,
+    pub(crate) direct_users: Vec<(UserId, i64)>,
+    pub(crate) flags: Vec<(UserId, Flag, MessageId)>,
+}
+
+impl Batch {
+    /// Takes those of the messages that were permitted on what changed last, and says of each what will become of it.
+    pub(crate) fn take_all(
+        &mut self,
+        draft: &mut Draft,
+        directs: &mut Directs,
+        (messages, changed): (&[NewMessage], EventId),
+    ) -> Vec<Sent> {
+        let mut take = |message: &NewMessage| {
+            if message.decided_at < changed { Sent::Stale(changed) } else { self.take(draft, directs, message) }
+        };
+        messages.iter().map(&mut take).collect()
+    }
+
+    /// Gives a message its number and its place in the log.
+    fn take(&mut self, draft: &mut Draft, directs: &mut Directs, new: &NewMessage) -> Sent {
+        let NewMessage { to, event, .. } = new;
+        let mut event = event.clone();
+        let place = draft.next();
+        let id = MessageId::from(place);
+        let (recipient, audience) = match to {
+            &Destination::Channel { channel_id, public } => {
+                (Recipient::Channel(channel_id), Audience::Subscribers { channel_id, public })
+            }
+            Destination::Direct(users) => {
+                let recipient = *directs.entry(users_key(users)).or_insert_with_key(|key| {
+                    let recipient = Recipient::Direct(DirectId(id.0));
+                    self.directs.push((recipient.into(), key.clone()));
+                    self.direct_users.extend(users.iter().map(|user| (*user, i64::from(recipient))));
+                    recipient
+                });
+                event.message.direct_users.clone_from(users);
+                (recipient, Audience::Users(users.clone()))
+            }
+        };
+        event.message.id = id;
+        event.message.revision = place;
+        event.message.recipient = recipient;
+        let sent_s = event.message.sent_s;
+        self.flags
+            .extend(event.flags.iter().filter(|(_, flag)| *flag != Flag::Read).map(|(user, flag)| (*user, *flag, id)));
+        let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(event)) };
+        draft.push(sent_s, Vec::new(), Some(event));
+        Sent::Done { id, sent_s }
+    }
+
+    /// Writes the rows that stand beside the log.
+    pub(crate) async fn write(&self, writing: &mut Writing) -> Result<(), StoreError> {
+        self.write_directs(writing).await?;
+        let Writing { tx, draft, .. } = writing;
+        for piece in pieces(&draft.messages().collect::<Vec<_>>()) {
+            let keys: Vec<String> = piece.iter().map(|message| topic_key(&message.topic)).collect();
+            let sql = insert_rows(INSERT_MESSAGES, (piece.len(), 11), "");
+            run!(tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for (message, key) in piece.iter().zip(&keys) {
+                    query = query
+                        .bind(message.id.0)
+                        .bind(message.sender_id.0)
+                        .bind(i64::from(message.recipient))
+                        .bind(&message.topic)
+                        .bind(key)
+                        .bind(&message.content)
+                        .bind(&message.html)
+                        .bind(message.sent_s)
+                        .bind(&message.client)
+                        .bind(message.marks.bits())
+                        .bind(message.revision.0);
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        for piece in pieces(&self.flags) {
+            let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
+            run!(tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for (user, flag, message) in piece {
+                    query = query.bind(user.0).bind(flag.number()).bind(message.0);
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    async fn write_directs(&self, writing: &mut Writing) -> Result<(), StoreError> {
+        for piece in pieces(&self.directs) {
+            let sql = insert_rows(INSERT_DIRECTS, (piece.len(), 2), "");
+            run!(writing.tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for (recipient, users) in piece {
+                    query = query.bind(*recipient).bind(users);
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        for piece in pieces(&self.direct_users) {
+            let sql = insert_rows(INSERT_DIRECT_USERS, (piece.len(), 2), "");
+            run!(writing.tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for (user, recipient) in piece {
+                    query = query.bind(user.0).bind(*recipient);
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        Ok(())
+    }
+}
