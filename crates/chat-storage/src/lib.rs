@@ -4,9 +4,10 @@
 //! [`chat_core`] decides, and this crate carries out. One method of a store is one transaction.
 //!
 //! **The decision:** everything that changes goes through one append-only log. A writer first locks the one row that
-//! holds the log's head, so places in the log are given in the order of commits and a reader that has read up to a
-//! place has missed nothing before it. Rows and events are one transaction: what was answered with success is in the
-//! log, and what is in the log is what every node knows. A queue is a row with a cursor into it.
+//! holds the log's head, or moves it from where it has to be in the statement that writes, so places in the log are
+//! given in the order of commits and a reader that has read up to a place has missed nothing before it. Rows and
+//! events are one transaction: what was answered with success is in the log, and what is in the log is what every
+//! node knows. A queue is a row with a cursor into it.
 //!
 //! **Roads not taken:** a sequence for the numbers of events, because a number that commits late is skipped by who
 //! reads in between; a buffer of events per queue, because it grows with queues that nobody reads and dies with the

@@ -109,3 +109,62 @@ impl PartialEq for Stored {
 }
 
 impl Eq for Stored {}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::change::Change;
+    use crate::event::EventRecord;
+    use crate::id::ChannelId;
+    use crate::message::Recipient;
+    use crate::object::message::Scene;
+    use crate::realm::Rules;
+    use crate::role::Role;
+    use crate::testing;
+
+    #[test]
+    fn a_text_in_pieces_is_the_message_in_each_form() {
+        let mut event = testing::message_event(2, Recipient::Channel(ChannelId(20)));
+        event.message.content = "\"ü\u{1}".to_owned();
+        for has_gravatar in [false, true] {
+            event.sender.has_gravatar = has_gravatar;
+            let (message, sender, display_recipient) = (&event.message, &event.sender, &event.display_recipient);
+            let scene = Scene { message, sender, display_recipient, topic_links: &event.topic_links, realm: None };
+            let text = scene.text();
+            for (html, client_gravatar) in [(false, false), (false, true), (true, false), (true, true)] {
+                let form = Form { html, client_gravatar };
+                let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+                scene.write(form, &mut whole);
+                text.write_open(form, &mut pieces);
+                pieces.push(b'}');
+                assert_eq!(String::from_utf8(pieces), String::from_utf8(whole.clone()), "{form:?}");
+                let shown: serde_json::Value = serde_json::from_slice(&whole).unwrap();
+                assert_eq!(shown["content"], if html { "<p>hi</p>" } else { "\"ü\u{1}" });
+                assert_eq!(shown["avatar_url"].is_null(), client_gravatar && has_gravatar, "{form:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_holds_until_a_name_changes() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let stored = Stored::from(testing::message_event(2, Recipient::Channel(ChannelId(20))).message);
+        let made = Cell::new(0);
+        let read = |realm: &RealmSnapshot| {
+            stored.text(realm, || {
+                made.set(made.get() + 1);
+                Text::of([b"{", b"", b"", b""], None)
+            });
+            made.get()
+        };
+        assert_eq!([read(&realm), read(&realm)], [1, 1]);
+        let joined = Change::Subscription(Box::new(testing::subscription(20, 4)));
+        let realm = realm.with(&EventRecord::new(EventId(1_000), 0, vec![joined], None));
+        assert_eq!(read(&realm), 1);
+        let renamed = Change::User(Box::new(testing::user(2, Role::Member)));
+        let realm = realm.with(&EventRecord::new(EventId(1_001), 0, vec![renamed], None));
+        assert_eq!([read(&realm), read(&realm)], [2, 2]);
+    }
+}

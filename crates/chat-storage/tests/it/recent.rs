@@ -7,6 +7,7 @@ use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
 use chat_core::ports::{Edit, FlagOp, MessageStore as _, Page, RealmStore as _};
 use chat_storage::Store;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::home::{Home, NOW_S, told};
 use crate::people::{change, found, message, say, send, subscription, to_channel, unsubscription};
@@ -135,6 +136,36 @@ told! {
         for node in nodes {
             node.stop().await;
         }
+    }
+
+    async fn what_one_node_answered_is_in_every_window_of_another_from_then_on(home) {
+        // SQLite serves one node.
+        if !home.is_postgres() {
+            return;
+        }
+        let (here, _) = settle(&home).await;
+        let there = home.open().await;
+        let mut asking = JoinSet::new();
+        for user in READERS {
+            for place in 0..4 {
+                let (here, there) = (here.clone(), there.clone());
+                asking.spawn(async move {
+                    for _ in 0..10 {
+                        // Written by both, so that each finds the log moved by the other.
+                        let (by, to) = if place % 2 == 0 { (&here, &there) } else { (&there, &here) };
+                        let sent = say(by, user, 11, "t").await;
+                        let page = page(to, user, 11, (Anchor::Newest, 300, 0)).await;
+                        let ids: Vec<_> = page.messages.iter().map(|(message, _)| message.id).collect();
+                        assert!(ids.contains(&sent) && ids.is_sorted(), "{sent} of {user} in {ids:?}");
+                    }
+                });
+            }
+        }
+        while let Some(ended) = asking.join_next().await {
+            ended.unwrap();
+        }
+        here.stop().await;
+        there.stop().await;
     }
 
     async fn a_window_reaches_back_beyond_what_is_in_memory(home) {

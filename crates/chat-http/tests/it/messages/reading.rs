@@ -348,6 +348,40 @@ async fn nobody_reads_what_is_not_for_them() {
     assert_eq!(ids(&read(&town, &sam, &[("narrow", &narrow)]).await), [0_i64; 0]);
 }
 
+/// The node keeps the end of a channel with its texts, so each step is read before and after.
+#[tokio::test]
+async fn a_history_in_memory_follows_edits_and_names_and_keeps_each_readers_flags_apart() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    join(&town, "general", &[&sam]).await;
+    let id = send(&town, &town.ada, ("general", "t"), "@**all** *first*").await;
+    let narrow = json!([["channel", "general"]]).to_string();
+    let shown = async |who: &Person, more: &[(&str, &str)]| {
+        let parameters = [&[("narrow", narrow.as_str())], more].concat();
+        let answer = read(&town, who, &parameters).await;
+        answer["messages"].as_array().unwrap().last().unwrap().clone()
+    };
+    let ids_json = json!([id]).to_string();
+    let star = [("messages", ids_json.as_str()), ("op", "add"), ("flag", "starred")];
+    town.call(&sam, "POST /messages/flags", &star).await.success();
+    for _ in 0..2 {
+        let flags = async |who| shown(who, &[]).await["flags"].clone();
+        assert_eq!(flags(&sam).await, json!(["starred", "stream_wildcard_mentioned", "wildcard_mentioned"]));
+        assert_eq!(flags(&town.ada).await, json!(["stream_wildcard_mentioned", "wildcard_mentioned"]));
+    }
+    let typed = [("apply_markdown", "false"), ("client_gravatar", "false")];
+    assert_eq!(shown(&sam, &typed).await["content"], "@**all** *first*");
+    assert!(shown(&sam, &typed).await["avatar_url"].is_string());
+    assert!(shown(&sam, &[]).await["content"].as_str().unwrap().contains("<em>first</em>"));
+    let path = format!("PATCH /messages/{id}");
+    town.call(&town.ada, &path, &[("content", "*second*")]).await.success();
+    assert_eq!(shown(&sam, &[]).await["content"], "<p><em>second</em></p>");
+    assert_eq!(shown(&sam, &typed).await["content"], "*second*");
+    town.call(&town.ada, "PATCH /settings", &[("full_name", "Ada Countess")]).await.success();
+    assert_eq!(shown(&sam, &[]).await["sender_full_name"], "Ada Countess");
+    assert_eq!(shown(&sam, &[]).await["flags"], json!(["starred"]));
+}
+
 #[tokio::test]
 async fn one_message_comes_with_its_text_as_typed() {
     let town = Town::found().await;
