@@ -56,7 +56,7 @@ pub(crate) async fn written(app: &App, call: &Call, written: &Written) -> Respon
 /// The resource a write is about as the caller sees it, if it may read it.
 pub(crate) async fn readable(app: &App, call: &Call, written: &Written) -> Option<Value> {
     let stored = written.stored()?;
-    gate::may_read(app, call, &stored.key).await.then(|| shown(app, call.dialect, stored))
+    gate::may_read(app, call, stored).await.then(|| shown(app, call.dialect, stored))
 }
 
 fn created(app: &App, call: &Call, stored: &Stored, shown: Option<Value>) -> Response {

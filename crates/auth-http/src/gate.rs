@@ -1,7 +1,7 @@
-//! Asking the rules whether a caller may do what it asks for.
+//! Asking the rules whether a caller may do what it asks for, and on what.
 
 use fhir_store::bundle::ReadRequest;
-use fhir_store::{Operation, PatchDocument, ResourceId, ResourceKey, ResourceType, Write};
+use fhir_store::{Operation, PatchDocument, Reach, ResourceId, ResourceKey, ResourceType, Selection, Stored, Write};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use oauth_core::access::{self, AccessRequest, Denied};
@@ -10,6 +10,7 @@ use smart_scopes::Interaction;
 
 use crate::asked::Asked;
 use crate::call::Call;
+use crate::confine;
 use crate::state::App;
 use crate::surface::Dialect;
 
@@ -123,41 +124,61 @@ impl Body<'_> {
     }
 }
 
-/// Whether the caller of `call` may do `act`.
+/// Whether the caller of `call` may do `act`, which is no write, and on what.
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Denied> {
-    if act.searches {
-        permit_search(app, call, act.kind, act.asked).await?;
-    }
-    ask(app, call, act).await
-}
-
-/// Whether the caller may list what meets the condition that a write was asked with: the condition
-/// is a list, whatever becomes of it, and policies see it as one.
-///
-/// # Errors
-/// Why not.
-pub(crate) async fn permit_search(app: &App, call: &Call, kind: &ResourceType, asked: &Asked) -> Result<(), Denied> {
-    ask(app, call, &Act::list(kind, &asked.as_list())).await
-}
-
-/// Whether the caller may read a resource that it wrote, and so see it in the answer.
-///
-/// The write is done by now, so a store that fails here is answered as one that says no.
-pub(crate) async fn may_read(app: &App, call: &Call, key: &ResourceKey) -> bool {
-    ask(app, call, &Act::read(key, &Asked::NOTHING)).await.is_ok()
-}
-
-async fn ask(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Denied> {
+pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
     let access = AccessRequest {
         target: Some((act.kind.as_str(), act.interaction)),
         operation: act.operation,
         explicit: act.explicit,
         request: &|| describe(app, call, act),
     };
-    access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
+    let allowed = access::authorize(&app.authority, &call.caller, access).await?;
+    confine::selection(app, call, (act.kind, act.interaction), allowed.reach)
+}
+
+/// Whether the caller of `call` may do the write `act`, what it may find its target among and what it
+/// may write.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn permit_write(app: &App, call: &Call, act: &Act<'_>) -> Result<Reach, Denied> {
+    let search =
+        if act.searches { permit_search(app, call, act.kind, act.asked).await? } else { Selection::Everything };
+    Ok(Reach { search, target: permit(app, call, act).await? })
+}
+
+/// Whether the caller may list what meets the condition that a write was asked with, and which of it:
+/// the condition is a list, whatever becomes of it, and policies see it as one.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn permit_search(
+    app: &App,
+    call: &Call,
+    kind: &ResourceType,
+    asked: &Asked,
+) -> Result<Selection, Denied> {
+    permit(app, call, &Act::list(kind, &asked.as_list())).await
+}
+
+/// What scopes alone leave open of `act`, for what has to be looked at before policies can be asked.
+///
+/// # Errors
+/// That they leave nothing open.
+pub(crate) fn reached(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
+    let reach = access::reach(&call.caller, Some((act.kind.as_str(), act.interaction)))?;
+    confine::selection(app, call, (act.kind, act.interaction), reach)
+}
+
+/// Whether the caller may read a resource that it wrote, and so see it in the answer.
+///
+/// The write is done by now, so a store that fails here is answered as one that says no.
+pub(crate) async fn may_read(app: &App, call: &Call, stored: &Stored) -> bool {
+    let reached = permit(app, call, &Act::read(&stored.key, &Asked::NOTHING)).await;
+    reached.is_ok_and(|within| within.contains(&stored.key, &stored.resource))
 }
 
 /// The request object policies are matched against. Credentials are left out: no policy needs

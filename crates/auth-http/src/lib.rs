@@ -32,6 +32,7 @@ mod endpoint;
 mod address;
 mod asked;
 mod call;
+mod confine;
 mod credentials;
 mod form;
 

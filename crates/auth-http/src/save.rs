@@ -1,8 +1,8 @@
 //! Resources on their way in: checked and sealed, then stored all or none.
 
 use fhir_store::{
-    Filter, IfMatch, ListQuery, Lookup, Operation, PatchDocument, ResourceKey, ResourceType, Stored, Write, WriteFault,
-    Written, format, patch,
+    IfMatch, ListQuery, Operation, PatchDocument, ResourceKey, Selection, Stored, Write, WriteFault, Written, format,
+    patch,
 };
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::asked::Asked;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
-use crate::guarded;
 use crate::state::App;
 use crate::surface::Dialect;
+use crate::{confine, guarded};
 
 /// How often a patch is made again on what somebody else wrote in between.
 const PATCH_ATTEMPTS: usize = 4;
@@ -60,15 +60,6 @@ fn converts(app: &App, dialect: Dialect) -> bool {
     dialect == Dialect::Fhir && app.settings.correct_format
 }
 
-/// The current version of a resource, or the fault of there being none.
-pub(crate) async fn current(app: &App, key: &ResourceKey) -> Result<Stored, Fault> {
-    match app.resources.read(key).await? {
-        Lookup::Found(stored) => Ok(stored),
-        Lookup::Deleted { .. } => Err(Fault::Gone(key.clone())),
-        Lookup::Missing => Err(Fault::NotFound(key.clone())),
-    }
-}
-
 /// Patches a resource in the caller's spelling, if the caller may make of it what the patch makes.
 ///
 /// What was patched is checked like any document, and stored only if nobody wrote the resource in
@@ -77,7 +68,8 @@ pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &Resourc
     let Operation::Patch(change) = &write.operation else { return Err(Fault::Unanswered) };
     let mut sealed = None;
     for _ in 0..PATCH_ATTEMPTS {
-        let stored = permit_patch(app, call, &Act::write(write, &call.asked), Patch { key, change }).await?;
+        let Patchable { stored, within } =
+            permit_patch(app, call, &Act::write(write, &call.asked), Patch { key, change }).await?;
         let change = match sealed.take() {
             Some(change) => change,
             // Hashing is dear, so it is done for whom it is of use.
@@ -89,6 +81,7 @@ pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &Resourc
         };
         let mut put = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
         put.precondition.if_match = Some(IfMatch::Version(expected));
+        put.reach.target = within;
         match store(app, vec![Planned { write: put, entry: None }]).await {
             Err(Fault::Refused { cause: WriteFault::VersionMismatch { .. }, .. }) if expected == stored.version => {}
             done => return only(done?),
@@ -104,20 +97,28 @@ pub(crate) struct Patch<'a> {
     pub(crate) change: &'a PatchDocument,
 }
 
+/// A resource that may be patched.
+pub(crate) struct Patchable {
+    /// The version the patch was judged on.
+    pub(crate) stored: Stored,
+    /// What it may become a part of.
+    pub(crate) within: Selection,
+}
+
 /// The version of a resource that the caller may patch, judged by the document the patch makes of it.
 ///
 /// Who may not is not told whether the resource is there, nor whether the patch fits; a patch that
 /// does not fit is judged without a document, and refused where it is applied.
-pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: Patch<'_>) -> Result<Stored, Fault> {
+pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: Patch<'_>) -> Result<Patchable, Fault> {
     let Patch { key, change } = patch;
-    let found = current(app, key).await;
+    let found = confine::current(app, key, &gate::reached(app, call, act)?).await;
     let made = found.as_ref().ok().and_then(|stored| {
         let before = spelled(app, call.dialect, stored);
         let patched = patch::apply(&before, change).ok()?;
         Some(guarded::judged(&key.kind, &before, patched))
     });
-    gate::permit(app, call, &act.making(made.as_ref())).await?;
-    found
+    let within = gate::permit(app, call, &act.making(made.as_ref())).await?;
+    Ok(Patchable { stored: found?, within })
 }
 
 /// The document a patch is written against.
@@ -136,19 +137,18 @@ fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -
 
 /// The one resource that the condition of a write finds, for whom may list what meets it.
 pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<ResourceKey, Fault> {
-    gate::permit_search(app, call, &write.kind, asked).await?;
-    target(app, &write.kind, write.precondition.if_none_exist.clone().unwrap_or_default()).await
-}
-
-/// The one resource a condition finds.
-async fn target(app: &App, kind: &ResourceType, filters: Vec<Filter>) -> Result<ResourceKey, Fault> {
+    // Who may not do it anyway is told so first, whatever the condition finds.
+    gate::reached(app, call, &Act::write(write, asked))?;
+    let within = gate::permit_search(app, call, &write.kind, asked).await?;
+    let kind = write.kind.clone();
     let refused = |cause| Fault::Refused { cause, entry: None };
-    guarded::check_filters(kind, &filters)?;
+    let filters = write.precondition.if_none_exist.clone().unwrap_or_default();
     let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
-    let mut found = app.resources.list(&query).await?.entries.into_iter();
+    let (_, page) = confine::page(app, query, within).await?;
+    let mut found = page.entries.into_iter();
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.key),
-        (None, _) => Err(refused(WriteFault::NothingMatches(kind.clone()))),
-        (Some(_), Some(_)) => Err(refused(WriteFault::MultipleMatches { kind: kind.clone() })),
+        (None, _) => Err(refused(WriteFault::NothingMatches(kind))),
+        (Some(_), Some(_)) => Err(refused(WriteFault::MultipleMatches { kind })),
     }
 }

@@ -1,15 +1,17 @@
 //! May this caller do this: scopes first, then access policies, deny by default.
 //!
 //! Scopes bind every token that carries them, at the native endpoint too and whatever a policy
-//! allows (CONTRACT); a scope never widens what policies allow.
+//! allows (CONTRACT); a scope never widens what policies allow. What a scope permits may be a part
+//! of a type: then the answer says which ([`Allowed::reach`]), and the resource server applies it.
 
 use serde_json::Value;
-use smart_scopes::{Context, Interaction, Permission, ScopeSet};
+use smart_scopes::Interaction;
 
 use crate::authority::Authority;
 use crate::caller::{Caller, Identity};
 use crate::policy::{Subject, Verdict};
 use crate::ports::StoreError;
+use crate::reach::Reach;
 
 /// What a caller wants to do.
 #[derive(Clone, Copy)]
@@ -46,6 +48,8 @@ pub struct Allowed {
     pub administrator: bool,
     /// The policy that decided; `None` for the bootstrap client.
     pub policy_id: Option<String>,
+    /// What scopes leave open of the type asked for. Whoever touches resources has to apply it.
+    pub reach: Reach,
 }
 
 /// The caller may not.
@@ -60,6 +64,15 @@ pub enum Denied {
         /// A scope that would do.
         needed: String,
     },
+    /// The token's scopes for this are all limited by a search that cannot be applied: 403
+    /// `insufficient_scope`.
+    #[error("the access token's scopes for this are limited by a query this server does not apply: {cause}")]
+    UnappliedQuery {
+        /// A scope that would do.
+        needed: String,
+        /// Which parameter, in words fit for the caller.
+        cause: String,
+    },
     /// No policy allows it: 403.
     #[error("no access policy allows this request")]
     Forbidden,
@@ -73,18 +86,14 @@ pub enum Denied {
 /// # Errors
 /// [`Denied`].
 pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessRequest<'_>) -> Result<Allowed, Denied> {
-    if let Identity::Token(bearer) = &caller.identity
-        && let Some(scopes) = &bearer.scopes
-    {
-        check_scopes(scopes, access.target)?;
-    }
+    let reach = reach(caller, access.target)?;
     if matches!(caller.identity, Identity::Root) {
-        return Ok(Allowed { administrator: true, policy_id: None });
+        return Ok(Allowed { administrator: true, policy_id: None, reach });
     }
     let book = authority.directory.policies_at(caller.policy_revision).await?;
     let subject = Subject {
         client_id: caller.client_id(),
-        user_id: None,
+        user_id: caller.user_id(),
         roles: &[],
         operation: Some(access.operation),
         explicit: access.explicit,
@@ -95,7 +104,7 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
         request
     };
     match book.judge(&subject, request) {
-        Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id) }),
+        Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id), reach }),
         Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),
         Verdict::Denied { .. } => Err(Denied::Forbidden),
     }
@@ -110,28 +119,20 @@ pub async fn admits_anonymous(authority: &Authority, caller: &Caller) -> Result<
     Ok(authority.directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
 }
 
-/// Tokens of this server come from `client_credentials` and so carry `system/` scopes; the patient
-/// compartment belongs to tokens a member authorized.
-fn check_scopes(scopes: &ScopeSet, target: Option<(&str, Interaction)>) -> Result<(), Denied> {
+/// What the caller's scopes leave open of a target; policies are not asked.
+///
+/// # Errors
+/// [`Denied::InsufficientScope`] when they permit nothing of it.
+pub fn reach(caller: &Caller, target: Option<(&str, Interaction)>) -> Result<Reach, Denied> {
+    let Some((bearer, scopes)) = caller.scopes() else {
+        return Ok(Reach::Everything);
+    };
     let insufficient = |needed| Err(Denied::InsufficientScope { needed });
     let Some((resource_type, interaction)) = target else {
         return insufficient("none: this operation is not open to tokens with scopes".to_owned());
     };
-    let needed = format!("system/{resource_type}.{}", letter(interaction));
-    match scopes.permits(Context::System, resource_type, interaction) {
-        Permission::Allowed => Ok(()),
-        // A granular scope permits only what its query selects. Until the query is applied to the
-        // data, such a scope opens nothing.
-        Permission::Denied | Permission::AllowedWithQueries(_) => insufficient(needed),
-    }
-}
-
-const fn letter(interaction: Interaction) -> char {
-    match interaction {
-        Interaction::Create => 'c',
-        Interaction::Read => 'r',
-        Interaction::Update => 'u',
-        Interaction::Delete => 'd',
-        Interaction::Search => 's',
+    match bearer.reach(scopes, resource_type, interaction) {
+        Some(reach) => Ok(reach),
+        None => insufficient(bearer.needed(resource_type, interaction)),
     }
 }

@@ -11,6 +11,8 @@ use crate::bearer::{self, TokenFault, VerifiedToken};
 use crate::client::{Client, GrantType};
 use crate::env::Env;
 use crate::ports::{StandingQuery, StoreError};
+use crate::reach::Bearer;
+use crate::token::claims::AccessClaims;
 
 /// A caller of the resource endpoints, identified but not yet authorized.
 #[derive(Debug, Clone)]
@@ -154,8 +156,27 @@ impl Caller {
         }
     }
 
+    /// The id of the person behind the caller's token.
+    #[must_use]
+    pub fn user_id(&self) -> Option<&str> {
+        match &self.identity {
+            Identity::Token(bearer) => bearer.token.claims.user_id(),
+            Identity::Anonymous | Identity::Root | Identity::Client(_) => None,
+        }
+    }
+
+    /// The scopes that bind the caller, and what decides which of them speak; `None` where policies
+    /// alone decide.
+    pub(crate) fn scopes(&self) -> Option<(Bearer<'_>, &ScopeSet)> {
+        let Identity::Token(bearer) = &self.identity else { return None };
+        let claims = &bearer.token.claims;
+        let speaker = Bearer { patient: claims.patient(), has_user: claims.user_id().is_some() };
+        Some((speaker, bearer.scopes.as_ref()?))
+    }
+
     /// Adds to a policy's request object what policies may know of the caller: `client` (without
-    /// secrets) and `jwt`, the claims of its token.
+    /// secrets), and of its token `jwt`, the claims, and `session`, the same as the platform's Session resource
+    /// says them.
     pub(crate) fn describe(&self, request: &mut Value) {
         let Some(members) = request.as_object_mut() else { return };
         if let Some(client) = self.client() {
@@ -163,6 +184,26 @@ impl Caller {
         }
         if let Identity::Token(bearer) = &self.identity {
             members.insert("jwt".to_owned(), json!(bearer.token.claims));
+            members.insert("session".to_owned(), session(&bearer.token.claims));
         }
     }
+}
+
+/// The platform's view of a token: who is behind it, and for whom.
+///
+/// # Source
+/// `reference/auth/clients-and-policy.md`, section 2, Session.
+fn session(claims: &AccessClaims) -> Value {
+    let reference = |kind: &str, id: &str| json!({ "resourceType": kind, "id": id });
+    let mut session = json!({
+        "id": claims.jti,
+        "active": true,
+        "client": reference("Client", &claims.client_id),
+        "scope": claims.scope.as_deref().unwrap_or_default().split(' ').filter(|s| !s.is_empty()).collect::<Vec<_>>(),
+    });
+    if let Some(members) = session.as_object_mut() {
+        members.extend(claims.user_id().map(|id| ("user".to_owned(), reference("User", id))));
+        members.extend(claims.patient().map(|id| ("patient".to_owned(), reference("Patient", id))));
+    }
+    session
 }

@@ -49,6 +49,7 @@ pub mod limits;
 pub mod person;
 pub mod policy;
 pub mod ports;
+pub mod reach;
 pub mod registration;
 pub mod root;
 pub mod seal;

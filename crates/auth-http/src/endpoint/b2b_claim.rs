@@ -18,7 +18,11 @@ pub(crate) async fn get(
     ClientTarget(key): ClientTarget,
     call: Call,
 ) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::diagnose(&key, &call.asked)).await?;
+    let within = gate::permit(&app, &call, &Act::diagnose(&key, &call.asked)).await?;
+    if within.is_confined() {
+        // A Client is in no part of its type that scopes can name.
+        return Err(Fault::NotFound(key));
+    }
     match diagnosis::diagnose(&app.authority, key.id.as_str()).await? {
         Some(diagnosis) => private_json(&diagnosis),
         None => Err(Fault::NotFound(key)),

@@ -6,7 +6,9 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_store::bundle::{self, BundleFault, BundleKind, BundleRequest, Entries, EntryRequest, ReadRequest};
 use fhir_store::limits::MAX_BUNDLE_ENTRIES;
-use fhir_store::{IfMatch, Operation, Precondition, ResourceId, ResourceKey, Write, WriteFault, Written};
+use fhir_store::{
+    IfMatch, Operation, Precondition, Reach, ResourceId, ResourceKey, Selection, Write, WriteFault, Written,
+};
 use http::StatusCode;
 use oauth_core::caller::Identity;
 use serde_json::Value;
@@ -17,9 +19,9 @@ use crate::budget::Budget;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
-use crate::save::{Patch, Planned};
+use crate::save::{Patch, Patchable, Planned};
 use crate::state::App;
-use crate::{answer, guarded, save};
+use crate::{answer, confine, guarded, save};
 
 /// Executes a Bundle.
 ///
@@ -46,8 +48,9 @@ pub(crate) async fn put(State(app): State<App>, mut call: Call) -> Result<Respon
     for (index, resource) in resources.into_iter().enumerate() {
         let key = key_in(&resource).ok_or(Fault::Unnamed { index })?;
         let write = Write::to(key, Operation::Put(resource));
-        permit(&app, &call, &Act::write(&write, &Asked::NOTHING)).await.map_err(|fault| fault.at_entry(Some(index)))?;
-        planned.push(Planned { write, entry: Some(index) });
+        let permitted = gate::permit_write(&app, &call, &Act::write(&write, &Asked::NOTHING)).await;
+        let reach = permitted.map_err(|cause| Fault::Denied { cause, entry: Some(index) })?;
+        planned.push(Planned { write: Write { reach, ..write }, entry: Some(index) });
     }
     let written = save::all(&app, call.dialect, planned).await?;
     let mut shown = Vec::with_capacity(written.len());
@@ -93,7 +96,9 @@ async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest, asked
                     return Err(refused);
                 }
             }
-            Ok(EntryRequest::Read(read)) => permit(app, call, &Act::entry(read, asked)).await?,
+            Ok(EntryRequest::Read(read)) => {
+                gate::permit(app, call, &Act::entry(read, asked)).await?;
+            }
             Err(_) => {}
         }
     }
@@ -101,8 +106,8 @@ async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest, asked
 }
 
 async fn write_alone(app: &App, call: &Call, write: Write, asked: &Asked, budget: &Budget) -> Result<Value, Fault> {
-    let pin = permit_write(app, call, &write, asked).await?;
-    let written = save::one(app, call.dialect, pinned(write, pin)).await?;
+    let permit = permit_write(app, call, &write, asked).await?;
+    let written = save::one(app, call.dialect, permit.apply(write)).await?;
     Ok(written_entry(app, call, &written, budget).await)
 }
 
@@ -113,9 +118,9 @@ async fn read_alone(
     asked: &Asked,
     budget: &Budget,
 ) -> Result<Value, Fault> {
-    permit(app, call, &Act::entry(read, asked)).await?;
+    let within = gate::permit(app, call, &Act::entry(read, asked)).await?;
     budget.check()?;
-    read_entry(app, call, read).await
+    read_entry(app, call, read, within).await
 }
 
 /// All or none; reads see what the writes did, whatever their place.
@@ -129,12 +134,13 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     for (index, write) in writes {
         let entry = Some(index);
         let permitted = permit_write(app, call, &write, asked_at(index)).await;
-        let pin = permitted.map_err(|fault| fault.at_entry(entry))?;
-        planned.push(Planned { write: pinned(write, pin), entry });
+        let permit = permitted.map_err(|fault| fault.at_entry(entry))?;
+        planned.push(Planned { write: permit.apply(write), entry });
     }
+    let mut reached = Vec::with_capacity(reads.len());
     for (index, read) in &reads {
-        let act = Act::entry(read, asked_at(*index));
-        permit(app, call, &act).await.map_err(|fault| fault.at_entry(Some(*index)))?;
+        let permitted = gate::permit(app, call, &Act::entry(read, asked_at(*index))).await;
+        reached.push(permitted.map_err(|cause| Fault::Denied { cause, entry: Some(*index) })?);
     }
     let places: Vec<Option<usize>> = planned.iter().map(|planned| planned.entry).collect();
     let written = save::all(app, call.dialect, planned).await?;
@@ -146,10 +152,10 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
         budget.spend(&answered);
         answers.insert(place, answered);
     }
-    for (index, read) in &reads {
+    for ((index, read), within) in reads.iter().zip(reached) {
         // What a read finds missing does not undo what is committed by now.
         let answered = match budget.check() {
-            Ok(()) => read_entry(app, call, read).await,
+            Ok(()) => read_entry(app, call, read, within).await,
             Err(spent) => Err(spent),
         };
         let answered = answered.unwrap_or_else(Fault::into_entry);
@@ -159,8 +165,10 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     Ok(bundle::transaction_response(answers.into_values().collect()))
 }
 
-async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<(), Fault> {
-    Ok(gate::permit(app, call, act).await?)
+/// A write that the caller may do, and on what.
+struct Permit {
+    reach: Reach,
+    pin: Option<Pin>,
 }
 
 /// What a write was judged on, and so the only thing it may be applied to.
@@ -169,37 +177,41 @@ struct Pin {
     version: i64,
 }
 
-fn pinned(write: Write, pin: Option<Pin>) -> Write {
-    let Some(Pin { id, version }) = pin else { return write };
-    let precondition = Precondition { if_match: Some(IfMatch::Version(version)), if_none_exist: None };
-    Write { id: Some(id), precondition, ..write }
+impl Permit {
+    /// The write, held to what was permitted.
+    fn apply(self, write: Write) -> Write {
+        let write = Write { reach: self.reach, ..write };
+        let Some(Pin { id, version }) = self.pin else { return write };
+        let precondition = Precondition { if_match: Some(IfMatch::Version(version)), if_none_exist: None };
+        Write { id: Some(id), precondition, ..write }
+    }
 }
 
 /// Whether the caller may do a write. A patch is judged by what it makes, so it may be applied to
 /// nothing else than what it was judged on: neither to a version the caller guessed nor to another
 /// resource that meets its condition by then.
-async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<Option<Pin>, Fault> {
+async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<Permit, Fault> {
     let act = Act::write(write, asked);
-    let Operation::Patch(change) = &write.operation else {
-        permit(app, call, &act).await?;
-        return Ok(None);
+    let whole = guarded::is_ruled(&write.kind) || matches!(call.caller.identity, Identity::Root);
+    let change = match &write.operation {
+        // Patches of ruled types are refused in any Bundle, and nobody judges the administrator.
+        Operation::Patch(change) if !whole => change,
+        _ => return Ok(Permit { reach: gate::permit_write(app, call, &act).await?, pin: None }),
     };
-    // Patches of ruled types are refused in any Bundle, and nobody judges the administrator.
-    if guarded::is_ruled(&write.kind) || matches!(call.caller.identity, Identity::Root) {
-        permit(app, call, &act).await?;
-        return Ok(None);
-    }
     let key = match &write.id {
         Some(id) => ResourceKey { kind: write.kind.clone(), id: id.clone() },
         None => save::found_target(app, call, write, asked).await?,
     };
-    let judged = save::permit_patch(app, call, &act, Patch { key: &key, change }).await?.version;
+    let Patchable { stored, within } = save::permit_patch(app, call, &act, Patch { key: &key, change }).await?;
     match write.precondition.if_match {
-        Some(IfMatch::Version(asked_for)) if asked_for != judged => {
-            let cause = WriteFault::VersionMismatch { key, current: Some(judged) };
+        Some(IfMatch::Version(asked_for)) if asked_for != stored.version => {
+            let cause = WriteFault::VersionMismatch { key, current: Some(stored.version) };
             Err(Fault::Refused { cause, entry: None })
         }
-        _ => Ok(Some(Pin { id: key.id, version: judged })),
+        _ => {
+            let reach = Reach { target: within, ..Reach::default() };
+            Ok(Permit { reach, pin: Some(Pin { id: key.id, version: stored.version }) })
+        }
     }
 }
 
@@ -212,16 +224,15 @@ async fn written_entry(app: &App, call: &Call, written: &Written, budget: &Budge
     bundle::written_entry(written, shown)
 }
 
-async fn read_entry(app: &App, call: &Call, read: &ReadRequest) -> Result<Value, Fault> {
+async fn read_entry(app: &App, call: &Call, read: &ReadRequest, within: Selection) -> Result<Value, Fault> {
     match read {
         ReadRequest::One(key) => {
-            let stored = save::current(app, key).await?;
+            let stored = confine::current(app, key, &within).await?;
             Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
         }
         ReadRequest::List(query) => {
-            guarded::check_filters(&query.kind, &query.filters)?;
-            let page = app.resources.list(query).await?;
-            Ok(bundle::read_entry(None, list::searchset(app, call.dialect, query, &page, &[])))
+            let (query, page) = confine::page(app, query.clone(), within).await?;
+            Ok(bundle::read_entry(None, list::searchset(app, call.dialect, &query, &page, &[])))
         }
     }
 }

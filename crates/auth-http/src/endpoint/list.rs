@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use fhir_store::bundle::{self, Links};
-use fhir_store::{ListQuery, Page, ResourceType, query};
+use fhir_store::{ListQuery, Page, query};
 use http::StatusCode;
 use serde_json::Value;
 
@@ -13,21 +13,15 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 use crate::surface::Dialect;
-use crate::{answer, guarded};
+use crate::{answer, confine};
 
 /// Lists the resources of a type that meet the query, a page at a time.
 pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::list(&kind, &call.asked)).await?;
-    let asked = read(kind, &call.query)?;
-    let page = app.resources.list(&asked).await?;
+    let within = gate::permit(&app, &call, &Act::list(&kind, &call.asked)).await?;
+    let parameters = call.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let (asked, page) = confine::page(&app, query::list(kind, parameters)?, within).await?;
     let set = searchset(&app, call.dialect, &asked, &page, &call.query);
     Ok(answer::json(StatusCode::OK, call.dialect, &set))
-}
-
-fn read(kind: ResourceType, parameters: &[(String, String)]) -> Result<ListQuery, Fault> {
-    let asked = query::list(kind, parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
-    guarded::check_filters(&asked.kind, &asked.filters)?;
-    Ok(asked)
 }
 
 /// The Bundle that answers a list.

@@ -9,12 +9,12 @@ use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
-use crate::{answer, save};
+use crate::{answer, confine, save};
 
 /// Reads a resource.
 pub(crate) async fn get(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
-    let stored = save::current(&app, &key).await?;
+    let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
+    let stored = confine::current(&app, &key, &within).await?;
     Ok(answer::found(&app, &call, &stored))
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn delete_found(State(app): State<App>, Kind(kind): Kind, call:
 }
 
 async fn write_one(app: &App, call: &Call, write: Write) -> Result<Response, Fault> {
-    gate::permit(app, call, &Act::write(&write, &call.asked)).await?;
-    let written = save::one(app, call.dialect, write).await?;
+    let reach = gate::permit_write(app, call, &Act::write(&write, &call.asked)).await?;
+    let written = save::one(app, call.dialect, Write { reach, ..write }).await?;
     Ok(answer::written(app, call, &written).await)
 }

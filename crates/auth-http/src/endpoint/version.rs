@@ -9,7 +9,7 @@ use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
-use crate::{answer, save};
+use crate::{answer, confine};
 
 /// The last segment.
 #[derive(Deserialize)]
@@ -25,8 +25,8 @@ pub(crate) async fn get(
     Path(Version { version }): Path<Version>,
     call: Call,
 ) -> Result<Response, Fault> {
-    gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
-    let stored = save::current(&app, &key).await?;
+    let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
+    let stored = confine::current(&app, &key, &within).await?;
     if stored.version.to_string() != version {
         return Err(Fault::NoVersion { key, version });
     }

@@ -139,6 +139,11 @@ pub(super) fn denied(cause: &Denied) -> Verdict {
                 .oauth("insufficient_scope")
                 .challenge(Challenge::InsufficientScope(needed.clone()))
         }
+        Denied::UnappliedQuery { needed, .. } => {
+            Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, cause.to_string())
+                .oauth("insufficient_scope")
+                .challenge(Challenge::InsufficientScope(needed.clone()))
+        }
         // The platform's own word, and no more: which policy was missing is no caller's business.
         Denied::Forbidden => {
             Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, "Forbidden").oauth("access_denied")

@@ -15,6 +15,10 @@ mod introspection;
 #[cfg(test)]
 mod malformed;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
+mod member;
+#[cfg(test)]
 mod middleware;
 #[cfg(test)]
 mod pages;

@@ -12,13 +12,14 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use fhir_store::{ListQuery, Lookup, Page, ResourceKey, ResourceStore, StoreError, Write, WriteRefusal, Written};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::env::{Env, Random};
 use oauth_core::jose::base64url;
-use oauth_core::keys::KeyRecord;
+use oauth_core::keys::{KeyRecord, SigningAlg};
 use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError, KeyStore as _};
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
@@ -41,6 +42,8 @@ const ROOT_SECRET: &str = "bootstrap";
 /// One deployment.
 pub(crate) struct World {
     router: Router,
+    authority: Arc<Authority>,
+    asked: Arc<AtomicU32>,
     clock: Arc<Ticker>,
     pub(crate) health: Arc<Health>,
     admissions: Arc<Admissions>,
@@ -94,10 +97,11 @@ impl World {
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
         db.establish(signing_keys(&env).await).await.unwrap();
         let audit = Arc::new(AuditLog::start(db.clone()));
-        let authority = Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
+        let asked = Arc::new(AtomicU32::new(0));
+        let authority = Arc::new(Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
         let router = auth_http::router(Parts {
-            authority: Arc::new(authority),
-            resources: Arc::new(db.clone()),
+            authority: authority.clone(),
+            resources: Arc::new(Counted(db.clone(), asked.clone())),
             clock: clock.clone(),
             random,
             health: health.clone(),
@@ -111,7 +115,7 @@ impl World {
                 look: Look::default(),
             },
         });
-        Self { router, clock, health, admissions, audit, db, _folder: folder, postgres }
+        Self { router, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }
     }
 
     /// Lets time pass.
@@ -176,6 +180,41 @@ impl World {
         let answer = self.post("/auth/token").form(&form).send().await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.body["access_token"].as_str().unwrap().to_owned()
+    }
+
+    /// How often the store of resources was asked.
+    pub(crate) fn asked(&self) -> u32 {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// Whether its database is a Postgres.
+    pub(crate) fn is_on_postgres(&self) -> bool {
+        self.postgres.is_some()
+    }
+
+    /// Registers the Client `app`, whom a policy allows everything, and the User `ada`.
+    pub(crate) async fn app(&self) {
+        let auth = json!({"authorization_code": {"redirect_uri": "https://app.example/cb", "pkce": true}});
+        let client = json!({"type": "smart-app", "grant_types": ["authorization_code"], "auth": auth});
+        self.put("/Client/app", &client).await;
+        let link = json!([{"reference": "Client/app"}]);
+        self.put("/AccessPolicy/app", &json!({"engine": "allow", "link": link})).await;
+        self.put("/User/ada", &json!({"userName": "ada"})).await;
+    }
+
+    /// An access token of the Client `app`, for a person and a patient or without.
+    pub(crate) fn mint(&self, user: Option<&str>, patient: Option<&str>, scope: &str) -> String {
+        let now_s = self.clock.now_us() / 1_000_000;
+        let mut claims = json!({
+            "iss": BASE, "aud": format!("{BASE}/fhir"), "sub": user.unwrap_or("app"), "client_id": "app",
+            "iat": now_s, "exp": now_s + 300, "jti": "minted", "scope": scope,
+        });
+        if let Some(patient) = patient {
+            claims["context"] = json!({"patient": patient});
+        }
+        let random = Seeded(AtomicU64::new(11));
+        let env = Env { now_us: self.clock.now_us(), random: &random };
+        self.authority.sign(&env, SigningAlg::RS256, &claims).unwrap()
     }
 
     /// Ends the deployment in order.
@@ -403,6 +442,31 @@ pub(crate) fn claims(token: &str) -> Value {
     let payload = token.split('.').nth(1).unwrap();
     let decoded = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();
     serde_json::from_slice(&decoded).unwrap()
+}
+
+/// The store of resources, counting what it is asked; each question is one statement or transaction.
+struct Counted(Db, Arc<AtomicU32>);
+
+#[async_trait]
+impl ResourceStore for Counted {
+    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.read(key).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.list(query).await
+    }
+
+    async fn transact(
+        &self,
+        writes: Vec<Write>,
+        now_us: i64,
+    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.transact(writes, now_us).await
+    }
 }
 
 /// A clock that moves when told.

@@ -38,6 +38,20 @@ pub struct AccessClaims {
     pub extensions: Option<Extensions>,
 }
 
+impl AccessClaims {
+    /// The person who authorized the token: the subject, unless that is the client itself.
+    #[must_use]
+    pub fn user_id(&self) -> Option<&str> {
+        (self.sub != self.client_id).then_some(self.sub.as_str())
+    }
+
+    /// The id of the patient the token is for.
+    #[must_use]
+    pub fn patient(&self) -> Option<&str> {
+        self.context.as_ref()?.get("patient")?.as_str()
+    }
+}
+
 /// The `extensions` object (UDAP).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Extensions {

@@ -2,6 +2,8 @@
 
 use oauth_core::access::{AccessRequest, Allowed, Denied, admits_anonymous, authorize};
 use oauth_core::caller::{CallerFault, identify};
+use oauth_core::keys::SigningAlg;
+use oauth_core::reach::{Part, Reach};
 use serde_json::{Value, json};
 use smart_scopes::Interaction;
 
@@ -65,7 +67,7 @@ async fn scopes_bind_every_token_whatever_a_policy_allows() {
 }
 
 #[tokio::test]
-async fn a_granular_scope_opens_nothing_until_its_query_is_applied() {
+async fn a_granular_scope_leaves_open_what_its_query_selects() {
     let world = with_service().await;
     world.memory.put_policy("all", allow("service"));
     let hash = world.sealed_secret(GENERATED);
@@ -77,7 +79,43 @@ async fn a_granular_scope_opens_nothing_until_its_query_is_applied() {
         }),
     );
     let header = bearer(&world).await;
-    assert!(matches!(call(&world, Some(&header), read("Observation")).await, Err(Denied::InsufficientScope { .. })));
+    let allowed = call(&world, Some(&header), read("Observation")).await.unwrap();
+    let part = Part { patient: None, query: Some("status=final".parse().unwrap()) };
+    assert_eq!(allowed.reach, Reach::Parts(vec![part]));
+    let missing = call(&world, Some(&header), read("Patient")).await.unwrap_err();
+    assert!(matches!(missing, Denied::InsufficientScope { needed } if needed == "system/Patient.r"));
+}
+
+#[tokio::test]
+async fn a_token_for_a_patient_reaches_that_patient_and_a_policy_widens_nothing() {
+    let world = with_service().await;
+    world.memory.put_policy("all", allow("service"));
+    world.memory.put("User", "ada", json!({ "userName": "ada" }));
+    let claims = |scope: &str, context: Value| {
+        json!({
+            "iss": world.authority.settings.base_url, "aud": world.authority.documents().fhir_base(),
+            "sub": "service", "client_id": "service", "iat": world.now_s, "exp": world.now_s + 300, "jti": "j",
+            "scope": scope, "context": context,
+        })
+    };
+    let ask = async |claims: Value| {
+        let token = world.authority.sign(&world.env(), SigningAlg::RS256, &claims).unwrap();
+        call(&world, Some(&format!("Bearer {token}")), read("Observation")).await
+    };
+    let of_patient = ask(claims("patient/*.read", json!({ "patient": "p" }))).await.unwrap();
+    let part = Part { patient: Some("p".to_owned()), query: None };
+    assert_eq!(of_patient.reach, Reach::Parts(vec![part]));
+    let union = ask(claims("patient/*.read system/*.read", json!({ "patient": "p" }))).await.unwrap();
+    assert_eq!(union.reach, Reach::Everything);
+    for (scope, context) in [
+        ("patient/*.read", json!({})),
+        ("patient/*.read", json!({ "encounter": "e" })),
+        ("user/*.read", json!({ "patient": "p" })),
+        ("patient/*.write", json!({ "patient": "p" })),
+    ] {
+        let refused = ask(claims(scope, context.clone())).await.unwrap_err();
+        assert!(matches!(refused, Denied::InsufficientScope { .. }), "{scope} {context}");
+    }
 }
 
 #[tokio::test]
@@ -85,10 +123,14 @@ async fn policies_see_the_client_without_its_secret_and_the_claims() {
     let world = with_service().await;
     world.memory.put_policy("token", json!({ "engine": "matcho", "matcho": {
         "client": { "id": "service", "secret": "nil?" }, "jwt": { "client_id": ".client.id" }, "request-method": "get",
+        "session": { "id": ".jwt.jti", "client": { "id": "service" }, "user": "nil?", "patient": "nil?" },
     }}));
     let header = bearer(&world).await;
     let allowed = call(&world, Some(&header), read("Patient")).await.unwrap();
-    assert_eq!(allowed, Allowed { administrator: false, policy_id: Some("token".to_owned()) });
+    assert_eq!(
+        allowed,
+        Allowed { administrator: false, policy_id: Some("token".to_owned()), reach: Reach::Everything }
+    );
     assert!(matches!(call(&world, Some(&basic("service", GENERATED)), read("Patient")).await, Err(Denied::Forbidden)));
 }
 

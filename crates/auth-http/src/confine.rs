@@ -1,0 +1,106 @@
+//! The one place where what a caller's scopes leave open meets data.
+//!
+//! Scopes leave open a union of parts: a patient's compartment, a search, both. Here they become a
+//! [`Selection`] of the store. What is read is asked against it here; lists and writes carry it into
+//! the statement that lists and the transaction that writes. What lies outside is answered as what is
+//! not there, in the same words.
+//!
+//! # Source
+//! `reference/auth/oauth-smart.md`, section 7.3.
+
+use fhir_store::compartment::{Membership, membership};
+use fhir_store::selection::{Criterion, UnsupportedCriterion};
+use fhir_store::{Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored};
+use oauth_core::access::Denied;
+use oauth_core::reach::{Part, Reach};
+use smart_scopes::{Context, Interaction, ScopeQuery};
+
+use crate::call::Call;
+use crate::error::Fault;
+use crate::guarded;
+use crate::state::App;
+
+/// What of a type an interaction may touch.
+///
+/// # Errors
+/// When nothing is left that could be: [`Denied::InsufficientScope`] where a type is in no patient's
+/// compartment, [`Denied::UnappliedQuery`] where every scope has a search that is not applied here.
+pub(crate) fn selection(
+    app: &App,
+    call: &Call,
+    (kind, interaction): (&ResourceType, Interaction),
+    reach: Reach,
+) -> Result<Selection, Denied> {
+    let Reach::Parts(parts) = reach else { return Ok(Selection::Everything) };
+    let needed = |context: Context| format!("{context}/{kind}.{}", interaction.letter());
+    let own = if call.caller.user_id().is_some() { Context::User } else { Context::System };
+    let mut denied = Denied::InsufficientScope { needed: needed(own) };
+    let mut regions = Vec::with_capacity(parts.len());
+    for part in parts {
+        let context = if part.patient.is_some() { Context::Patient } else { own };
+        match region(app, (kind, interaction), &part) {
+            Ok(region) => regions.push(region),
+            Err(Unreached::Closed) => {}
+            Err(Unreached::Unapplied(cause)) => {
+                denied = Denied::UnappliedQuery { needed: needed(context), cause: cause.to_string() };
+            }
+        }
+    }
+    if regions.is_empty() { Err(denied) } else { Ok(Selection::union(regions)) }
+}
+
+/// Why a part of what scopes leave open holds nothing of a type.
+enum Unreached {
+    /// A patient opens nothing of it.
+    Closed,
+    /// It is limited by a search that is not applied.
+    Unapplied(UnsupportedCriterion),
+}
+
+impl From<UnsupportedCriterion> for Unreached {
+    fn from(cause: UnsupportedCriterion) -> Self {
+        Self::Unapplied(cause)
+    }
+}
+
+/// What one part of what scopes leave open holds of a type.
+fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &Part) -> Result<Region, Unreached> {
+    let parameters = part.query.iter().flat_map(ScopeQuery::parameters);
+    let criteria = parameters.map(|parameter| Criterion::read(kind, &parameter.name, &parameter.value));
+    let criteria = criteria.collect::<Result<_, _>>()?;
+    let Some(patient) = &part.patient else {
+        return Ok(Region { compartment: None, criteria });
+    };
+    let reads = matches!(interaction, Interaction::Read | Interaction::Search);
+    let compartment = match membership(kind) {
+        Membership::Itself if interaction == Interaction::Create => return Err(Unreached::Closed),
+        Membership::Itself | Membership::Reference(_) => {
+            let patient = patient.parse().map_err(|_| Unreached::Closed)?;
+            Some(Compartment::of(patient, &app.settings.fhir_base()))
+        }
+        // Not specified; what is nobody's may be read and not written: it is of use to every record and
+        // of none.
+        Membership::Shared if reads => None,
+        Membership::Shared | Membership::Closed => return Err(Unreached::Closed),
+    };
+    Ok(Region { compartment, criteria })
+}
+
+/// The current version of a resource within what the caller reaches, or the fault of there being none.
+///
+/// Of what was deleted nobody can say any more whose it was, so only who reaches everything is told.
+pub(crate) async fn current(app: &App, key: &ResourceKey, within: &Selection) -> Result<Stored, Fault> {
+    match app.resources.read(key).await? {
+        Lookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
+        Lookup::Deleted { .. } if !within.is_confined() => Err(Fault::Gone(key.clone())),
+        Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
+    }
+}
+
+/// A page of what the caller reaches.
+pub(crate) async fn page(app: &App, query: ListQuery, within: Selection) -> Result<(ListQuery, Page), Fault> {
+    guarded::check_filters(&query.kind, &query.filters)?;
+    let query = ListQuery { within, ..query };
+    let page = app.resources.list(&query).await?;
+    Ok((query, page))
+}

@@ -1,0 +1,133 @@
+//! What the scopes of a token let a request touch.
+//!
+//! Scopes say it in words of three contexts: `patient/` is the one patient the token is for, `user/`
+//! what the person may see, `system/` what the client may see on its own. This module says which of
+//! them speak for a token and what each leaves open; applying it to resources is the resource
+//! server's.
+//!
+//! # Source
+//! Specification, Scopes; `reference/auth/oauth-smart.md`, section 7.3.
+
+use smart_scopes::{Context, Interaction, Permission, ScopeQuery, ScopeSet};
+
+/// What a request may touch of the type it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything, as far as scopes are concerned: the caller has none, or one of them leaves nothing
+    /// out.
+    Everything,
+    /// The union of these parts; never empty.
+    Parts(Vec<Part>),
+}
+
+/// What one scope leaves open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The id of the patient whose compartment it is confined to.
+    pub patient: Option<String>,
+    /// The search that a resource has to meet.
+    pub query: Option<ScopeQuery>,
+}
+
+/// The bearer of scopes, as far as it decides which of them speak.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bearer<'a> {
+    /// The patient in the token's context.
+    pub(crate) patient: Option<&'a str>,
+    /// Whether a person stands behind the token.
+    pub(crate) has_user: bool,
+}
+
+impl Bearer<'_> {
+    /// What `scopes` leave open of an interaction, or nothing when none of those that speak permits it.
+    ///
+    /// A `patient/` scope says nothing without a patient, `user/` nothing without a person and `system/`
+    /// nothing with one: a person's token never reaches what the client could on its own.
+    pub(crate) fn reach(self, scopes: &ScopeSet, resource_type: &str, interaction: Interaction) -> Option<Reach> {
+        let own = if self.has_user { Context::User } else { Context::System };
+        let mut parts = Vec::new();
+        for (context, patient) in [(Context::Patient, self.patient), (own, None)] {
+            if context == Context::Patient && patient.is_none() {
+                continue;
+            }
+            let part = |query: Option<&ScopeQuery>| Part { patient: patient.map(str::to_owned), query: query.cloned() };
+            match scopes.permits(context, resource_type, interaction) {
+                Permission::Denied => {}
+                Permission::Allowed if patient.is_none() => return Some(Reach::Everything),
+                Permission::Allowed => parts.push(part(None)),
+                Permission::AllowedWithQueries(queries) => {
+                    parts.extend(queries.into_iter().map(|query| part(Some(query))));
+                }
+            }
+        }
+        (!parts.is_empty()).then_some(Reach::Parts(parts))
+    }
+
+    /// A scope that would permit the interaction.
+    pub(crate) fn needed(self, resource_type: &str, interaction: Interaction) -> String {
+        let context = match (self.patient, self.has_user) {
+            (Some(_), _) => Context::Patient,
+            (None, true) => Context::User,
+            (None, false) => Context::System,
+        };
+        format!("{context}/{resource_type}.{}", interaction.letter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEMBER: Bearer<'_> = Bearer { patient: Some("p"), has_user: true };
+    const NURSE: Bearer<'_> = Bearer { patient: None, has_user: true };
+    const SERVICE: Bearer<'_> = Bearer { patient: None, has_user: false };
+
+    fn reach(bearer: Bearer<'_>, scopes: &str) -> Option<Reach> {
+        bearer.reach(&ScopeSet::parse(scopes).unwrap(), "Observation", Interaction::Read)
+    }
+
+    fn parts(of: &[(Option<&str>, Option<&str>)]) -> Reach {
+        let part = |(patient, query): &(Option<&str>, Option<&str>)| Part {
+            patient: patient.map(str::to_owned),
+            query: query.map(|query| query.parse().unwrap()),
+        };
+        Reach::Parts(of.iter().map(part).collect())
+    }
+
+    #[test]
+    fn each_context_speaks_for_the_tokens_it_is_meant_for() {
+        for bearer in [MEMBER, NURSE] {
+            assert_eq!(reach(bearer, "user/Observation.r"), Some(Reach::Everything));
+            assert_eq!(reach(bearer, "system/*.*"), None, "a person's token is not the client's own");
+        }
+        assert_eq!(reach(SERVICE, "system/Observation.read"), Some(Reach::Everything));
+        assert_eq!(reach(SERVICE, "user/*.* patient/*.*"), None);
+        assert_eq!(reach(NURSE, "patient/*.*"), None, "there is no patient");
+        assert_eq!(reach(MEMBER, "patient/Observation.r"), Some(parts(&[(Some("p"), None)])));
+        assert_eq!(reach(MEMBER, "patient/Observation.cuds patient/Patient.r openid"), None);
+    }
+
+    #[test]
+    fn several_scopes_are_a_union() {
+        assert_eq!(reach(MEMBER, "patient/*.r user/Observation.read"), Some(Reach::Everything));
+        assert_eq!(
+            reach(MEMBER, "patient/Observation.rs?category=a patient/Observation.r?category=b user/*.s"),
+            Some(parts(&[(Some("p"), Some("category=a")), (Some("p"), Some("category=b"))]))
+        );
+        assert_eq!(
+            reach(MEMBER, "patient/Observation.rs?category=a patient/*.read"),
+            Some(parts(&[(Some("p"), None)])),
+            "a plain scope makes a granular one redundant"
+        );
+        assert_eq!(
+            reach(MEMBER, "patient/*.read user/Observation.rs?category=b"),
+            Some(parts(&[(Some("p"), None), (None, Some("category=b"))]))
+        );
+    }
+
+    #[test]
+    fn the_needed_scope_is_of_the_context_that_speaks() {
+        let needed = |bearer: Bearer<'_>| bearer.needed("Claim", Interaction::Search);
+        assert_eq!([MEMBER, NURSE, SERVICE].map(needed), ["patient/Claim.s", "user/Claim.s", "system/Claim.s"]);
+    }
+}
