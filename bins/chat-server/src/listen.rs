@@ -7,6 +7,7 @@
 mod answers;
 mod body;
 mod connection;
+mod parking;
 mod shares;
 
 use std::io;

@@ -37,6 +37,11 @@ impl Stop {
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 
+    /// Whether the server is to stop.
+    pub(crate) fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// A stop that is in the caller's hand.
     #[cfg(test)]
     pub(crate) fn by_hand() -> (watch::Sender<bool>, Self) {

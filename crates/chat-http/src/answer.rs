@@ -46,8 +46,10 @@ impl Answer {
 
     /// The whole body: the envelope around the fields, and the names of what was ignored.
     pub(crate) fn into_response(self, ignored: &[String]) -> Response {
-        let mut body = br#"{"result":"success","msg":"""#.to_vec();
         let fields = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
+        let start: &[u8] = br#"{"result":"success","msg":"""#;
+        let mut body = Vec::with_capacity(start.len() + fields.len() + ",}".len());
+        body.extend_from_slice(start);
         if !fields.is_empty() {
             body.push(b',');
             body.extend_from_slice(fields);

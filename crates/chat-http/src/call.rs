@@ -4,10 +4,12 @@
 //! that is the same for all of them, in its order, is `endpoint`: identify, count, read, decode, run, wrap. So
 //! no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
 
+use std::marker::PhantomData;
 use std::pin::Pin;
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
+use axum::extract::{FromRequestParts as _, RawPathParams, Request};
+use axum::handler::Handler;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::request::Parts;
@@ -18,7 +20,9 @@ use crate::auth::{Caller, authenticate, credentials};
 use crate::body;
 use crate::error::Fault;
 use crate::limits::FORM_MAX_BYTES;
+use crate::long_wait::LongWait;
 use crate::middleware::method::Overridden;
+use crate::middleware::observe::Route;
 use crate::params::{Encoding, File, Params, RawRequest, Reader, client};
 use crate::rate::{Standing, address};
 use crate::state::App;
@@ -84,6 +88,8 @@ pub struct Call<W> {
     pub client: String,
     /// Files of a multipart body.
     pub files: Vec<File>,
+    /// To be told before waiting for long.
+    pub(crate) wait: LongWait,
     path: Vec<(String, String)>,
 }
 
@@ -109,27 +115,46 @@ impl<W> Call<W> {
 }
 
 /// The whole of an endpoint, as the router takes it.
-pub(crate) fn endpoint<W, P, F, R>(
+pub(crate) fn endpoint<W, P, F, R>(run: F) -> Endpoint<W, P, F>
+where
+    F: Fn(Call<W>, P) -> R,
+{
+    Endpoint { run, takes: PhantomData }
+}
+
+/// An endpoint that runs `F`.
+pub(crate) struct Endpoint<W, P, F> {
     run: F,
-) -> impl Fn(State<App>, Request) -> Pin<Box<dyn Future<Output = Response> + Send>> + Clone + Send + Sync + 'static
+    takes: PhantomData<fn(W, P)>,
+}
+
+impl<W, P, F: Clone> Clone for Endpoint<W, P, F> {
+    fn clone(&self) -> Self {
+        Self { run: self.run.clone(), takes: PhantomData }
+    }
+}
+
+impl<W, P, F, R> Handler<(), App> for Endpoint<W, P, F>
 where
     W: Who + 'static,
     P: Params + Send + 'static,
     F: Fn(Call<W>, P) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Result<Answer, Fault>> + Send,
 {
-    move |State(app), request| {
-        let run = run.clone();
+    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+    fn call(self, request: Request, app: App) -> Self::Future {
+        Route::note(request.extensions());
+        // Boxed by itself, so that what the request was made of does not stay while an endpoint waits.
+        let admitted = Box::pin(admit::<W, P>(app, request));
         Box::pin(async move {
-            let (head, body) = request.into_parts();
-            let (who, standing) = match W::identify(&app, &head).await {
-                Ok(identified) => identified,
+            let (prepared, standing) = match admitted.await {
+                Ok(admitted) => admitted,
                 Err(fault) => return fault.into_response(),
             };
-            // Boxed by itself, so that what the request was made of does not stay while an endpoint waits.
-            let mut response = match Box::pin(prepare::<W, P>(app, who, head, body)).await {
+            let mut response = match prepared {
                 Ok((call, params, ignored)) => {
-                    let answered = run(call, params).await;
+                    let answered = (self.run)(call, params).await;
                     let wrap = |answer: Answer| answer.into_response(&ignored);
                     answered.map_or_else(Fault::into_response, wrap)
                 }
@@ -144,12 +169,19 @@ where
 }
 
 /// The call, its parameters, and the names of what was sent beside them.
-async fn prepare<W: Who, P: Params>(
+type Prepared<W, P> = (Call<W>, P, Vec<String>);
+
+/// Who calls and how they stand; and what with, where that can be read.
+async fn admit<W: Who, P: Params>(
     app: App,
-    who: W,
-    mut head: Parts,
-    body: Body,
-) -> Result<(Call<W>, P, Vec<String>), Fault> {
+    request: Request,
+) -> Result<(Result<Prepared<W, P>, Fault>, Option<Standing>), Fault> {
+    let (head, body) = request.into_parts();
+    let (who, standing) = W::identify(&app, &head).await?;
+    Ok((prepare(app, who, head, body).await, standing))
+}
+
+async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Body) -> Result<Prepared<W, P>, Fault> {
     let raw = read(&app, &head, body).await?;
     let who = who.renewed(&app)?;
     let mut reader = Reader::new(&raw);
@@ -175,7 +207,8 @@ async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> 
 
 async fn call<W>(app: App, who: W, head: &mut Parts, raw: RawRequest) -> Result<Call<W>, Fault> {
     let agent = Agent::of(&head.headers);
+    let wait = head.extensions.remove::<LongWait>().unwrap_or_default();
     let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| Fault::UnknownRoute)?;
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Ok(Call { client: client_name(client(&raw), &agent), files: raw.into_files(), app, who, agent, path })
+    Ok(Call { client: client_name(client(&raw), &agent), files: raw.into_files(), app, who, agent, wait, path })
 }

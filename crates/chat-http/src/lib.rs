@@ -33,6 +33,7 @@ pub mod params;
 
 pub mod agent;
 pub mod auth;
+mod long_wait;
 mod polls;
 mod rate;
 mod traffic;
@@ -43,6 +44,7 @@ pub mod error;
 pub mod limits;
 mod middleware;
 
+pub use long_wait::LongWait;
 pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::router;

@@ -1,11 +1,15 @@
 //! Every route, and every layer around them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn;
+use axum::response::Response;
 use axum::routing::get;
+use http::StatusCode;
+use tower::{Service as _, service_fn};
 
 use crate::call::endpoint;
 use crate::endpoint::{
@@ -30,8 +34,7 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
             let app = Arc::new(Site::new(&frame, domain));
             routes
                 .merge(Router::new().nest("/api/v1", api()).with_state(app))
-                .merge(emoji_data::routes())
-                .merge(icon::routes())
+                .merge(emoji_data::routes().merge(icon::routes()).layer(from_fn(observe::note_route)))
         }
     };
     framed(routes, &frame)
@@ -58,19 +61,44 @@ fn api() -> Router<App> {
 
 /// For whoever runs the server: not counted.
 fn operations(frame: &Arc<Frame>) -> Router {
-    Router::new().route("/health", get(health::get)).with_state(Arc::clone(frame))
+    let routes = Router::new().route("/health", get(health::get)).with_state(Arc::clone(frame));
+    routes.layer(from_fn(observe::note_route))
 }
 
-/// What is around every route. A request passes from the last layer here to the first; the method is settled
-/// before a route is looked for, which is why the routes are inside a router of their own.
+/// What is around every route. The method is settled before a route is looked for, which is why the routes are inside
+/// a router of their own.
+///
+/// Functions around a function, and no layers of the router: it makes a copy of each layer, and of all that are
+/// inside, for every request, and keeps a request's room in each for as long as its answer takes.
 pub(crate) fn framed(routes: Router, frame: &Arc<Frame>) -> Router {
     let unknown = Router::new().fallback(unknown_route).with_state(Arc::clone(frame));
-    let routes = routes.fallback_service(unknown).layer(panic::layer()).layer(from_fn(observe::name_route));
-    Router::new()
-        .fallback_service(routes)
-        .layer(from_fn_with_state(Arc::clone(frame), method::settle))
-        .layer(from_fn(drain::drain))
-        .layer(from_fn_with_state(Arc::clone(frame), observe::observe))
+    let routes = routes.fallback_service(unknown).method_not_allowed_fallback(wrong_method);
+    let frame = Arc::clone(frame);
+    Router::new().fallback_service(service_fn(move |request| {
+        let answering = around(&frame, routes.clone(), request);
+        async { Ok::<_, Infallible>(answering.await) }
+    }))
+}
+
+/// One request, from the outside in.
+fn around(frame: &Arc<Frame>, mut routes: Router, request: Request) -> impl Future<Output = Response> + use<> {
+    let route = move |request| {
+        let answering = routes.call(request);
+        panic::caught(async {
+            let Ok(answer) = answering.await;
+            answer
+        })
+    };
+    let around_routes = Arc::clone(frame);
+    observe::observe(Arc::clone(frame), request, |request| {
+        drain::drain(request, |request| method::settle(around_routes, request, route))
+    })
+}
+
+/// What [`method::settle`] makes an answer of.
+async fn wrong_method(request: Request) -> StatusCode {
+    observe::Route::note(request.extensions());
+    StatusCode::METHOD_NOT_ALLOWED
 }
 
 /// Looking for addresses counts as calling one.

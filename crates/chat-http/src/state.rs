@@ -13,6 +13,7 @@ use chat_core::user::{ApiKey, PasswordHash};
 
 use crate::endpoint::health::Health;
 use crate::error::{Failure, Fault};
+use crate::middleware::request_id::Names;
 use crate::polls::Polls;
 use crate::rate::{Attempts, Limiter};
 use crate::traffic::Traffic;
@@ -72,7 +73,7 @@ pub trait Passwords: Send + Sync {
 pub trait Outside: Send + Sync {
     /// Microseconds since the UNIX epoch.
     fn now_us(&self) -> i64;
-    /// 128 random bits, to name a request by.
+    /// 128 random bits: names of requests start there, and what is spread by chance is.
     fn fresh_id(&self) -> u128;
     /// Random bytes that nobody can guess, to make secrets of.
     fn random(&self) -> [u8; 64];
@@ -105,6 +106,7 @@ pub struct ApiSettings {
 /// The state around every endpoint.
 pub(crate) struct Frame {
     pub(crate) outside: Arc<dyn Outside>,
+    pub(crate) names: Names,
     pub(crate) health: Health,
     pub(crate) version: String,
     pub(crate) by_address: Limiter<Option<IpAddr>>,
@@ -114,7 +116,8 @@ impl Frame {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { outside, health, rate_limit_per_ip, version } = parts;
         let by_address = Limiter::new(rate_limit_per_ip, Arc::clone(&outside));
-        Self { by_address, outside, health: Health::new(health), version }
+        let names = Names::new(outside.as_ref());
+        Self { by_address, outside, names, health: Health::new(health), version }
     }
 }
 

@@ -1,9 +1,11 @@
 //! One connection, from its handshake to its last answer.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -18,10 +20,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutWriter;
-use tower::ServiceExt as _;
+use tower::Service as _;
 
 use super::answers;
 use super::body::{Late, Pace, PacedBody};
+use super::parking::{Guest, Parked, Seat, Visit};
 use crate::shutdown::Stop;
 use crate::tls::Tls;
 
@@ -73,49 +76,87 @@ impl Connection {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (router, peer, pace) = (self.router, self.peer, self.body_pace);
-        let service = service_fn(move |request| answer(router.clone(), peer, pace, request));
+        let mut visit = Visit::first(stream);
+        // Boxed, so that the room of the HTTP library is given back while a request waits.
+        while let Some(parked) = Box::pin(self.serve(visit)).await {
+            let Some(next) = parked.answered(|| self.stop.is_set()).await else { return };
+            visit = next;
+        }
+    }
+
+    /// Serves requests until the connection is over, or one of them waits.
+    pub(super) async fn serve<I>(&mut self, mut visit: Visit<I>) -> Option<Parked<I>>
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let seat = Seat::new(visit.answer.take());
+        let service = service_fn(|request| {
+            seat.admit(request, |request| Box::pin(answer(self.router.clone(), self.peer, self.body_pace, request)));
+            let seat = Arc::clone(&seat);
+            async { Ok::<_, Infallible>(seat.answer().await) }
+        });
         let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.header_timeout)
             .max_header_size(HEAD_MAX_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(visit.wire(&seat)), service);
         let ended = tokio::select! {
-            outcome = &mut connection => Some(outcome),
+            // A connection that is told to end before it has looked at anything does not look for the answer it has.
+            biased;
+            ended = poll_fn(|context| serve_or_park(&mut connection, &seat, context)) => Some(ended),
             () = self.stop.stopped() => None,
         };
-        let outcome = if let Some(outcome) = ended {
-            outcome
-        } else {
-            Pin::new(&mut connection).graceful_shutdown();
-            (&mut connection).await
+        let outcome = match ended {
+            Some(Ended::Parked(guest)) => {
+                let parts = connection.into_parts();
+                return Some(Parked::new(parts.io.into_inner().into_stream(), guest, &parts.read_buf));
+            }
+            Some(Ended::Over(outcome)) => outcome,
+            None => {
+                Pin::new(&mut connection).graceful_shutdown();
+                (&mut connection).await
+            }
         };
-        let Err(error) = outcome else { return };
+        let error = outcome.err()?;
         tracing::debug!(%error, "connection ended early");
         if error.is_timeout() {
             let parts = connection.into_parts();
             // Whoever sent nothing asked nothing: an idle connection is closed without an answer.
             if !parts.read_buf.is_empty() {
-                let end = say(parts.io.into_inner(), answers::late());
+                let end = say(parts.io.into_inner().into_stream(), answers::late());
                 let _ = timeout(REFUSAL_TIME_MAX, end).await;
             }
         }
+        None
     }
 }
 
-async fn answer(
-    router: Router,
-    peer: SocketAddr,
-    pace: Pace,
-    mut request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
+/// Why the HTTP library has no more to do.
+enum Ended {
+    Over(hyper::Result<()>),
+    Parked(Guest),
+}
+
+fn serve_or_park(
+    connection: &mut (impl Future<Output = hyper::Result<()>> + Unpin),
+    seat: &Seat,
+    context: &mut Context<'_>,
+) -> Poll<Ended> {
+    if let Poll::Ready(outcome) = Pin::new(connection).poll(context) {
+        return Poll::Ready(Ended::Over(outcome));
+    }
+    seat.take().map_or(Poll::Pending, |guest| Poll::Ready(Ended::Parked(guest)))
+}
+
+async fn answer(mut router: Router, peer: SocketAddr, pace: Pace, mut request: Request<Incoming>) -> Response<Body> {
     request.extensions_mut().insert(ConnectInfo(peer));
     let late = Late::default();
     let request = request.map(|body| PacedBody::new(body, pace, late.clone()));
-    let answer = router.oneshot(request).await?;
+    // A router is always ready.
+    let Ok(answer) = router.call(request).await;
     // A route that succeeded all the same did not need the body.
     let failed = answer.status().is_client_error() || answer.status().is_server_error();
-    Ok(if failed && late.is_set() { answers::late_body(answer) } else { answer })
+    if failed && late.is_set() { answers::late_body(answer) } else { answer }
 }
 
 /// Tells the other side that there are too many connections.

@@ -3,8 +3,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::extract::ConnectInfo;
-use axum::routing::{get, post};
+use axum::extract::{ConnectInfo, Extension};
+use axum::routing::{any, get, post};
+use chat_http::LongWait;
 use hyper::body::Frame;
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,6 +15,8 @@ use tokio::task::JoinHandle;
 
 use super::connection::HEAD_MAX_BYTES;
 use super::*;
+
+mod parking;
 
 /// A time that passes while a test waits for it.
 const SHORT: Duration = Duration::from_millis(50);
@@ -28,7 +31,8 @@ const ROOMY: Limits = Limits {
     tolerance: Tolerance { body: Pace { pause_max: LONG, total_max: LONG }, write_pause: LONG, drain: LONG },
 };
 
-/// A server whose `/slow` answers when `release` is notified, after `entered`; whose `/endless`
+/// A server whose `/slow` answers when `release` is notified, after `entered`, as does `/wait`, which says that it waits
+/// and notifies `cut` when it is over; whose `/flood` waits likewise and answers as `/endless`; whose `/endless`
 /// answers without end, and notifies `cut` when it is given up; whose `/read` answers the size of
 /// the body, or 400 when that breaks off, and `/ignore` 200 in either case.
 struct Running {
@@ -58,15 +62,44 @@ fn run_until(limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Runnin
         wait.notified().await;
         "finished"
     };
+    let held = Hold { enter: Arc::clone(&entered), wait: Arc::clone(&release), cut: Arc::clone(&cut) };
+    let flood_held = Hold { cut: Arc::default(), ..held.clone() };
+    let flood_end = Arc::clone(&cut);
+    let flood = move |wait| async move {
+        flood_held.pass(wait).await;
+        Body::new(Endless(flood_end))
+    };
     let peer = |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move { peer.to_string() };
     let router = Router::new()
         .route("/slow", get(slow))
+        .route("/wait", any(move |wait| async move { held.pass(wait).await }))
+        .route("/flood", get(flood))
         .route("/peer", get(peer))
         .route("/read", post(async |body: Bytes| body.len().to_string()))
         .route("/ignore", post(async |body: Result<Bytes, _>| if body.is_err() { "ignored" } else { "read" }))
         .route("/endless", get(move || async move { Body::new(Endless(Arc::clone(&end))) }));
     let end = tokio::spawn(listener.serve(router, stopped));
     Running { address, stop, entered, release, cut, end }
+}
+
+/// A request that is held.
+#[derive(Clone)]
+struct Hold {
+    enter: Arc<Notify>,
+    wait: Arc<Notify>,
+    cut: Arc<Notify>,
+}
+
+impl Hold {
+    async fn pass(self, wait: Option<Extension<LongWait>>) -> &'static str {
+        let _over = Endless(self.cut);
+        if let Some(Extension(wait)) = wait {
+            wait.begin();
+        }
+        self.enter.notify_one();
+        self.wait.notified().await;
+        "finished"
+    }
 }
 
 /// An answer that is never over; tells when it was dropped.

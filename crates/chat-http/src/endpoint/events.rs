@@ -18,6 +18,7 @@ use crate::answer::Answer;
 use crate::auth::{Caller, Unauthenticated};
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
+use crate::long_wait::LongWait;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
 use crate::polls::{Ended, Turn};
 use crate::state::{App, Site};
@@ -30,6 +31,8 @@ const HEARTBEAT_SPREAD_MS: u128 = 10_000;
 const LOOK_AT: usize = 500;
 /// An answer that has grown to so many bytes is sent; the rest is for the next poll.
 const ANSWER_BYTES: usize = 1024 * 1024;
+/// Room that is made for an answer at first: what a short message takes.
+const EVENT_BYTES: usize = 1536;
 /// How long a poll waits for this node to hear of an event that its client got from another node.
 const CATCH_UP_WITHIN: Duration = Duration::from_secs(2);
 /// How often it looks whether the node has.
@@ -69,7 +72,7 @@ impl Params for Poll {
 /// was looked at, so that the client skips with it what its queue does not want.
 pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
     // What a poll that waits for a minute does not need is let go first.
-    let (app, user_id, key) = essence(call);
+    let (app, user_id, key, long_wait) = essence(call);
     let Poll { queue_id, last_event_id, dont_block } = poll;
     let queue = owned(&app, queue_id, user_id).await?;
     let mut turn = app.polls.begin(&queue.id);
@@ -77,11 +80,10 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
     app.queues.acknowledge(&queue.id, last_event_id, app.now_s());
     let mut delivery = Delivery::after(last_event_id, &queue.id, key);
     let begun = Instant::now();
-    let (confirm_at, deadline) = (begun + CONFIRM_AFTER, begun + heartbeat_after(&app));
-    let mut confirmed = false;
+    let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
     while delivery.look(&app, &queue).await? && !dont_block {
         let at = delivery.at;
-        let until = if confirmed { deadline } else { confirm_at };
+        long_wait.begin();
         match wait(&app, &queue, at, (&mut turn, until)).await {
             Woken::Told => {}
             Woken::Ended(Ended::Superseded) => break,
@@ -95,7 +97,7 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
                 break;
             }
             Woken::Late => {
-                confirmed = true;
+                (until, confirmed) = (begun + heartbeat_after(&app), true);
                 owned(&app, queue.id.clone(), user_id).await?;
             }
         }
@@ -104,8 +106,8 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
 }
 
 /// What of a call a poll keeps.
-fn essence(call: Call<Caller>) -> (App, UserId, KeyHash) {
-    (call.app, call.who.user.id, call.who.key)
+fn essence(call: Call<Caller>) -> (App, UserId, KeyHash, LongWait) {
+    (call.app, call.who.user.id, call.who.key, call.wait)
 }
 
 /// The caller's queue of that name.
@@ -229,8 +231,9 @@ impl Delivery {
     }
 
     fn begin(&mut self) {
+        self.text.reserve(EVENT_BYTES);
         // Queues are found by their names, which are letters, digits and hyphens.
-        self.text = format!(r#"{{"queue_id":"{}","events":["#, self.queue_id);
+        let _ = write!(self.text, r#"{{"queue_id":"{}","events":["#, self.queue_id);
     }
 
     fn answer(mut self) -> Answer {

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::Response;
 use http::HeaderValue;
 use http::header::{CONNECTION, EXPECT};
 use http_body_util::BodyExt as _;
+
+use super::Answering;
 
 /// Most bytes of a body that are read for nothing.
 const DRAIN_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -24,19 +24,22 @@ const DRAIN_MAX_BYTES: usize = 32 * 1024 * 1024;
 const DRAIN_MAX_TIME: Duration = Duration::from_secs(5);
 
 /// Answers, and sees to it that the connection can be used again or says that it cannot.
-pub(crate) async fn drain(request: Request, next: Next) -> Response {
+pub(crate) fn drain(request: Request, next: impl FnOnce(Request) -> Answering) -> Answering {
     if request.body().is_end_stream() {
-        return next.run(request).await;
+        return next(request);
     }
     let (parts, body) = request.into_parts();
     // Such a client has not sent its body yet, and will not when it sees the answer.
     let waits = parts.headers.contains_key(EXPECT);
     let body = Shared(Arc::new(Mutex::new(body)));
-    let mut response = next.run(Request::from_parts(parts, Body::new(body.clone()))).await;
-    if !body.is_end_stream() && (waits || !body.read_to_end().await) {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
+    let answering = next(Request::from_parts(parts, Body::new(body.clone())));
+    Box::pin(async move {
+        let mut response = answering.await;
+        if !body.is_end_stream() && (waits || !body.read_to_end().await) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    })
 }
 
 /// A body that can be read on after whoever had it let it go.
@@ -88,10 +91,7 @@ impl HttpBody for Shared {
 
 #[cfg(test)]
 mod tests {
-    use axum::Router;
-    use axum::middleware::from_fn;
-    use axum::routing::post;
-    use tower::ServiceExt as _;
+    use axum::response::{IntoResponse as _, Response};
 
     use super::*;
 
@@ -103,10 +103,15 @@ mod tests {
             *counter.lock().unwrap() += frame.data_ref().map_or(0, Bytes::len);
             frame
         });
-        let router = Router::new().route("/", post(|| async { "no" })).layer(from_fn(drain));
         let request = Request::post("/").body(Body::new(body)).unwrap();
         let request = if expects { with_expect(request) } else { request };
-        (router.oneshot(request).await.unwrap(), read_bytes)
+        let response = drain(request, |request| {
+            Box::pin(async {
+                drop(request);
+                "no".into_response()
+            })
+        });
+        (response.await, read_bytes)
     }
 
     fn with_expect(mut request: Request) -> Request {

@@ -1,14 +1,15 @@
 //! Which method a request means, and what is said when its address takes another.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
+use super::Answering;
 use crate::body;
 use crate::error::Fault;
 use crate::limits::OVERRIDE_MAX_BYTES;
@@ -26,14 +27,30 @@ impl Overridden {
 }
 
 /// Settles the method on the way in, and the answer to a wrong one on the way out.
-pub(crate) async fn settle(State(frame): State<Arc<Frame>>, request: Request, next: Next) -> Response {
+pub(crate) fn settle<R>(
+    frame: Arc<Frame>,
+    request: Request,
+    next: impl FnOnce(Request) -> R + Send + 'static,
+) -> Answering
+where
+    R: Future<Output = Response> + Send + 'static,
+{
     let from = address(request.extensions());
     let asks_for_methods = request.method() == Method::OPTIONS;
-    let request = match overridden(request).await {
-        Ok(request) => request,
-        Err(fault) => return fault.into_response(),
-    };
-    let response = next.run(request).await;
+    if !may_be_overridden(&request) {
+        let answering = next(request);
+        return Box::pin(async move { settled(&frame, (from, asks_for_methods), answering.await) });
+    }
+    Box::pin(async move {
+        match overridden(request).await {
+            Ok(request) => settled(&frame, (from, asks_for_methods), next(request).await),
+            Err(fault) => fault.into_response(),
+        }
+    })
+}
+
+/// The answer, or a better one when it says that the address takes other methods.
+fn settled(frame: &Frame, (from, asks_for_methods): (Option<IpAddr>, bool), response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
@@ -51,12 +68,13 @@ pub(crate) async fn settle(State(frame): State<Arc<Frame>>, request: Request, ne
 ///
 /// Not specified; we look into urlencoded bodies of announced size up to [`OVERRIDE_MAX_BYTES`] only, because this
 /// happens before the caller is known.
+fn may_be_overridden(request: &Request) -> bool {
+    let announced = || body::announced_bytes(request.headers()).unwrap_or(usize::MAX);
+    let form = || matches!(Encoding::of(request.headers()), Ok(Encoding::Urlencoded));
+    request.method() == Method::POST && form() && announced() <= OVERRIDE_MAX_BYTES
+}
+
 async fn overridden(request: Request) -> Result<Request, Fault> {
-    let announced = body::announced_bytes(request.headers()).unwrap_or(usize::MAX);
-    let form = matches!(Encoding::of(request.headers()), Ok(Encoding::Urlencoded));
-    if request.method() != Method::POST || !form || announced > OVERRIDE_MAX_BYTES {
-        return Ok(request);
-    }
     let (mut head, body) = request.into_parts();
     let bytes = body::read(&head.headers, body, OVERRIDE_MAX_BYTES).await?;
     let named = peek(&bytes, Overridden::PARAMETER);

@@ -1,46 +1,68 @@
-//! The outermost layer: the request's name, its span, its counters and its line in the log.
+//! Around everything else: the request's name, its span, its counters and its line in the log.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::{Extensions, Method, StatusCode};
 use tracing::{Instrument as _, debug, error_span};
 
 use super::request_id;
 use crate::state::Frame;
 
-/// Leaves the template of the route that answered with its answer, for [`observe`] outside.
-pub(crate) async fn name_route(request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
-    if let Some(route) = route {
-        response.extensions_mut().insert(route);
+/// Where a route leaves its template, in the extensions of each request; outside of it, axum does not tell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Route(Arc<OnceLock<MatchedPath>>);
+
+impl Route {
+    /// Leaves the template of the route that a request with these extensions has come to.
+    pub(crate) fn note(extensions: &Extensions) {
+        if let (Some(route), Some(path)) = (extensions.get::<Self>(), extensions.get::<MatchedPath>()) {
+            // A request comes to one route.
+            let _ = route.0.set(path.clone());
+        }
     }
-    response
+
+    fn template(&self) -> &str {
+        self.0.get().map_or("none", MatchedPath::as_str)
+    }
+}
+
+/// The layer of routes that are no endpoints, which note it themselves.
+pub(crate) async fn note_route(request: Request, next: Next) -> Response {
+    Route::note(request.extensions());
+    next.run(request).await
 }
 
 /// Runs one request and tells about it: never its query, its headers or its body.
-pub(crate) async fn observe(State(frame): State<Arc<Frame>>, request: Request, next: Next) -> Response {
+///
+/// No `async fn`, here and in the parts inside: it would keep the room of the request while the answer is waited for.
+pub(crate) fn observe<R>(
+    frame: Arc<Frame>,
+    mut request: Request,
+    next: impl FnOnce(Request) -> R,
+) -> impl Future<Output = Response>
+where
+    R: Future<Output = Response>,
+{
     let started_us = frame.outside.now_us();
-    let id = request_id::of(request.headers(), frame.outside.as_ref());
+    let id = request_id::of(request.headers(), &frame.names);
     let span = error_span!("request", request_id = id.to_str().unwrap_or_default());
-    let method = request.method().clone();
-    async {
-        let mut response = next.run(request).await;
-        response.headers_mut().insert(request_id::HEADER, id.clone());
-        let route = response.extensions_mut().remove::<MatchedPath>();
-        let route = route.as_ref().map_or("none", MatchedPath::as_str);
-        let status = response.status();
+    let (method, route) = (request.method().clone(), Route::default());
+    request.extensions_mut().insert(route.clone());
+    let answering = next(request);
+    let observed = async move {
+        let mut response = answering.await;
+        response.headers_mut().insert(request_id::HEADER, id);
+        let (route, status) = (route.template(), response.status());
         let elapsed_us = frame.outside.now_us().saturating_sub(started_us);
         count(&method, route, status, elapsed_us);
         debug!(%method, route, status = status.as_u16(), elapsed_us, "request answered");
         response
-    }
-    .instrument(span)
-    .await
+    };
+    observed.instrument(span)
 }
 
 /// Labels are the route's template and never the path: a label per message would grow without bound.

@@ -1,5 +1,7 @@
 //! The name of one request: in its answer, and in every log line written while it runs.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::limits::REQUEST_ID_MAX_BYTES;
@@ -12,14 +14,33 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 ///
 /// Not specified; letters, digits, `.`, `_` and `-`, because whatever a caller sends here ends up in logs, where
 /// anything else could forge lines.
-pub(crate) fn of(headers: &HeaderMap, outside: &dyn Outside) -> HeaderValue {
+pub(crate) fn of(headers: &HeaderMap, names: &Names) -> HeaderValue {
     let sent = headers.get(HEADER).filter(|sent| well_formed(sent.as_bytes()));
-    sent.cloned().unwrap_or_else(|| fresh(outside))
+    // A copy: the field itself would keep the whole buffer that it was read into.
+    let sent = sent.and_then(|sent| HeaderValue::from_bytes(sent.as_bytes()).ok());
+    sent.unwrap_or_else(|| names.fresh())
 }
 
-fn fresh(outside: &dyn Outside) -> HeaderValue {
-    let name = format!("{:032x}", outside.fresh_id());
-    HeaderValue::try_from(name).unwrap_or(HeaderValue::from_static("none"))
+/// Names that no other request has, of this server or another: steps from a place drawn by chance. They need not be
+/// secret, and drawing each took longer than looking up its route.
+pub(crate) struct Names {
+    start: u128,
+    given: AtomicU64,
+}
+
+/// Odd, so that no name comes twice; with digits all over, so that neighbours do not look alike.
+const STEP: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+
+impl Names {
+    pub(crate) fn new(outside: &dyn Outside) -> Self {
+        Self { start: outside.fresh_id(), given: AtomicU64::new(0) }
+    }
+
+    fn fresh(&self) -> HeaderValue {
+        let number = u128::from(self.given.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{:032x}", self.start.wrapping_add(number.wrapping_mul(STEP)));
+        HeaderValue::try_from(name).unwrap_or(HeaderValue::from_static("none"))
+    }
 }
 
 fn well_formed(name: &[u8]) -> bool {

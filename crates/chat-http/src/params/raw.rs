@@ -211,6 +211,9 @@ pub(crate) fn peek(form: &[u8], name: &str) -> Option<String> {
 }
 
 fn unescape(text: &[u8]) -> Vec<u8> {
+    if !text.iter().any(|byte| matches!(byte, b'+' | b'%')) {
+        return text.to_vec();
+    }
     let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     percent_decode(&spaced).collect()
 }

@@ -1,7 +1,5 @@
 //! Asking a request for its parameters.
 
-use std::collections::BTreeSet;
-
 use super::raw::{Field, RawRequest};
 use super::{Given, Kind, ParamFault};
 use crate::limits::BAD_VALUE_MAX_CHARS;
@@ -30,14 +28,15 @@ impl Params for () {
 #[derive(Debug)]
 pub struct Reader<'a> {
     raw: &'a RawRequest,
-    asked: BTreeSet<&'static str>,
+    /// A few names, with their repetitions.
+    asked: Vec<&'static str>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader that has handed out nothing.
     #[must_use]
     pub const fn new(raw: &'a RawRequest) -> Self {
-        Self { raw, asked: BTreeSet::new() }
+        Self { raw, asked: Vec::new() }
     }
 
     /// The parameter, or `None` when it is absent.
@@ -45,7 +44,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When it is present and not of this kind.
     pub fn optional<K: Kind>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamFault> {
-        self.asked.insert(name);
+        self.asked.push(name);
         self.raw.field(name).map(|field| decode::<K>(name, field)).transpose()
     }
 
