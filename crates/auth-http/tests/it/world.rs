@@ -18,9 +18,11 @@ use http_body_util::BodyExt as _;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::env::{Env, Random};
-use oauth_core::jose::base64url;
+use oauth_core::jose::{base64url, sha256};
 use oauth_core::keys::{KeyRecord, SigningAlg};
-use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError, KeyStore as _};
+use oauth_core::ports::{
+    FetchedJwks, FirstTokens, JwksFetch, JwksFetchError, KeyStore as _, MemberStore as _, TokenFamily,
+};
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
 use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
@@ -200,15 +202,31 @@ impl World {
         let link = json!([{"reference": "Client/app"}]);
         self.put("/AccessPolicy/app", &json!({"engine": "allow", "link": link})).await;
         self.put("/User/ada", &json!({"userName": "ada"})).await;
+        let now_s = self.clock.now_us() / 1_000_000;
+        let family = TokenFamily {
+            id: "family".to_owned(),
+            client_id: "app".to_owned(),
+            user_id: "ada".to_owned(),
+            grant_id: None,
+            // The stamp of a person without a password.
+            credential: sha256(b""),
+            authorization: json!({}),
+            created_s: now_s,
+            expires_s: now_s + 3600,
+        };
+        self.db.begin_family(FirstTokens { family, access: None, refresh: None }).await.unwrap();
     }
 
-    /// An access token of the Client `app`, for a person and a patient or without.
+    /// An access token of the Client `app`: of the User `ada` or its own, for a patient or for none.
     pub(crate) fn mint(&self, user: Option<&str>, patient: Option<&str>, scope: &str) -> String {
         let now_s = self.clock.now_us() / 1_000_000;
         let mut claims = json!({
             "iss": BASE, "aud": format!("{BASE}/fhir"), "sub": user.unwrap_or("app"), "client_id": "app",
             "iat": now_s, "exp": now_s + 300, "jti": "minted", "scope": scope,
         });
+        if user.is_some() {
+            claims["sid"] = "family".into();
+        }
         if let Some(patient) = patient {
             claims["context"] = json!({"patient": patient});
         }
