@@ -94,7 +94,7 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
     let subject = Subject {
         client_id: caller.client_id(),
         user_id: caller.user_id(),
-        roles: &[],
+        roles: caller.person().map_or(&[], |person| &person.roles),
         operation: Some(access.operation),
         explicit: access.explicit,
     };

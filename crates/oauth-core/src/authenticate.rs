@@ -13,7 +13,7 @@ use crate::authority::Authority;
 use crate::client::{Client, JWT_BEARER};
 use crate::env::Env;
 use crate::form::{Form, printable};
-use crate::ports::{Admission, Claim, Nonce, StoreError};
+use crate::ports::{Admission, Admitted, Claim, Nonce, StoreError};
 
 /// The credentials of one request, of exactly one kind.
 #[derive(Debug)]
@@ -140,6 +140,8 @@ pub enum Method {
     Assertion,
     /// `client_secret_basic` or `client_secret_post`.
     Secret,
+    /// Not at all: a public app, whose code is proved to be its own by PKCE.
+    Public,
 }
 
 impl<'a> Credentials<'a> {
@@ -271,6 +273,44 @@ pub async fn authenticate(
     Err(refusal)
 }
 
+/// Like [`authenticate`], for the grants that public apps may use: the id alone is enough for a Client that
+/// holds no credentials. Whether its registration demands some for the grant is the caller's question
+/// ([`Client::is_public`]).
+///
+/// # Errors
+/// [`ClientFault`].
+///
+/// # Source
+/// RFC 6749, sections 2.1 and 3.2.1; specification, POST /auth/token variants.
+pub async fn authenticate_app(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+) -> Result<Authenticated, ClientFault> {
+    let Credentials::Public(id) = credentials else { return authenticate(env, authority, credentials).await };
+    let known = authority.directory.client(id).await?;
+    let held_version = known.as_ref().map(|client| client.version);
+    let refusal = match check_public(id, known) {
+        Ok(authenticated) => return Ok(authenticated),
+        Err(refusal) => refusal,
+    };
+    if held_version.is_some() && authority.directory.version_of(id).await? != held_version {
+        return check_public(id, authority.directory.read_client(id).await?);
+    }
+    Err(refusal)
+}
+
+fn check_public(id: &str, client: Option<Arc<Client>>) -> Result<Authenticated, ClientFault> {
+    let rejection = match client {
+        None => Rejection::Unknown,
+        Some(client) if client.asserts => Rejection::MustAssert,
+        Some(client) if client.secret.is_some() => Rejection::NotPublic,
+        Some(client) if !client.active => Rejection::Inactive,
+        Some(client) => return Ok(Authenticated { client, nonce: None, method: Method::Public }),
+    };
+    Err(ClientFault::Rejected { client_id: printable(id), rejection })
+}
+
 /// Authenticates and claims the assertion's nonce: for the endpoints that ask who calls and issue
 /// nothing. The answer holds for the Client as stored at the moment of the claim.
 ///
@@ -282,22 +322,38 @@ pub async fn authenticate_and_claim(
     credentials: &Credentials<'_>,
 ) -> Result<Arc<Client>, ClientFault> {
     let authenticated = authenticate(env, authority, credentials).await?;
+    let admitted = claim_nonce(env, authority, credentials, &authenticated).await?;
     let client = authenticated.client;
-    let admission = Admission {
-        client_id: Arc::from(client.id.as_str()),
-        organization_id: None,
-        nonce: authenticated.nonce,
-        now_s: env.now_s(),
-    };
-    let admitted = authority.admissions.admit(admission).await?;
-    if let (Claim::Replayed, Credentials::Assertion(assertion)) = (admitted.claim, credentials) {
-        return Err(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(assertion.seen()) });
-    }
     if admitted.client_version == Some(client.version) {
         return Ok(client);
     }
     authority.directory.read_client(&client.id).await?;
     authenticate(env, authority, credentials).await.map(|authenticated| authenticated.client)
+}
+
+/// Claims the nonce of an assertion that was verified, if it is one.
+///
+/// # Errors
+/// [`AssertionFault::Replayed`] as a [`ClientFault`], and [`ClientFault::Store`].
+pub(crate) async fn claim_nonce(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    who: &Authenticated,
+) -> Result<Admitted, ClientFault> {
+    let admission = Admission {
+        client_id: Arc::from(who.client.id.as_str()),
+        organization_id: None,
+        nonce: who.nonce.clone(),
+        now_s: env.now_s(),
+    };
+    let admitted = authority.admissions.admit(admission).await?;
+    match (admitted.claim, credentials) {
+        (Claim::Replayed, Credentials::Assertion(assertion)) => {
+            Err(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(assertion.seen()) })
+        }
+        _ => Ok(admitted),
+    }
 }
 
 impl Credentials<'_> {

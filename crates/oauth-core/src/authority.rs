@@ -18,10 +18,13 @@ use crate::root::RootClient;
 use crate::seal::Sealer;
 use crate::secret::Pepper;
 use crate::settings::Settings;
+use crate::token::SuccessorKey;
 use crate::verifier::SecretVerifier;
 
 /// Where the pepper of client secrets is kept in the store of secrets.
 const PEPPER: &str = "client-secret-pepper";
+/// Where the key that refresh tokens are derived with is kept there.
+const SUCCESSORS: &str = "refresh-successors";
 /// Where the key of form tokens is kept there.
 const FORMS: &str = "csrf";
 
@@ -46,6 +49,7 @@ pub struct Authority {
     pub(crate) admissions: Arc<dyn AdmissionStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) verifier: SecretVerifier,
+    pub(crate) successors: SuccessorKey,
     forms: FormKey,
     documents: Documents,
 }
@@ -91,6 +95,7 @@ impl Authority {
         let pepper = stores.keys.establish_secret(PEPPER, pepper).await?;
         let pepper = Pepper::from_slice(&pepper).ok_or_else(|| damaged("pepper"))?;
         let forms = stores.keys.establish_secret(FORMS, env.bytes::<32>().to_vec()).await?;
+        let successors = stores.keys.establish_secret(SUCCESSORS, env.bytes::<32>().to_vec()).await?;
         let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
         Ok(Self {
             directory: Directory::new(stores.parties, &setup.settings.ext_base),
@@ -105,6 +110,7 @@ impl Authority {
             patients: stores.patients,
             audit: stores.audit,
             verifier: SecretVerifier::new(pepper),
+            successors: SuccessorKey::new(&successors),
             forms: FormKey::new(&forms),
         })
     }

@@ -66,6 +66,20 @@ pub struct LaunchContext {
     /// What the person set out to do, in words of the EHR.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
+    /// The organization within the EHR, in words of the EHR.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// Where the app finds colours and sizes to look like its surroundings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smart_style_url: Option<String>,
+}
+
+impl LaunchContext {
+    /// Whether there is nothing to tell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Authorization {

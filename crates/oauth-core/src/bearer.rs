@@ -7,6 +7,7 @@ use crate::client::Client;
 use crate::env::Env;
 use crate::jose::{CompactJws, sha256};
 use crate::limits::ACCESS_TOKEN_MAX_BYTES;
+use crate::person::Person;
 use crate::ports::{Standing, StandingQuery, StoreError};
 use crate::token::claims::AccessClaims;
 
@@ -17,6 +18,8 @@ pub struct VerifiedToken {
     pub claims: AccessClaims,
     /// The Client it was issued to, as stored now.
     pub client: Arc<Client>,
+    /// The person who authorized it, as stored now; `None` for a token of the Client itself.
+    pub person: Option<Arc<Person>>,
     /// What the database said about the caller.
     pub standing: Standing,
 }
@@ -42,6 +45,9 @@ pub enum TokenFault {
     /// Its Client is gone or inactive.
     #[error("the client of the access token is no longer active")]
     ClientGone,
+    /// Its User is gone or inactive, or has another password since.
+    #[error("the user of the access token is no longer active, or changed the password")]
+    PersonGone,
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -110,8 +116,13 @@ fn check_claims(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> 
 }
 
 async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<VerifiedToken, TokenFault> {
-    let query =
-        StandingQuery { client_id: Some(&claims.client_id), token_id: Some(&claims.jti), ..StandingQuery::default() };
+    let family_id = claims.sid.as_deref();
+    let query = StandingQuery {
+        client_id: Some(&claims.client_id),
+        user_id: family_id.map(|_| claims.sub.as_str()),
+        token_id: Some(&claims.jti),
+        family_id,
+    };
     let standing = authority.directory.store().standing(&query).await?;
     if standing.token_revoked {
         return Err(TokenFault::Revoked);
@@ -121,8 +132,20 @@ async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<V
     }
     let version = standing.client_version.ok_or(TokenFault::ClientGone)?;
     let client = authority.directory.client_at(&claims.client_id, version).await?;
-    match client.filter(|client| client.active) {
-        Some(client) => Ok(VerifiedToken { claims, client, standing }),
-        None => Err(TokenFault::ClientGone),
-    }
+    let client = client.filter(|client| client.active).ok_or(TokenFault::ClientGone)?;
+    let person = match family_id {
+        Some(_) => Some(check_person(authority, &claims.sub, &standing).await?),
+        None => None,
+    };
+    Ok(VerifiedToken { claims, client, person, standing })
+}
+
+/// A token that a person authorized is as good as its family, and that as good as the password it began
+/// with: whoever changes a password ends what was begun with the old one.
+async fn check_person(authority: &Authority, user_id: &str, standing: &Standing) -> Result<Arc<Person>, TokenFault> {
+    let credential = standing.family_credential.ok_or(TokenFault::Revoked)?;
+    let version = standing.user_version.ok_or(TokenFault::PersonGone)?;
+    let person = authority.directory.person_at(user_id, version).await?;
+    let good = person.filter(|person| person.active && person.credential == credential);
+    good.ok_or(TokenFault::PersonGone)
 }

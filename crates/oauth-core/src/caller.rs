@@ -10,6 +10,7 @@ use crate::authority::Authority;
 use crate::bearer::{self, TokenFault, VerifiedToken};
 use crate::client::{Client, GrantType};
 use crate::env::Env;
+use crate::person::Person;
 use crate::ports::{StandingQuery, StoreError};
 use crate::reach::Bearer;
 use crate::token::claims::AccessClaims;
@@ -156,6 +157,15 @@ impl Caller {
         }
     }
 
+    /// The person the caller acts for; `None` for whoever acts for itself.
+    #[must_use]
+    pub fn person(&self) -> Option<&Arc<Person>> {
+        match &self.identity {
+            Identity::Token(bearer) => bearer.token.person.as_ref(),
+            Identity::Anonymous | Identity::Root | Identity::Client(_) => None,
+        }
+    }
+
     /// The id of the person behind the caller's token.
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
@@ -174,13 +184,17 @@ impl Caller {
         Some((speaker, bearer.scopes.as_ref()?))
     }
 
-    /// Adds to a policy's request object what policies may know of the caller: `client` (without
-    /// secrets), and of its token `jwt`, the claims, and `session`, the same as the platform's Session resource
-    /// says them.
+    /// Adds to a policy's request object what policies may know of the caller: `client` and `user`
+    /// (without secrets), `role`, the names of the user's roles, and of its token `jwt`, the claims, and
+    /// `session`, the same as the platform's Session resource says them.
     pub(crate) fn describe(&self, request: &mut Value) {
         let Some(members) = request.as_object_mut() else { return };
         if let Some(client) = self.client() {
             members.insert("client".to_owned(), client.document.clone());
+        }
+        if let Some(person) = self.person() {
+            members.insert("user".to_owned(), person.document.clone());
+            members.insert("role".to_owned(), json!(person.roles));
         }
         if let Identity::Token(bearer) = &self.identity {
             members.insert("jwt".to_owned(), json!(bearer.token.claims));

@@ -1,4 +1,4 @@
-//! Clients, Organizations and policies in memory, each with the version it was read at.
+//! Clients, Users, Organizations and policies in memory, each with the version it was read at.
 //!
 //! Nothing here is believed on its own: the statement that admits a token request, and the one that
 //! asks for a caller's standing, return the current versions, and a copy of another version is read
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::client::Client;
 use crate::limits::CLIENT_ID_MAX_BYTES;
+use crate::person::Person;
 use crate::policy::PolicyBook;
 use crate::ports::{PartyStore, StandingQuery, StoreError};
 
@@ -19,6 +20,8 @@ use crate::ports::{PartyStore, StandingQuery, StoreError};
 const CLIENTS_MAX: u64 = 10_000;
 /// Most Organizations kept in memory.
 const ORGANIZATIONS_MAX: u64 = 10_000;
+/// Most Users kept in memory.
+const PEOPLE_MAX: u64 = 10_000;
 
 /// An Organization at one version.
 #[derive(Debug)]
@@ -35,6 +38,7 @@ pub struct Directory {
     ext_base: String,
     clients: Cache<String, Arc<Client>>,
     organizations: Cache<String, Arc<Organization>>,
+    people: Cache<String, Arc<Person>>,
     policies: ArcSwapOption<PolicyBook>,
 }
 
@@ -47,6 +51,7 @@ impl Directory {
             ext_base: ext_base.to_owned(),
             clients: Cache::new(CLIENTS_MAX),
             organizations: Cache::new(ORGANIZATIONS_MAX),
+            people: Cache::new(PEOPLE_MAX),
             policies: ArcSwapOption::empty(),
         }
     }
@@ -123,6 +128,23 @@ impl Directory {
         let organization = Arc::new(Organization { version: stored.version, resource: stored.resource });
         self.organizations.insert(id.to_owned(), Arc::clone(&organization));
         Ok(Some(organization))
+    }
+
+    /// The person of this User if the copy has `version`, else the User as stored now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn person_at(&self, id: &str, version: i64) -> Result<Option<Arc<Person>>, StoreError> {
+        if let Some(held) = self.people.get(id).filter(|held| held.version == version) {
+            return Ok(Some(held));
+        }
+        let Some(stored) = self.store.user(id).await? else {
+            self.people.invalidate(id);
+            return Ok(None);
+        };
+        let person = Arc::new(Person::read(id, &stored));
+        self.people.insert(id.to_owned(), Arc::clone(&person));
+        Ok(Some(person))
     }
 
     /// The policies at `revision`: the copy if it has that revision, else as stored now.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::document::StaticDocument;
 use crate::settings::Settings;
+use crate::smart_style;
 
 /// The documents and the addresses rules compare with.
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub struct Documents {
     pub openid: StaticDocument,
     /// `/.well-known/oauth-authorization-server`.
     pub oauth: StaticDocument,
+    /// `/fhir/smart-style.json`.
+    pub smart_style: StaticDocument,
+    smart_style_url: String,
     token_endpoint: String,
     fhir_base: String,
 }
@@ -28,11 +32,14 @@ impl Documents {
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         let smart = smart_configuration(settings);
+        let smart_style = smart_style::document();
         let document = |value: &Value| StaticDocument::json(Bytes::from(value.to_string()));
         Self {
             openid: document(&with(&smart, &openid_only(settings))),
             oauth: document(&with(&smart, &oauth_only())),
             smart: document(&smart),
+            smart_style_url: smart_style::address(&settings.base_url, &smart_style),
+            smart_style,
             token_endpoint: settings.token_endpoint(),
             fhir_base: settings.fhir_base(),
         }
@@ -42,6 +49,12 @@ impl Documents {
     #[must_use]
     pub fn token_endpoint(&self) -> &str {
         &self.token_endpoint
+    }
+
+    /// Where [`smart_style`](Self::smart_style) is, with the version of its content.
+    #[must_use]
+    pub fn smart_style_url(&self) -> &str {
+        &self.smart_style_url
     }
 
     /// `{base_url}/fhir`.

@@ -3,18 +3,26 @@
 //! # Source
 //! RFC 7662; SMART App Launch 2.2.0, token introspection.
 
+use std::sync::Arc;
+
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::access::{AccessRequest, Denied, authorize};
-use crate::authenticate::{ClientFault, Credentials, authenticate_and_claim};
+use crate::audit::{self, Revoked};
+use crate::authenticate::{ClientFault, Credentials, authenticate_and_claim, authenticate_app};
 use crate::authority::Authority;
+use crate::authorization::{Authorization, LaunchContext};
 use crate::bearer::{self, TokenFault, VerifiedToken};
 use crate::caller::{Caller, CallerFault, Identity, identify};
 use crate::client::Client;
 use crate::env::Env;
+use crate::identity::PersonClaims;
+use crate::jose::sha256;
 use crate::limits::CLOCK_LEEWAY_S;
-use crate::ports::{StandingQuery, StoreError};
-use crate::token::{TokenError, TokenRequest};
+use crate::person::Person;
+use crate::ports::{RefreshToken, StandingQuery, StoreError};
+use crate::token::{TokenError, TokenRequest, told};
 
 /// Why introspection was not answered.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +39,7 @@ pub enum IntrospectionError {
     Store(#[from] StoreError),
 }
 
-/// Answers `{"active": …}` for the token in the form.
+/// Answers `{"active": …}` for the token in the form, an access token or a refresh token.
 ///
 /// A caller learns about its own tokens; about others' only when a policy allows it this endpoint
 /// (resource servers), or it is an administrator. To everyone else a foreign token is inactive,
@@ -47,19 +55,49 @@ pub async fn introspect(
 ) -> Result<Value, IntrospectionError> {
     let caller = caller_of(env, authority, request).await?;
     let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
-    let verified = match bearer::verify(env, authority, token).await {
-        Ok(verified) => verified,
-        Err(TokenFault::Store(error)) => return Err(error.into()),
-        Err(_) => return Ok(inactive()),
-    };
-    let own = caller.client_id() == Some(verified.claims.client_id.as_str());
+    let Some(presented) = presented(env, authority, token).await? else { return Ok(inactive()) };
+    let own = caller.client_id() == Some(presented.client_id());
     let may = own
         || match authorize(authority, &caller, access).await {
             Ok(_) => true,
             Err(Denied::Store(error)) => return Err(error.into()),
             Err(_) => false,
         };
-    Ok(if may { active(&verified) } else { inactive() })
+    Ok(if may { presented.active(authority) } else { inactive() })
+}
+
+/// A token that is good now.
+enum Presented {
+    Access(Box<VerifiedToken>),
+    Refresh(Box<VerifiedRefresh>),
+}
+
+async fn presented(env: &Env<'_>, authority: &Authority, token: &str) -> Result<Option<Presented>, StoreError> {
+    match bearer::verify(env, authority, token).await {
+        Ok(verified) => return Ok(Some(Presented::Access(Box::new(verified)))),
+        Err(TokenFault::Store(error)) => return Err(error),
+        // Nothing with this text was issued as an access token; refresh tokens look like opaque ones.
+        Err(TokenFault::Unknown) => {}
+        Err(_) => return Ok(None),
+    }
+    let refresh = VerifiedRefresh::find(env, authority, token).await?;
+    Ok(refresh.map(|verified| Presented::Refresh(Box::new(verified))))
+}
+
+impl Presented {
+    fn client_id(&self) -> &str {
+        match self {
+            Self::Access(token) => &token.claims.client_id,
+            Self::Refresh(token) => &token.client_id,
+        }
+    }
+
+    fn active(&self, authority: &Authority) -> Value {
+        match self {
+            Self::Access(token) => active_access(authority, token),
+            Self::Refresh(token) => token.active(authority),
+        }
+    }
 }
 
 async fn caller_of(
@@ -93,18 +131,83 @@ fn inactive() -> Value {
     json!({ "active": false })
 }
 
-fn active(token: &VerifiedToken) -> Value {
+/// What the token says, with the launch context under the names of the token response (SMART App Launch
+/// 2.2.0, token introspection) and who the person is.
+fn active_access(authority: &Authority, token: &VerifiedToken) -> Value {
     let mut answer = json!({ "active": true, "token_type": "Bearer" });
     let claims = json!(token.claims);
     if let (Some(answer), Some(claims)) = (answer.as_object_mut(), claims.as_object()) {
-        let patient = claims.get("context").and_then(|context| context.get("patient"));
-        answer.extend(patient.map(|patient| ("patient".to_owned(), patient.clone())));
         answer.extend(claims.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    if let Some(person) = &token.person {
+        let scope = token.claims.scope.as_deref().unwrap_or_default();
+        let context = token.claims.context.as_ref().and_then(|context| LaunchContext::deserialize(context).ok());
+        let context = context.unwrap_or_default();
+        add_person(&mut answer, authority, person, (scope, &context));
     }
     answer
 }
 
-/// Revocation: the same authentication, and a silent answer.
+/// Adds `username`, `fhirUser` when the scope allows it, and the launch context.
+fn add_person(answer: &mut Value, authority: &Authority, person: &Person, (scope, context): (&str, &LaunchContext)) {
+    let Some(answer) = answer.as_object_mut() else { return };
+    if let Value::Object(told) = json!(told(authority, context)) {
+        answer.extend(told);
+    }
+    let fhir_user = PersonClaims::of(person, scope, authority.documents().fhir_base()).fhir_user;
+    answer.extend(fhir_user.map(|fhir_user| ("fhirUser".to_owned(), Value::from(fhir_user))));
+    let username = person.user_name.clone().or_else(|| person.email.clone());
+    answer.extend(username.map(|username| ("username".to_owned(), Value::from(username))));
+}
+
+/// A refresh token that is good now.
+struct VerifiedRefresh {
+    client_id: String,
+    token: RefreshToken,
+    authorization: Authorization,
+    person: Arc<Person>,
+}
+
+impl VerifiedRefresh {
+    /// `None` for one that is unknown, over, replaced, or whose app or person is no longer active.
+    async fn find(env: &Env<'_>, authority: &Authority, token: &str) -> Result<Option<Self>, StoreError> {
+        let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else {
+            return Ok(None);
+        };
+        let (now_s, family) = (env.now_s(), found.family);
+        let over = found.revoked || found.used_s.is_some() || found.token.expires_s.min(family.expires_s) <= now_s;
+        let (Some(client_version), Some(user_version), false) = (found.client_version, found.user_version, over) else {
+            return Ok(None);
+        };
+        let client = authority.directory.client_at(&family.client_id, client_version).await?;
+        let person = authority.directory.person_at(&family.user_id, user_version).await?;
+        let person = person.filter(|person| person.active && person.credential == family.credential);
+        let authorization = Authorization::read(&family.authorization).ok();
+        let (Some(_), Some(person), Some(authorization)) =
+            (client.filter(|client| client.active), person, authorization)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self { client_id: family.client_id, token: found.token, authorization, person }))
+    }
+
+    fn active(&self, authority: &Authority) -> Value {
+        let mut answer = json!({
+            "active": true,
+            "iss": authority.settings.base_url,
+            "sub": self.person.id,
+            "client_id": self.client_id,
+            "iat": self.token.issued_s,
+            "exp": self.token.expires_s,
+            "scope": self.authorization.scope,
+        });
+        add_person(&mut answer, authority, &self.person, (&self.authorization.scope, &self.authorization.context));
+        answer
+    }
+}
+
+/// Revocation: the same authentication (a public app gives its id), and a silent answer. An access token
+/// ends alone; a refresh token ends with its family, that is with every token of that authorization.
 ///
 /// # Errors
 /// [`TokenError`] for the request and the credentials; an unknown or foreign token is no error
@@ -114,18 +217,56 @@ pub async fn revoke(env: &Env<'_>, authority: &Authority, request: &TokenRequest
         None
     } else {
         let credentials = Credentials::read(request.authorization, request.form)??;
-        Some(authenticate_and_claim(env, authority, &credentials).await?)
+        Some(authenticate_to_revoke(env, authority, &credentials).await?)
     };
     let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
-    let claims = match bearer::read(env, authority, token).await {
-        Ok(claims) => claims,
+    let may_revoke = |client_id: &str| client.as_deref().is_none_or(|client| client.id == client_id);
+    match bearer::read(env, authority, token).await {
+        Ok(claims) if may_revoke(&claims.client_id) => {
+            // Nodes' clocks differ: one that is behind must still find the token revoked.
+            authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await?;
+            if claims.sid.is_some() {
+                let revoked = Revoked { client_id: &claims.client_id, user_id: &claims.sub };
+                audit::revocation(env, authority, &revoked);
+            }
+        }
+        Ok(_) => {}
         Err(TokenFault::Store(error)) => return Err(error.into()),
-        Err(_) => return Ok(()),
-    };
-    let own = |client: &Client| client.id == claims.client_id;
-    if client.as_deref().is_none_or(own) {
-        // Nodes' clocks differ: one that is behind must still find the token revoked.
-        authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await?;
+        Err(_) => revoke_refresh_token(env, authority, token, may_revoke).await?,
+    }
+    Ok(())
+}
+
+async fn authenticate_to_revoke(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+) -> Result<Arc<Client>, TokenError> {
+    if !matches!(credentials, Credentials::Public(_)) {
+        return Ok(authenticate_and_claim(env, authority, credentials).await?);
+    }
+    // The token itself is the proof: who holds a public app's token may end it. An app that has been given
+    // a secret since the copy was read is public no longer.
+    let client = authenticate_app(env, authority, credentials).await?.client;
+    if authority.directory.version_of(&client.id).await? == Some(client.version) {
+        return Ok(client);
+    }
+    authority.directory.read_client(&client.id).await?;
+    Ok(authenticate_app(env, authority, credentials).await?.client)
+}
+
+async fn revoke_refresh_token(
+    env: &Env<'_>,
+    authority: &Authority,
+    token: &str,
+    may_revoke: impl Fn(&str) -> bool,
+) -> Result<(), StoreError> {
+    let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
+    let family = found.family;
+    if may_revoke(&family.client_id) {
+        authority.members.revoke_family(&family.id, env.now_s()).await?;
+        let revoked = Revoked { client_id: &family.client_id, user_id: &family.user_id };
+        audit::revocation(env, authority, &revoked);
     }
     Ok(())
 }

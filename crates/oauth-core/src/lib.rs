@@ -25,6 +25,7 @@
 
 pub mod access;
 pub mod assertion;
+mod audit;
 pub mod authenticate;
 pub mod authority;
 pub mod authorization;
@@ -40,6 +41,7 @@ pub mod discovery;
 pub mod document;
 pub mod env;
 pub mod form;
+pub mod identity;
 pub mod introspection;
 pub mod jose;
 pub mod jwks;
@@ -57,5 +59,7 @@ pub mod secret;
 pub mod session;
 pub mod settings;
 pub mod sign_in;
+pub mod smart_style;
 pub mod token;
+pub mod userinfo;
 pub mod verifier;

@@ -31,3 +31,15 @@ pub const BACKEND_TOKEN_LIFETIME_S: i64 = 300;
 pub const SECRET_TOKEN_LIFETIME_S: i64 = 3600;
 /// Longest lifetime a Client may be registered with, in seconds: one day.
 pub const TOKEN_LIFETIME_MAX_S: i64 = 86_400;
+
+/// Lifetime of an access token that a person authorized where the Client sets none, in seconds.
+pub const MEMBER_TOKEN_LIFETIME_S: i64 = 3600;
+/// For how many seconds after its first use a refresh token may be presented again and gives the same
+/// successor: long enough for a lost answer and two tabs, too short to be of use to a thief.
+pub const REFRESH_GRACE_S: i64 = 30;
+/// After how many seconds without use a refresh token ends where the Client sets no
+/// `refresh_token_expiration`: 90 days, the three months that certification asks for.
+pub const REFRESH_IDLE_S: i64 = 90 * 86_400;
+/// After how many seconds every refresh token of an authorization ends where the Client sets no
+/// `refresh_token_lifetime`: a year. Then the person is asked again.
+pub const REFRESH_LIFETIME_S: i64 = 365 * 86_400;

@@ -26,7 +26,9 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         | TokenError::MalformedScope(_)
         | TokenError::ScopeNotAllowed(_)
         | TokenError::NoScope
-        | TokenError::ScopeNeedsUser(_) => row(cause.code()),
+        | TokenError::ScopeNeedsUser(_)
+        | TokenError::ScopeNotGranted(_)
+        | TokenError::Grant(_) => row(cause.code()),
         TokenError::Client(fault) => client(fault, credentials),
         TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
             .oauth("temporarily_unavailable")
@@ -75,7 +77,9 @@ pub(crate) const fn label(cause: &TokenError) -> &'static str {
         TokenError::MalformedScope(_)
         | TokenError::ScopeNotAllowed(_)
         | TokenError::NoScope
-        | TokenError::ScopeNeedsUser(_) => "scope",
+        | TokenError::ScopeNeedsUser(_)
+        | TokenError::ScopeNotGranted(_) => "scope",
+        TokenError::Grant(_) => "grant",
         TokenError::Unsettled | TokenError::Store(_) | TokenError::Sign(_) => "failure",
     }
 }

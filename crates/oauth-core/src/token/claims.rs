@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct AccessClaims {
     /// `{base_url}`.
     pub iss: String,
-    /// The client id for client credentials.
+    /// The client id for client credentials, else the id of the User.
     pub sub: String,
     /// `{base_url}/fhir`.
     pub aud: String,
@@ -24,13 +24,17 @@ pub struct AccessClaims {
     pub jti: String,
     /// The client it was issued to.
     pub client_id: String,
+    /// The family of tokens it belongs to; only tokens that a person authorized have one. With the family
+    /// the token ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
     /// The granted scopes, space-separated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// `2` for Clients of type `smart-app`: existing policies of the platform look at it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atv: Option<u8>,
-    /// The launch context, `{"patient": …}`.
+    /// The launch context, `{"patient": …}` (a [`LaunchContext`](crate::authorization::LaunchContext)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
     /// The place of the B2B claim.

@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use b2b_claim::{Claim, Omission, Registration};
+use b2b_claim::Registration;
 use smart_scopes::{Context, Scope, ScopeSet, restrict};
 
 use super::claims::{AccessClaims, Extensions};
-use super::{TokenError, TokenResponse};
+use super::issue::{b2b_of, mint};
+use super::{ATTEMPTS, TokenError, TokenResponse};
 use crate::assertion::{AssertionFault, Seen};
 use crate::authenticate::{Authenticated, ClientFault, Credentials, Method, authenticate};
 use crate::authority::Authority;
-use crate::client::{Client, GrantType, TokenFormat};
+use crate::authorization::LaunchContext;
+use crate::client::{Client, GrantType};
 use crate::directory::Organization;
 use crate::env::Env;
-use crate::jose::{base64url, sha256};
 use crate::limits::{BACKEND_TOKEN_LIFETIME_S, SECRET_TOKEN_LIFETIME_S};
-use crate::ports::{Admission, Admitted, Claim as NonceClaim, OpaqueToken};
-
-/// How often a Client that changes under the request is read again before giving up.
-const ATTEMPTS: usize = 4;
+use crate::ports::{Admission, Admitted, Claim as NonceClaim};
 
 /// Authenticates, decides the scopes, admits, issues.
 ///
@@ -157,7 +155,8 @@ async fn issue(
     let profile = client.client_credentials;
     let default_lifetime_s = match who.method {
         Method::Assertion => BACKEND_TOKEN_LIFETIME_S,
-        Method::Secret => SECRET_TOKEN_LIFETIME_S,
+        // The id of a public app alone proves nothing here and is refused by `authenticate`.
+        Method::Secret | Method::Public => SECRET_TOKEN_LIFETIME_S,
     };
     let expires_in = profile.lifetime_s.unwrap_or(default_lifetime_s);
     let scope = granted.map(|granted| granted.to_string());
@@ -170,44 +169,28 @@ async fn issue(
         exp: env.now_s() + expires_in,
         jti: env.identifier(),
         client_id: client.id.clone(),
+        sid: None,
         scope: scope.clone(),
         atv: client.is_smart_app().then_some(2),
         context: None,
         extensions: b2b.as_ref().ok().map(|claim| Extensions { hl7_b2b: claim.clone() }),
     };
-    let access_token = match profile.format {
-        TokenFormat::Jwt => authority.sign(env, authority.access_token_alg(profile.alg), &claims)?,
-        TokenFormat::Opaque => store_opaque(env, authority, &claims).await?,
-    };
+    let minted = mint(env, authority, profile, &claims)?;
+    if let Some(row) = minted.row {
+        authority.tokens.insert_opaque(row).await?;
+    }
+    let need_patient_banner = (who.method == Method::Secret).then_some(true);
     Ok(TokenResponse {
-        access_token,
+        access_token: minted.text,
         token_type: "Bearer",
         expires_in,
         scope,
-        need_patient_banner: (who.method == Method::Secret).then_some(true),
+        id_token: None,
+        refresh_token: None,
+        issued_token_type: None,
+        context: LaunchContext { need_patient_banner, ..LaunchContext::default() },
         b2b: b2b.map(drop),
         client_id: client.id.clone(),
+        user_id: None,
     })
-}
-
-/// The claim the Client's next token carries, or why it carries none.
-pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Result<Claim, Omission> {
-    match &client.b2b {
-        Ok(registration) => registration.claim(organization.map(|organization| &organization.resource)),
-        Err(omission) => Err(omission.clone()),
-    }
-}
-
-/// 256 random bits as base64url; only the hash is stored.
-async fn store_opaque(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> Result<String, TokenError> {
-    let token = base64url(&env.bytes::<32>());
-    let row = OpaqueToken {
-        hash: sha256(token.as_bytes()),
-        token_id: claims.jti.clone(),
-        client_id: claims.client_id.clone(),
-        claims: serde_json::to_value(claims).map_err(|_| crate::jose::SignError::Claims)?,
-        expires_s: claims.exp,
-    };
-    authority.tokens.insert_opaque(row).await?;
-    Ok(token)
 }

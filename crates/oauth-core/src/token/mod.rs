@@ -1,19 +1,32 @@
 //! `POST /auth/token`: one file per grant.
 
+mod app;
+mod authorization_code;
 pub mod claims;
 mod client_credentials;
+mod fault;
+mod id_token;
+mod implicit;
+mod issue;
+mod member;
+mod refresh;
 
-pub(crate) use client_credentials::b2b_of;
+pub use fault::{GrantFault, TokenError};
+pub use implicit::implicit;
+pub(crate) use issue::b2b_of;
+pub(crate) use member::told;
+pub(crate) use refresh::SuccessorKey;
 
 pub use b2b_claim::Omission;
 use serde::Serialize;
 
-use crate::authenticate::{ClientFault, Credentials, CredentialsFault, authenticate};
+use crate::audit;
+use crate::authenticate::Credentials;
 use crate::authority::Authority;
+use crate::authorization::LaunchContext;
 use crate::client::GrantType;
 use crate::env::Env;
-use crate::form::{Form, Repeated, printable};
-use crate::jose::SignError;
+use crate::form::{Form, printable};
 use crate::ports::StoreError;
 
 /// A successful answer of the token endpoint (specification, Token response).
@@ -28,86 +41,28 @@ pub struct TokenResponse {
     /// The granted scopes, space-separated; absent when there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// Present, and true, in the symmetric variant.
+    /// Who signed in; only with `openid` and a code.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub need_patient_banner: Option<bool>,
+    pub id_token: Option<String>,
+    /// For new tokens without the person; only with `offline_access`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
+    /// What was issued, for a token that was exchanged (RFC 8693, section 2.2.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_token_type: Option<&'static str>,
+    /// What the app is told of the launch; in the symmetric variant `need_patient_banner` alone, which is
+    /// true there.
+    #[serde(flatten)]
+    pub context: LaunchContext,
     /// Whether the token carries the B2B claim, or why not; not part of the answer.
     #[serde(skip)]
     pub b2b: Result<(), Omission>,
     /// Whom it was issued to; not part of the answer.
     #[serde(skip)]
     pub client_id: String,
-}
-
-/// Why no token was issued, each with its `error` code of RFC 6749, section 5.2.
-#[derive(Debug, thiserror::Error)]
-pub enum TokenError {
-    /// A parameter is given twice: `invalid_request`.
-    #[error(transparent)]
-    Repeated(#[from] Repeated),
-    /// A parameter is missing: `invalid_request`.
-    #[error("the parameter {0} is missing")]
-    Missing(&'static str),
-    /// The credentials are not of one kind: `invalid_request`.
-    #[error(transparent)]
-    Credentials(#[from] CredentialsFault),
-    /// The client did not prove who it is: `invalid_client`.
-    #[error("{0}")]
-    Client(ClientFault),
-    /// Unknown `grant_type`: `unsupported_grant_type`.
-    #[error("the grant type {0} is not supported")]
-    UnsupportedGrant(String),
-    /// The client is not registered for the grant: `unauthorized_client`.
-    #[error("the client is not registered for this grant type")]
-    UnauthorizedClient,
-    /// A requested scope is malformed: `invalid_scope`.
-    #[error("scope: {0}")]
-    MalformedScope(String),
-    /// A requested scope is outside the registration: `invalid_scope`.
-    #[error("scope: the client is not registered for {0}")]
-    ScopeNotAllowed(String),
-    /// Nothing is left to grant: `invalid_scope`.
-    #[error("scope: nothing the client is registered for can be granted")]
-    NoScope,
-    /// A requested scope does not exist in this grant: `invalid_scope`.
-    #[error("scope: {0} needs a person who authorizes it; this grant gives system/ scopes")]
-    ScopeNeedsUser(String),
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Signing failed.
-    #[error(transparent)]
-    Sign(#[from] SignError),
-    /// The Client changed again and again while its request was being answered.
-    #[error("the client's registration changes too fast")]
-    Unsettled,
-}
-
-impl TokenError {
-    /// The `error` of the answer (RFC 6749, section 5.2; specification, OAuth errors).
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Repeated(_) | Self::Missing(_) | Self::Credentials(_) => "invalid_request",
-            Self::Client(_) => "invalid_client",
-            Self::UnsupportedGrant(_) => "unsupported_grant_type",
-            Self::UnauthorizedClient => "unauthorized_client",
-            Self::MalformedScope(_) | Self::ScopeNotAllowed(_) | Self::NoScope | Self::ScopeNeedsUser(_) => {
-                "invalid_scope"
-            }
-            Self::Store(_) | Self::Sign(_) => "server_error",
-            Self::Unsettled => "temporarily_unavailable",
-        }
-    }
-}
-
-impl From<ClientFault> for TokenError {
-    fn from(fault: ClientFault) -> Self {
-        match fault {
-            ClientFault::Store(error) => Self::Store(error),
-            other => Self::Client(other),
-        }
-    }
+    /// For whom, when a person authorized it; not part of the answer.
+    #[serde(skip)]
+    pub user_id: Option<String>,
 }
 
 /// A request at the token endpoint.
@@ -145,10 +100,26 @@ pub async fn exchange(
     if grant_type == GrantType::ClientCredentials {
         return client_credentials::grant(env, authority, &credentials, form.get("scope")).await;
     }
-    // The other grants are not built yet; whether the client is registered for one is answered all the
-    // same, as it will be.
-    let authenticated = authenticate(env, authority, &credentials).await?;
-    Err(if authenticated.client.may_use(grant_type) { unsupported() } else { TokenError::UnauthorizedClient })
+    let outcome = match grant_type {
+        GrantType::AuthorizationCode => authorization_code::grant(env, authority, &credentials, form).await,
+        GrantType::RefreshToken => refresh::grant(env, authority, &credentials, form).await,
+        // The other grants are not built yet; whether the client is registered for one is answered all
+        // the same, as it will be.
+        other => Err(match app::app_for(env, authority, &credentials, &[other]).await {
+            Ok(_) => unsupported(),
+            Err(refusal) => refusal,
+        }),
+    };
+    audit::token(env, authority, credentials.client_id(), &outcome);
+    outcome
+}
+
+/// How often a Client that changes under the request is read again before giving up.
+const ATTEMPTS: usize = 4;
+
+/// What was stored of an authorization cannot be read: the server's fault, not the caller's.
+fn damaged(fault: serde_json::Error) -> StoreError {
+    StoreError(Box::new(fault))
 }
 
 /// RFC 8693, section 2.1.

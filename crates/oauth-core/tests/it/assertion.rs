@@ -46,7 +46,7 @@ async fn the_signed_client_assertion_is_verified_against_the_clients_jwks() {
         assert_eq!(response.token_type, "Bearer");
         assert_eq!(response.expires_in, 300);
         assert_eq!(response.scope.as_deref(), Some("system/Patient.rs"));
-        assert_eq!(response.need_patient_banner, None);
+        assert_eq!(response.context.need_patient_banner, None);
         let token = world.claims(&response.access_token);
         assert_eq!(token["sub"], "partner");
         assert_eq!(token["client_id"], "partner");

@@ -8,14 +8,18 @@
 )]
 
 mod access;
+mod app;
 mod assertion;
 mod claim;
+mod code;
 mod introspection;
 mod jose;
 mod jwks;
 mod keys;
 mod malformed;
+mod member_token;
 mod members;
+mod refresh;
 mod scope;
 mod secret;
 mod world;

@@ -13,7 +13,7 @@ async fn the_secret_travels_in_the_body_or_the_basic_header() {
     let in_body = world.token(&[GRANT, ("client_id", "service"), ("client_secret", GENERATED)]).await.unwrap();
     let in_header = world.token_with(Some(&basic("service", GENERATED)), &[GRANT]).await.unwrap();
     for response in [in_body, in_header] {
-        assert_eq!(response.need_patient_banner, Some(true));
+        assert_eq!(response.context.need_patient_banner, Some(true));
         assert_eq!(response.expires_in, 900);
         assert_eq!(response.scope.as_deref(), Some("system/Patient.rs system/Observation.cruds custom"));
         assert_eq!(world.claims(&response.access_token)["exp"], NOW_S + 900);

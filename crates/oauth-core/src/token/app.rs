@@ -1,0 +1,66 @@
+//! The app that asks for a person's tokens: authenticated, and registered for the grant.
+
+use super::{ATTEMPTS, TokenError};
+use crate::authenticate::{Authenticated, ClientFault, Credentials, Method, Rejection, authenticate_app, claim_nonce};
+use crate::authority::Authority;
+use crate::client::GrantType;
+use crate::env::Env;
+use crate::form::printable;
+
+/// The app behind `credentials`, if it may use one of `grants`. A refusal is never made from an old copy.
+pub(super) async fn app_for(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    grants: &[GrantType],
+) -> Result<Authenticated, TokenError> {
+    for _ in 0..ATTEMPTS {
+        let who = authenticate_app(env, authority, credentials).await?;
+        let Err(refusal) = check_any(&who, grants) else { return Ok(who) };
+        let stored = authority.directory.read_client(&who.client.id).await?;
+        if stored.is_none_or(|stored| stored.version == who.client.version) {
+            return Err(refusal);
+        }
+    }
+    Err(TokenError::Unsettled)
+}
+
+fn check_any(who: &Authenticated, grants: &[GrantType]) -> Result<(), TokenError> {
+    let mut outcome = Err(TokenError::UnauthorizedClient);
+    for grant in grants {
+        match check(who, *grant) {
+            Err(TokenError::UnauthorizedClient) => {}
+            checked => outcome = checked,
+        }
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Whether `who` may use `grant`, and proved itself as the registration demands there.
+pub(super) fn check(who: &Authenticated, grant: GrantType) -> Result<(), TokenError> {
+    let client = &who.client;
+    let settings = client.member_settings(grant).filter(|_| client.may_use(grant));
+    let settings = settings.ok_or(TokenError::UnauthorizedClient)?;
+    if who.method == Method::Public && !client.is_public(settings) {
+        let client_id = printable(&client.id);
+        return Err(ClientFault::Rejected { client_id, rejection: Rejection::NotPublic }.into());
+    }
+    Ok(())
+}
+
+/// Claims the nonce of the app's assertion, if it sent one: after everything that can refuse, so that a
+/// refusal claims none, and before anything is stored.
+pub(super) async fn claim(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    who: &Authenticated,
+) -> Result<(), TokenError> {
+    if who.nonce.is_some() {
+        claim_nonce(env, authority, credentials, who).await?;
+    }
+    Ok(())
+}

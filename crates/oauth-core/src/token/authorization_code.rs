@@ -1,0 +1,115 @@
+//! The `authorization_code` grant: the code a person's consent gave, for tokens.
+
+use subtle::ConstantTimeEq as _;
+
+use super::app::{app_for, claim};
+use super::member::{Member, begin};
+use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
+use crate::authenticate::{Authenticated, Credentials, Method};
+use crate::authority::Authority;
+use crate::authorization::Authorization;
+use crate::client::GrantType;
+use crate::env::Env;
+use crate::form::Form;
+use crate::jose::{base64url, sha256};
+use crate::ports::{CodeRedemption, FoundCode};
+
+/// Lengths of a code verifier (RFC 7636, section 4.1).
+const VERIFIER_CHARS: std::ops::RangeInclusive<usize> = 43..=128;
+
+/// What a token request says of its code.
+#[derive(Clone, Copy)]
+struct Presented<'a> {
+    code: &'a str,
+    redirect_uri: &'a str,
+    verifier: Option<&'a str>,
+}
+
+/// Redeems a code.
+///
+/// A failed attempt leaves everything as it is: whoever learns a code must not be able to spend it, or to
+/// end what it gave. A second use that would have been good as the first ends what the first gave (RFC
+/// 6749, section 4.1.2), also when the first one's answer was lost.
+///
+/// # Source
+/// RFC 6749, section 4.1.3; RFC 7636, section 4.6; RFC 9700, sections 2.1.1 and 4.8.
+pub(super) async fn grant(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    form: &Form,
+) -> Result<TokenResponse, TokenError> {
+    for _ in 0..ATTEMPTS {
+        let who = app_for(env, authority, credentials, &[GrantType::AuthorizationCode]).await?;
+        let presented = Presented {
+            code: form.get("code").ok_or(TokenError::Missing("code"))?,
+            redirect_uri: form.get("redirect_uri").ok_or(TokenError::Missing("redirect_uri"))?,
+            verifier: form.get("code_verifier"),
+        };
+        let hash = sha256(presented.code.as_bytes());
+        let found = authority.members.find_code(&hash).await?.ok_or(GrantFault::UnknownCode)?;
+        if found.code.client_id != who.client.id {
+            return Err(GrantFault::OtherClient.into());
+        }
+        if found.client_version != Some(who.client.version) {
+            authority.directory.read_client(&who.client.id).await?;
+            continue;
+        }
+        let authorization = Authorization::read(&found.code.authorization).map_err(damaged)?;
+        check(&presented, &authorization, who.method)?;
+        return redeem(env, authority, (credentials, &who), (&authorization, found)).await;
+    }
+    Err(TokenError::Unsettled)
+}
+
+/// Everything the code is bound to.
+fn check(presented: &Presented<'_>, authorization: &Authorization, method: Method) -> Result<(), GrantFault> {
+    if authorization.redirect_uri.as_deref() != Some(presented.redirect_uri) {
+        return Err(GrantFault::RedirectUri);
+    }
+    match (authorization.code_challenge.as_deref(), presented.verifier) {
+        (Some(challenge), Some(verifier)) if is_answer(challenge, verifier) => Ok(()),
+        (Some(_), Some(_)) => Err(GrantFault::Verifier),
+        (Some(_), None) => Err(GrantFault::NoVerifier),
+        // An attacker who could strip the challenge from the authorization request must not gain by it.
+        (None, Some(_)) => Err(GrantFault::NoChallenge),
+        (None, None) if method == Method::Public => Err(GrantFault::NoChallenge),
+        (None, None) => Ok(()),
+    }
+}
+
+/// Whether `verifier` is well-formed and `challenge` its S256 (RFC 7636, section 4.2).
+fn is_answer(challenge: &str, verifier: &str) -> bool {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let is_well_formed = VERIFIER_CHARS.contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
+    let answer = base64url(&sha256(verifier.as_bytes()));
+    is_well_formed && bool::from(answer.as_bytes().ct_eq(challenge.as_bytes()))
+}
+
+async fn redeem(
+    env: &Env<'_>,
+    authority: &Authority,
+    (credentials, who): (&Credentials<'_>, &Authenticated),
+    (authorization, found): (&Authorization, FoundCode),
+) -> Result<TokenResponse, TokenError> {
+    let code = found.code;
+    if found.used {
+        authority.members.revoke_family(&code.family_id, env.now_s()).await?;
+        return Err(GrantFault::UsedCode.into());
+    }
+    if code.expires_s <= env.now_s() {
+        return Err(GrantFault::ExpiredCode.into());
+    }
+    let version = found.user_version.ok_or(GrantFault::Withdrawn)?;
+    let person = authority.directory.person_at(&authorization.user_id, version).await?;
+    let member = Member::of(&who.client, person.as_deref(), authorization, &authorization.credential)?;
+    let (response, tokens) = begin(env, authority, &member, code.family_id, Some(code.grant_id)).await?;
+    claim(env, authority, credentials, who).await?;
+    match authority.members.redeem_code(&code.hash, env.now_s(), tokens).await? {
+        CodeRedemption::Granted => Ok(response),
+        CodeRedemption::AlreadyUsed => Err(GrantFault::UsedCode.into()),
+        CodeRedemption::Expired => Err(GrantFault::ExpiredCode.into()),
+        CodeRedemption::Withdrawn => Err(GrantFault::Withdrawn.into()),
+        CodeRedemption::Unknown => Err(GrantFault::UnknownCode.into()),
+    }
+}

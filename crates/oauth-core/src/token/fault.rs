@@ -1,0 +1,136 @@
+//! Why there is no token.
+
+use crate::authenticate::{ClientFault, CredentialsFault};
+use crate::form::Repeated;
+use crate::jose::SignError;
+use crate::ports::StoreError;
+
+/// Why no token was issued, each with its `error` code of RFC 6749, section 5.2.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// A parameter is given twice: `invalid_request`.
+    #[error(transparent)]
+    Repeated(#[from] Repeated),
+    /// A parameter is missing: `invalid_request`.
+    #[error("the parameter {0} is missing")]
+    Missing(&'static str),
+    /// The credentials are not of one kind: `invalid_request`.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsFault),
+    /// The client did not prove who it is: `invalid_client`.
+    #[error("{0}")]
+    Client(ClientFault),
+    /// Unknown `grant_type`: `unsupported_grant_type`.
+    #[error("the grant type {0} is not supported")]
+    UnsupportedGrant(String),
+    /// The client is not registered for the grant: `unauthorized_client`.
+    #[error("the client is not registered for this grant type")]
+    UnauthorizedClient,
+    /// A requested scope is malformed: `invalid_scope`.
+    #[error("scope: {0}")]
+    MalformedScope(String),
+    /// A requested scope is outside the registration: `invalid_scope`.
+    #[error("scope: the client is not registered for {0}")]
+    ScopeNotAllowed(String),
+    /// Nothing is left to grant: `invalid_scope`.
+    #[error("scope: nothing the client is registered for can be granted")]
+    NoScope,
+    /// A requested scope does not exist in this grant: `invalid_scope`.
+    #[error("scope: {0} needs a person who authorizes it; this grant gives system/ scopes")]
+    ScopeNeedsUser(String),
+    /// A requested scope is more than the person granted: `invalid_scope`.
+    #[error("scope: {0} was not granted; leave the parameter out to get what was")]
+    ScopeNotGranted(String),
+    /// The code, refresh token, password or person is not what it takes: `invalid_grant`.
+    #[error(transparent)]
+    Grant(#[from] GrantFault),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Signing failed.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The Client changed again and again while its request was being answered.
+    #[error("the client's registration changes too fast")]
+    Unsettled,
+}
+
+impl TokenError {
+    /// The `error` of the answer (RFC 6749, section 5.2; specification, OAuth errors).
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Repeated(_) | Self::Missing(_) | Self::Credentials(_) => "invalid_request",
+            Self::Client(_) => "invalid_client",
+            Self::UnsupportedGrant(_) => "unsupported_grant_type",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::MalformedScope(_)
+            | Self::ScopeNotAllowed(_)
+            | Self::NoScope
+            | Self::ScopeNeedsUser(_)
+            | Self::ScopeNotGranted(_) => "invalid_scope",
+            Self::Grant(_) => "invalid_grant",
+            Self::Store(_) | Self::Sign(_) => "server_error",
+            Self::Unsettled => "temporarily_unavailable",
+        }
+    }
+}
+
+impl From<ClientFault> for TokenError {
+    fn from(fault: ClientFault) -> Self {
+        match fault {
+            ClientFault::Store(error) => Self::Store(error),
+            other => Self::Client(other),
+        }
+    }
+}
+
+/// Why a code, a refresh token or a password gives nothing: `invalid_grant`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum GrantFault {
+    /// No such code, or one that was forgotten long after its end.
+    #[error("the authorization code is unknown")]
+    UnknownCode,
+    /// Sixty seconds are over.
+    #[error("the authorization code expired")]
+    ExpiredCode,
+    /// Redeemed before; what it gave has ended.
+    #[error("the authorization code was used before; the tokens it gave have been revoked")]
+    UsedCode,
+    /// The code or refresh token is another app's.
+    #[error("the grant was issued to another client")]
+    OtherClient,
+    /// Not the address the code was sent to.
+    #[error("redirect_uri is not the one of the authorization request")]
+    RedirectUri,
+    /// The authorization request had a challenge.
+    #[error("code_verifier is missing")]
+    NoVerifier,
+    /// It does not answer the challenge.
+    #[error("code_verifier does not answer the code_challenge of the authorization request")]
+    Verifier,
+    /// There was no challenge that a verifier could answer, or that a public app must have sent.
+    #[error("the authorization request had no code_challenge")]
+    NoChallenge,
+    /// The person took the grant back.
+    #[error("the authorization was withdrawn")]
+    Withdrawn,
+    /// No such refresh token, or one whose authorization was withdrawn.
+    #[error("the refresh token is unknown")]
+    UnknownRefreshToken,
+    /// Used twice with more than the grace time between.
+    #[error("the refresh token was used before; its successors have been revoked")]
+    Reused,
+    /// Revoked, or its time is over.
+    #[error("the refresh token expired or was revoked")]
+    Ended,
+    /// The User was deleted.
+    #[error("the user no longer exists")]
+    PersonGone,
+    /// `active` is false, or `inactive` true.
+    #[error("User is inactive")]
+    PersonInactive,
+    /// The password is another one since.
+    #[error("the user's password was changed after the authorization")]
+    OtherPassword,
+}

@@ -1,0 +1,33 @@
+//! The `implicit` grant: an access token in the answer of the authorization endpoint.
+//!
+//! Only for Clients that list it: the token passes through the browser's address (RFC 9700, section 2.1.2
+//! advises against it).
+
+use super::member::{Member, begin};
+use super::{TokenError, TokenResponse};
+use crate::authority::Authority;
+use crate::authorization::Authorization;
+use crate::client::Client;
+use crate::env::Env;
+use crate::person::Person;
+
+/// Issues the token that `person` authorized for `client` under the grant `grant_id`; neither a refresh
+/// token nor an id token goes with it (RFC 6749, section 4.2.2).
+///
+/// # Errors
+/// [`TokenError`]; nothing is stored then.
+///
+/// # Source
+/// RFC 6749, section 4.2.
+pub async fn implicit(
+    env: &Env<'_>,
+    authority: &Authority,
+    (client, person): (&Client, &Person),
+    authorization: &Authorization,
+    grant_id: Option<String>,
+) -> Result<TokenResponse, TokenError> {
+    let member = Member::of(client, Some(person), authorization, &authorization.credential)?;
+    let (response, tokens) = begin(env, authority, &member, env.identifier(), grant_id).await?;
+    authority.members.begin_family(tokens).await?;
+    Ok(response)
+}

@@ -1,0 +1,71 @@
+//! Access tokens of every grant: what they are made of, and in which of two forms they go out.
+
+use b2b_claim::{Claim, Omission, Registration};
+
+use super::TokenError;
+use super::claims::AccessClaims;
+use crate::authority::Authority;
+use crate::client::{Client, TokenFormat, TokenProfile};
+use crate::directory::Organization;
+use crate::env::Env;
+use crate::jose::{SignError, base64url, sha256};
+use crate::ports::OpaqueToken;
+
+/// An access token as it goes out, and the row it needs when it is opaque. Nothing is stored yet.
+pub(super) struct Minted {
+    pub(super) text: String,
+    pub(super) row: Option<OpaqueToken>,
+}
+
+/// Signs `claims`, or draws an opaque token that stands for them.
+pub(super) fn mint(
+    env: &Env<'_>,
+    authority: &Authority,
+    profile: TokenProfile,
+    claims: &AccessClaims,
+) -> Result<Minted, SignError> {
+    match profile.format {
+        TokenFormat::Jwt => {
+            let text = authority.sign(env, authority.access_token_alg(profile.alg), claims)?;
+            Ok(Minted { text, row: None })
+        }
+        TokenFormat::Opaque => {
+            let text = random_token(env);
+            let row = OpaqueToken {
+                hash: sha256(text.as_bytes()),
+                token_id: claims.jti.clone(),
+                client_id: claims.client_id.clone(),
+                claims: serde_json::to_value(claims).map_err(|_| SignError::Claims)?,
+                expires_s: claims.exp,
+            };
+            Ok(Minted { text, row: Some(row) })
+        }
+    }
+}
+
+/// 256 random bits as base64url; only the hash is ever stored.
+pub(super) fn random_token(env: &Env<'_>) -> String {
+    base64url(&env.bytes::<32>())
+}
+
+/// The claim the Client's next token carries, or why it carries none.
+pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Result<Claim, Omission> {
+    match &client.b2b {
+        Ok(registration) => registration.claim(organization.map(|organization| &organization.resource)),
+        Err(omission) => Err(omission.clone()),
+    }
+}
+
+/// The claim of a token that a person authorized. The Organization is read from the store: apps with the
+/// extension are few, and what their claim is made of must be what is stored now.
+pub(super) async fn b2b_now(
+    authority: &Authority,
+    registration: &Result<Registration, Omission>,
+) -> Result<Result<Claim, Omission>, TokenError> {
+    let registration = match registration {
+        Ok(registration) => registration,
+        Err(omission) => return Ok(Err(omission.clone())),
+    };
+    let organization = authority.directory.store().organization(&registration.organization.id).await?;
+    Ok(registration.claim(organization.as_ref().map(|stored| &stored.resource)))
+}

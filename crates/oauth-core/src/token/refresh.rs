@@ -1,0 +1,146 @@
+//! The `refresh_token` grant: new tokens without the person.
+//!
+//! Every use replaces the refresh token. The successor is derived from the token it follows, so a request
+//! that is repeated, because its answer was lost or two tabs asked at once, is answered with the same
+//! successor and not with a second chain, and the server keeps no secret to answer it with. After the
+//! grace time a repeated token means that two parties hold it, and the whole family ends.
+//!
+//! The road not taken is a stored copy of the last answer: it would keep tokens in the database that are
+//! good to whoever reads it.
+
+use aws_lc_rs::hmac;
+use smart_scopes::ScopeSet;
+
+use super::app::{app_for, check, claim};
+use super::member::{Issued, Member, Within, issue};
+use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
+use crate::authenticate::{Authenticated, Credentials};
+use crate::authority::Authority;
+use crate::authorization::Authorization;
+use crate::client::GrantType;
+use crate::env::Env;
+use crate::form::Form;
+use crate::jose::{base64url, sha256};
+use crate::limits::REFRESH_GRACE_S;
+use crate::ports::{FoundRefresh, RefreshToken, Rotation, RotationOutcome};
+
+/// The grants that may give a refresh token.
+const REFRESHABLE: [GrantType; 3] = [GrantType::AuthorizationCode, GrantType::Password, GrantType::TokenExchange];
+
+/// The key successors are derived with: one per deployment, so that any node derives the same.
+pub(crate) struct SuccessorKey(hmac::Key);
+
+impl SuccessorKey {
+    /// A key of these bytes.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+    }
+
+    /// What follows `token` in this family. Without the key nobody makes one from the other.
+    fn successor(&self, token: &str, family_id: &str) -> String {
+        base64url(hmac::sign(&self.0, format!("{token}\n{family_id}").as_bytes()).as_ref())
+    }
+}
+
+impl std::fmt::Debug for SuccessorKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SuccessorKey(…)")
+    }
+}
+
+/// Uses a refresh token.
+///
+/// # Source
+/// RFC 6749, section 6; RFC 9700, section 4.14; SMART App Launch 2.2.0, "Use a refresh token".
+pub(super) async fn grant(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    form: &Form,
+) -> Result<TokenResponse, TokenError> {
+    let requested = form.get("scope").map(ScopeSet::parse).transpose();
+    let requested = requested.map_err(|fault| TokenError::MalformedScope(fault.to_string()))?;
+    for _ in 0..ATTEMPTS {
+        let who = app_for(env, authority, credentials, &REFRESHABLE).await?;
+        let token = form.get("refresh_token").ok_or(TokenError::Missing("refresh_token"))?;
+        let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
+        let found = found.ok_or(GrantFault::UnknownRefreshToken)?;
+        if found.family.client_id != who.client.id {
+            return Err(GrantFault::OtherClient.into());
+        }
+        if found.client_version != Some(who.client.version) {
+            authority.directory.read_client(&who.client.id).await?;
+            continue;
+        }
+        let authorization = Authorization::read(&found.family.authorization).map_err(damaged)?;
+        check(&who, authorization.grant)?;
+        let scope = narrowed(&authorization.scope, requested.as_ref())?;
+        return rotate(env, authority, (credentials, &who, token), (&authorization, &scope, found)).await;
+    }
+    Err(TokenError::Unsettled)
+}
+
+/// What was asked for, if it was granted; all of it when nothing was asked for. The refresh token keeps
+/// what was granted first, so that a narrow request does not narrow the next.
+fn narrowed(granted: &str, requested: Option<&ScopeSet>) -> Result<String, TokenError> {
+    let Some(requested) = requested.filter(|requested| !requested.is_empty()) else { return Ok(granted.to_owned()) };
+    let granted = ScopeSet::parse(granted).unwrap_or_default();
+    match requested.iter().find(|scope| !granted.covers(scope)) {
+        Some(scope) => Err(TokenError::ScopeNotGranted(scope.to_string())),
+        None => Ok(requested.to_string()),
+    }
+}
+
+async fn rotate(
+    env: &Env<'_>,
+    authority: &Authority,
+    (credentials, who, token): (&Credentials<'_>, &Authenticated, &str),
+    (authorization, scope, found): (&Authorization, &str, FoundRefresh),
+) -> Result<TokenResponse, TokenError> {
+    let (now_s, family) = (env.now_s(), &found.family);
+    if found.revoked || family.expires_s <= now_s || found.token.expires_s <= now_s {
+        return Err(GrantFault::Ended.into());
+    }
+    let person = match found.user_version {
+        Some(version) => authority.directory.person_at(&family.user_id, version).await?,
+        None => None,
+    };
+    let member = Member::of(&who.client, person.as_deref(), authorization, &family.credential)?;
+    if !member.settings.refresh_token {
+        return Err(TokenError::UnauthorizedClient);
+    }
+    let within = Within { family_id: &family.id, ends_s: family.expires_s, scope };
+    let Issued { mut response, access } = issue(env, authority, &member, within).await?;
+    let successor = authority.successors.successor(token, &family.id);
+    let row = RefreshToken {
+        hash: sha256(successor.as_bytes()),
+        family_id: family.id.clone(),
+        issued_s: now_s,
+        expires_s: member.refresh_expires_s(now_s, family.expires_s),
+    };
+    response.refresh_token = Some(successor);
+    claim(env, authority, credentials, who).await?;
+    let rotation = Rotation { hash: found.token.hash, now_s, grace_s: REFRESH_GRACE_S, successor: row, access };
+    match authority.members.rotate_refresh_token(rotation).await? {
+        RotationOutcome::Rotated | RotationOutcome::Repeated => Ok(response),
+        RotationOutcome::Reused => Err(GrantFault::Reused.into()),
+        RotationOutcome::Ended => Err(GrantFault::Ended.into()),
+        RotationOutcome::Unknown => Err(GrantFault::UnknownRefreshToken.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_successor_follows_from_key_token_and_family_together() {
+        let successor = |key: u8, token: &str, family: &str| SuccessorKey::new(&[key; 32]).successor(token, family);
+        let first = successor(1, "token", "family");
+        assert_eq!(first, successor(1, "token", "family"));
+        assert_eq!(first.len(), 43);
+        for other in [successor(2, "token", "family"), successor(1, "tokem", "family"), successor(1, "token", "f")] {
+            assert_ne!(first, other);
+        }
+    }
+}

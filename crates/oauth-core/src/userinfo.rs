@@ -1,0 +1,46 @@
+//! Who signed in, for the app that holds a token.
+//!
+//! # Source
+//! OpenID Connect Core 1.0, section 5.3.
+
+use serde::Serialize;
+
+use crate::authority::Authority;
+use crate::caller::{Caller, Identity};
+use crate::identity::PersonClaims;
+
+/// The answer of the endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UserInfo {
+    /// The same as in the id token.
+    pub sub: String,
+    /// What else the token's scopes open.
+    #[serde(flatten)]
+    pub identity: PersonClaims,
+}
+
+/// Why nothing is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UserInfoFault {
+    /// No access token was sent: 401.
+    #[error("userinfo needs an access token")]
+    NoToken,
+    /// The token is no person's, or lacks the scope: 403 `insufficient_scope`.
+    #[error("the access token lacks the scope openid")]
+    NotOpenId,
+}
+
+/// Tells who the caller acts for.
+///
+/// A token of the Client itself has no person behind it and is answered like one without the scope.
+///
+/// # Errors
+/// [`UserInfoFault`].
+pub fn userinfo(authority: &Authority, caller: &Caller) -> Result<UserInfo, UserInfoFault> {
+    let Identity::Token(bearer) = &caller.identity else { return Err(UserInfoFault::NoToken) };
+    let scope = bearer.token.claims.scope.as_deref().unwrap_or_default();
+    let person = bearer.token.person.as_ref().filter(|_| scope.split(' ').any(|granted| granted == "openid"));
+    let person = person.ok_or(UserInfoFault::NotOpenId)?;
+    let identity = PersonClaims::of(person, scope, authority.documents().fhir_base());
+    Ok(UserInfo { sub: person.id.clone(), identity })
+}

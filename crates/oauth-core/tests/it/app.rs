@@ -1,0 +1,133 @@
+//! An app that a person lets in, up to the code: what the token endpoint begins with.
+
+use oauth_core::authorization::{Authorization, LaunchContext};
+use oauth_core::client::GrantType;
+use oauth_core::jose::sha256;
+use oauth_core::person::Person;
+use oauth_core::ports::{IssuedCode, MemberGrant, MemberStore as _};
+use oauth_core::token::{TokenError, TokenResponse};
+use serde_json::{Value, json};
+
+use crate::world::{NOW_S, World};
+
+/// RFC 7636, appendix B.
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+pub(crate) const CALLBACK: &str = "https://app.example/cb";
+pub(crate) const SCOPE: &str = "launch/patient openid fhirUser offline_access patient/*.rs";
+
+/// A public app.
+pub(crate) fn public_app() -> Value {
+    json!({
+        "type": "smart-app", "grant_types": ["code"],
+        "auth": { "authorization_code": {
+            "redirect_uri": CALLBACK, "token_format": "jwt", "pkce": true, "refresh_token": true,
+        }},
+    })
+}
+
+/// The member.
+pub(crate) fn ada() -> Value {
+    json!({
+        "userName": "ada", "email": "ada@example.org", "password": "$argon2id$first",
+        "name": {"givenName": "Ada", "familyName": "Lovelace"}, "fhirUser": {"reference": "Patient/p-1"},
+        "roles": [{"value": "member"}],
+    })
+}
+
+/// A deployment with the public app `app` and the member `ada`.
+pub(crate) async fn with_app() -> World {
+    let world = World::new().await;
+    world.memory.put("Client", "app", public_app());
+    world.memory.put("User", "ada", ada());
+    world
+}
+
+/// What ada authorized, at the moment of `world`.
+pub(crate) fn authorization(world: &World) -> Authorization {
+    let stored = world.memory.get("User", "ada").unwrap();
+    Authorization {
+        grant: GrantType::AuthorizationCode,
+        client_id: "app".to_owned(),
+        user_id: "ada".to_owned(),
+        credential: Person::read("ada", &stored).credential,
+        redirect_uri: Some(CALLBACK.to_owned()),
+        code_challenge: Some(CHALLENGE.to_owned()),
+        scope: SCOPE.to_owned(),
+        nonce: Some("n-1".to_owned()),
+        auth_time_s: NOW_S - 5,
+        fhir_user: Some("Patient/p-1".to_owned()),
+        context: LaunchContext {
+            patient: Some("p-1".to_owned()),
+            need_patient_banner: Some(true),
+            ..LaunchContext::default()
+        },
+    }
+}
+
+/// Issues a code for `authorization` under the grant `g-1`, as the authorization endpoint does.
+pub(crate) async fn issue(world: &World, authorization: &Authorization) -> String {
+    let text = format!("code-{}", world.env().identifier());
+    let grant = MemberGrant {
+        id: "g-1".to_owned(),
+        user_id: authorization.user_id.clone(),
+        client_id: authorization.client_id.clone(),
+        patient_id: authorization.context.patient.clone(),
+        requested: authorization.scope.clone(),
+        granted: authorization.scope.clone(),
+        created_s: world.now_s,
+        used_s: None,
+    };
+    let code = IssuedCode {
+        hash: sha256(text.as_bytes()),
+        client_id: authorization.client_id.clone(),
+        family_id: world.env().identifier(),
+        grant_id: "g-1".to_owned(),
+        authorization: authorization.to_stored().unwrap(),
+        expires_s: world.now_s + 60,
+    };
+    world.memory.issue_code(code, grant, None).await.unwrap();
+    text
+}
+
+/// A code with everything that [`authorization`] says.
+pub(crate) async fn code(world: &World) -> String {
+    issue(world, &authorization(world)).await
+}
+
+/// The form that redeems `code` for the public app.
+pub(crate) fn redemption(code: &str) -> Vec<(&'static str, &str)> {
+    vec![
+        ("grant_type", "authorization_code"),
+        ("client_id", "app"),
+        ("code", code),
+        ("redirect_uri", CALLBACK),
+        ("code_verifier", VERIFIER),
+    ]
+}
+
+/// The form with one parameter another, or gone when it is empty.
+pub(crate) fn but<'a>(form: &[(&'a str, &'a str)], name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
+    let others = form.iter().filter(|(key, _)| *key != name).copied();
+    others.chain([(name, value)]).collect()
+}
+
+/// Tokens of a fresh code.
+pub(crate) async fn tokens(world: &World) -> TokenResponse {
+    let code = code(world).await;
+    world.token(&redemption(&code)).await.unwrap()
+}
+
+/// Uses a refresh token of the public app.
+pub(crate) async fn refresh(world: &World, token: &str) -> Result<TokenResponse, TokenError> {
+    let form = [("grant_type", "refresh_token"), ("client_id", "app"), ("refresh_token", token)];
+    world.token(&form).await
+}
+
+/// Everything token requests store, as far as a test can count it.
+pub(crate) fn rows(world: &World) -> (usize, usize, usize, usize) {
+    let members = world.memory.members.lock().unwrap();
+    let used = members.codes.values().filter(|(_, used)| *used).count();
+    let rotated = members.refresh.values().filter(|(_, used_s)| used_s.is_some()).count();
+    (members.families.len(), members.refresh.len(), used, rotated)
+}

@@ -1,0 +1,260 @@
+//! The `refresh_token` grant: rotation, narrowing, and its many ends.
+
+use std::collections::HashSet;
+
+use oauth_core::authorization::Authorization;
+use oauth_core::jose::sha256;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+use serde_json::json;
+
+use crate::app::{SCOPE, ada, authorization, but, issue, public_app, redemption, refresh, rows, tokens, with_app};
+use crate::world::{GENERATED, World, basic};
+
+const DAY_S: i64 = 86_400;
+
+async fn first(world: &World) -> String {
+    tokens(world).await.refresh_token.unwrap()
+}
+
+async fn next(world: &World, token: &str) -> String {
+    refresh(world, token).await.unwrap().refresh_token.unwrap()
+}
+
+/// Asks and is refused; nothing may be stored by that.
+async fn refused(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) -> &'static str {
+    let before = rows(world);
+    let error = world.token_with(authorization, form).await.unwrap_err();
+    assert_eq!(rows(world), before, "{form:?}");
+    error.code()
+}
+
+fn form(token: &str) -> Vec<(&'static str, &str)> {
+    vec![("grant_type", "refresh_token"), ("client_id", "app"), ("refresh_token", token)]
+}
+
+/// Whether the token would be good for a new one, without using it.
+fn is_alive(world: &World, token: &str) -> bool {
+    let members = world.memory.members.lock().unwrap();
+    let held = members.refresh.get(&sha256(token.as_bytes()));
+    held.is_some_and(|(held, used_s)| used_s.is_none() && members.living(&held.family_id).is_some())
+}
+
+#[tokio::test]
+async fn a_refresh_gives_what_the_first_answer_gave_and_a_successor() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    let response = refresh(&world, &token).await.unwrap();
+    let answer = json!(response);
+    assert_eq!((&answer["scope"], &answer["expires_in"]), (&json!(SCOPE), &json!(3600)));
+    assert_eq!((&answer["patient"], &answer["need_patient_banner"]), (&json!("p-1"), &json!(true)));
+    assert_eq!(answer.get("id_token"), None);
+    let successor = response.refresh_token.unwrap();
+    assert_ne!(successor, token);
+    assert!(!is_alive(&world, &token) && is_alive(&world, &successor));
+    assert_eq!(world.claims(&response.access_token)["context"]["patient"], "p-1");
+}
+
+#[tokio::test]
+async fn a_request_repeated_within_thirty_seconds_has_the_same_successor() {
+    let mut world = with_app().await;
+    let token = first(&world).await;
+    let successor = next(&world, &token).await;
+    world.now_s += 30;
+    let repeated = refresh(&world, &token).await.unwrap();
+    assert_eq!(repeated.refresh_token.as_deref(), Some(successor.as_str()));
+    assert_eq!(rows(&world).1, 2);
+    assert!(refresh(&world, &successor).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_used_again_after_that_ends_the_family() {
+    let mut world = with_app().await;
+    let token = first(&world).await;
+    let answer = refresh(&world, &token).await.unwrap();
+    let successor = answer.refresh_token.unwrap();
+    world.now_s += 31;
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+    assert_eq!(refused(&world, None, &form(&successor)).await, "invalid_grant");
+    let bearer = format!("Bearer {}", answer.access_token);
+    let caller = oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await;
+    assert!(caller.is_err(), "its access tokens end too");
+}
+
+#[tokio::test]
+async fn a_narrower_scope_narrows_the_access_token_alone() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    let mut narrow = form(&token);
+    narrow.push(("scope", "patient/Observation.rs"));
+    let response = world.token(&narrow).await.unwrap();
+    assert_eq!(response.scope.as_deref(), Some("patient/Observation.rs"));
+    assert_eq!(world.claims(&response.access_token)["scope"], "patient/Observation.rs");
+    let again = refresh(&world, response.refresh_token.as_deref().unwrap()).await.unwrap();
+    assert_eq!(again.scope.as_deref(), Some(SCOPE));
+}
+
+#[tokio::test]
+async fn a_scope_beyond_the_grant_is_an_invalid_scope() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    for scope in ["patient/*.cruds", "user/*.rs", "system/*.rs", "profile", "openid email", "patient/.rs", "a\"b"] {
+        let mut wide = form(&token);
+        wide.push(("scope", scope));
+        assert_eq!(refused(&world, None, &wide).await, "invalid_scope", "{scope}");
+    }
+    let mut same = form(&token);
+    same.push(("scope", SCOPE));
+    assert!(world.token(&same).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_bound_to_its_app() {
+    let world = with_app().await;
+    world.memory.put("Client", "other", public_app());
+    let token = first(&world).await;
+    assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "other")).await, "invalid_grant");
+    assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "nobody")).await, "invalid_client");
+    assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "")).await, "invalid_client");
+    assert_eq!(refused(&world, None, &but(&form(&token), "refresh_token", "")).await, "invalid_request");
+    assert_eq!(refused(&world, None, &but(&form(&token), "refresh_token", "unknown")).await, "invalid_grant");
+    assert!(refresh(&world, &token).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_confidential_app_authenticates_at_every_refresh() {
+    let world = with_app().await;
+    let mut app = public_app();
+    app["secret"] = json!(world.sealed_secret(GENERATED));
+    world.memory.put("Client", "app", app);
+    let header = basic("app", GENERATED);
+    let code = crate::app::code(&world).await;
+    let redeem = but(&redemption(&code), "client_id", "");
+    let token = world.token_with(Some(&header), &redeem).await.unwrap().refresh_token.unwrap();
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_client");
+    assert!(world.token_with(Some(&header), &but(&form(&token), "client_id", "")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_ends_when_nobody_uses_it_and_every_token_in_the_end() {
+    let mut world = with_app().await;
+    let idle = first(&world).await;
+    world.now_s += 90 * DAY_S;
+    assert_eq!(refused(&world, None, &form(&idle)).await, "invalid_grant");
+
+    let mut world = with_app().await;
+    let mut token = first(&world).await;
+    for _ in 0..7 {
+        world.now_s += 52 * DAY_S;
+        token = next(&world, &token).await;
+    }
+    let last = refresh(&world, &token).await.unwrap();
+    world.now_s += DAY_S;
+    assert_eq!(refused(&world, None, &form(last.refresh_token.as_deref().unwrap())).await, "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_client_sets_both_lifetimes_and_no_access_token_outlives_the_second() {
+    let mut world = with_app().await;
+    let mut app = public_app();
+    app["auth"]["authorization_code"]["refresh_token_expiration"] = json!(3000);
+    app["auth"]["authorization_code"]["refresh_token_lifetime"] = json!(5000);
+    world.memory.put("Client", "app", app);
+    let token = first(&world).await;
+    world.now_s += 2999;
+    let response = refresh(&world, &token).await.unwrap();
+    assert_eq!(response.expires_in, 2001);
+    world.now_s += 2001;
+    assert_eq!(refused(&world, None, &form(response.refresh_token.as_deref().unwrap())).await, "invalid_grant");
+}
+
+#[tokio::test]
+async fn nobody_who_left_is_refreshed() {
+    let mut inactive = ada();
+    inactive["inactive"] = json!(true);
+    let mut changed = ada();
+    changed["password"] = json!("$argon2id$second");
+    for user in [inactive, changed] {
+        let world = with_app().await;
+        let token = first(&world).await;
+        world.memory.put("User", "ada", user);
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+        world.memory.put("User", "ada", ada());
+        assert!(refresh(&world, &token).await.is_ok(), "a refusal uses nothing up");
+    }
+    let world = with_app().await;
+    let token = first(&world).await;
+    world.memory.delete("User", "ada");
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+}
+
+#[tokio::test]
+async fn an_app_that_is_inactive_or_no_longer_registered_is_not_refreshed() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    let mut inactive = public_app();
+    inactive["active"] = json!(false);
+    let mut without_grant = public_app();
+    without_grant["grant_types"] = json!(["password"]);
+    let mut without_refresh = public_app();
+    without_refresh["auth"]["authorization_code"]["refresh_token"] = json!(false);
+    for (app, error) in
+        [(inactive, "invalid_client"), (without_grant, "unauthorized_client"), (without_refresh, "unauthorized_client")]
+    {
+        world.memory.put("Client", "app", app);
+        assert_eq!(refused(&world, None, &form(&token)).await, error);
+    }
+}
+
+#[tokio::test]
+async fn two_nodes_of_one_deployment_derive_the_same_successor() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    let other = World::over(world.memory.clone(), world.host.clone()).await;
+    assert_eq!(next(&world, &token).await, next(&other, &token).await);
+}
+
+/// What happens to a chain: a use of one of the tokens known so far, after some seconds.
+fn uses() -> impl Strategy<Value = Vec<(usize, i64)>> {
+    prop::collection::vec((0..6_usize, prop_oneof![Just(0_i64), 1..29_i64, 31..100_i64]), 1..24)
+}
+
+proptest! {
+    #![proptest_config(Config {
+        cases: 96,
+        rng_seed: RngSeed::Fixed(0x7265_6672),
+        failure_persistence: None,
+        ..Config::default()
+    })]
+
+    /// However an app repeats itself, one token at most is good for the next, and each that was given out
+    /// follows from the one before it.
+    #[test]
+    fn a_chain_never_has_two_living_ends(uses in uses()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let alive = runtime.block_on(chain(&uses));
+        prop_assert!(alive.iter().all(|alive| *alive <= 1), "{alive:?}");
+    }
+}
+
+/// How many tokens are alive after each use.
+async fn chain(uses: &[(usize, i64)]) -> Vec<usize> {
+    let mut world = with_app().await;
+    let scope = "openid offline_access".to_owned();
+    let code = issue(&world, &Authorization { scope, ..authorization(&world) }).await;
+    let mut known = vec![world.token(&redemption(&code)).await.unwrap().refresh_token.unwrap()];
+    let mut alive = Vec::new();
+    for (back, after_s) in uses {
+        world.now_s += after_s;
+        let presented = known[known.len().saturating_sub(1 + back)].clone();
+        if let Ok(response) = refresh(&world, &presented).await {
+            let given = response.refresh_token.unwrap();
+            if !known.contains(&given) {
+                known.push(given);
+            }
+        }
+        let living: HashSet<_> = known.iter().filter(|token| is_alive(&world, token)).collect();
+        alive.push(living.len());
+    }
+    alive
+}
