@@ -325,3 +325,38 @@ async fn confining_a_request_asks_the_store_for_nothing_more() {
     }
     world.end().await;
 }
+
+#[tokio::test]
+async fn a_user_scope_opens_what_policies_allow_that_user_and_its_roles() {
+    on_every_engine(async |world| {
+        two_records(world).await;
+        let token = world.mint(Some("ada"), None, "user/*.rs");
+        let read = async |path: &str| world.get(path).bearer(&token).send().await.status.as_u16();
+        let policy = |extra: Value| {
+            let mut policy = json!({"engine": "matcho", "matcho": {"uri": "#^/fhir/Observation"}});
+            policy.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            policy
+        };
+        world.put("/AccessPolicy/app", &policy(json!({"roleName": "nurse"}))).await;
+        assert_eq!(read("/fhir/Observation/of-me").await, 403, "ada is no nurse");
+        world.put("/User/ada", &json!({"userName": "ada", "roles": [{"value": "nurse"}]})).await;
+        for path in ["/fhir/Observation/of-me", "/fhir/Observation/of-you", "/fhir/Observation"] {
+            assert_eq!(read(path).await, 200, "{path}");
+        }
+        assert_eq!(read("/fhir/Patient/me").await, 403, "the policy is about Observations");
+        let write = world.call("DELETE", "/fhir/Observation/of-me").bearer(&token).send().await;
+        assert_eq!(write.outcome(), (403, "forbidden"), "the scope is for reading");
+
+        world.put("/AccessPolicy/app", &policy(json!({"link": [{"reference": "User/eve"}]}))).await;
+        assert_eq!(read("/fhir/Observation/of-me").await, 403);
+        world.put("/AccessPolicy/app", &policy(json!({"link": [{"reference": "User/ada"}]}))).await;
+        assert_eq!(read("/fhir/Observation/of-me").await, 200);
+        let matched =
+            json!({"user": {"id": "ada", "password": "nil?"}, "role": ["nurse"], "session": {"patient": "nil?"}});
+        world.put("/AccessPolicy/app", &json!({"engine": "matcho", "matcho": matched})).await;
+        assert_eq!(read("/fhir/Observation/of-you").await, 200);
+        world.put("/User/ada", &json!({"userName": "ada", "active": false})).await;
+        assert_eq!(read("/fhir/Observation/of-you").await, 401, "the person is no longer there");
+    })
+    .await;
+}

@@ -43,10 +43,10 @@ pub struct AccessClaims {
 }
 
 impl AccessClaims {
-    /// The person who authorized the token: the subject, unless that is the client itself.
+    /// The person who authorized the token: the subject of one that belongs to a family.
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
-        (self.sub != self.client_id).then_some(self.sub.as_str())
+        self.sid.as_ref().map(|_| self.sub.as_str())
     }
 
     /// The id of the patient the token is for.
