@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::authenticate::Secret;
+use crate::authorize::PendingKey;
 use crate::csrf::FormKey;
 use crate::directory::Directory;
 use crate::discovery::Documents;
@@ -18,6 +19,7 @@ use crate::root::RootClient;
 use crate::seal::Sealer;
 use crate::secret::Pepper;
 use crate::settings::Settings;
+use crate::sign_in::AttemptLimits;
 use crate::token::SuccessorKey;
 use crate::verifier::SecretVerifier;
 
@@ -25,6 +27,8 @@ use crate::verifier::SecretVerifier;
 const PEPPER: &str = "client-secret-pepper";
 /// Where the key that refresh tokens are derived with is kept there.
 const SUCCESSORS: &str = "refresh-successors";
+/// Where the key of pending authorizations is kept there.
+const PENDING: &str = "authorization-pending";
 /// Where the key of form tokens is kept there.
 const FORMS: &str = "csrf";
 
@@ -50,6 +54,8 @@ pub struct Authority {
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) verifier: SecretVerifier,
     pub(crate) successors: SuccessorKey,
+    pub(crate) pending: PendingKey,
+    pub(crate) attempts: AttemptLimits,
     forms: FormKey,
     documents: Documents,
 }
@@ -94,6 +100,8 @@ impl Authority {
         let pepper = Pepper::generate(env).as_bytes().to_vec();
         let pepper = stores.keys.establish_secret(PEPPER, pepper).await?;
         let pepper = Pepper::from_slice(&pepper).ok_or_else(|| damaged("pepper"))?;
+        let pending = stores.keys.establish_secret(PENDING, env.bytes::<32>().to_vec()).await?;
+        let pending = PendingKey::new(&pending).ok_or_else(|| damaged("key of pending authorizations"))?;
         let forms = stores.keys.establish_secret(FORMS, env.bytes::<32>().to_vec()).await?;
         let successors = stores.keys.establish_secret(SUCCESSORS, env.bytes::<32>().to_vec()).await?;
         let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
@@ -111,6 +119,8 @@ impl Authority {
             audit: stores.audit,
             verifier: SecretVerifier::new(pepper),
             successors: SuccessorKey::new(&successors),
+            pending,
+            attempts: AttemptLimits::default(),
             forms: FormKey::new(&forms),
         })
     }

@@ -107,17 +107,17 @@ impl Authorization {
 }
 
 /// A hash as base64url text instead of 32 numbers.
-mod hash_as_text {
+pub(crate) mod hash_as_text {
     use serde::{Deserialize as _, Deserializer, Serializer, de};
 
     use crate::jose::{base64url, from_base64url};
     use crate::ports::Hash;
 
-    pub(super) fn serialize<S: Serializer>(hash: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(hash: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&base64url(hash))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes = from_base64url(&text).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| de::Error::custom("not 32 bytes of base64url"))

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::document::StaticDocument;
 use crate::env::Env;
 pub use crate::jose::SigningAlg;
-use crate::jose::{JwkFault, PublicKey, SignError, SigningKey};
+use crate::jose::{CompactJws, JwkFault, PublicKey, SignError, SigningKey};
 use crate::ports::{KeyStore, StoreError};
 use crate::seal::{SealError, Sealer};
 
@@ -202,6 +202,22 @@ impl KeyRing {
             return Ok(());
         }
         self.refresh().await
+    }
+
+    /// Whether one of our keys signed `jws`. A key that is not held is looked for once, because another
+    /// node may have begun to sign with it.
+    pub(crate) async fn signed(&self, env: &Env<'_>, jws: &CompactJws<'_>) -> bool {
+        let Some(kid) = jws.header.kid.as_deref().filter(|_| !jws.header.has_critical_extensions()) else {
+            return false;
+        };
+        if self.snapshot().verifier(kid).is_none()
+            && let Err(error) = self.refresh_for_unknown_kid(env).await
+        {
+            tracing::warn!(%error, "signing keys could not be read again");
+        }
+        let keys = self.snapshot();
+        let key = keys.verifier(kid).filter(|key| jws.header.alg == key.alg().name());
+        key.is_some_and(|key| key.verifies(jws.signing_input(), jws.signature()))
     }
 
     /// The keys of this moment.

@@ -1,9 +1,68 @@
 //! The EHR launch: the address an EHR opens an app with, and the context it carries.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::jose::SignError;
+use crate::authority::Authority;
+use crate::authorize::limits::{LAUNCH_MAX_BYTES, TRANSACTION_LIFETIME_S};
+use crate::authorize::{encoded, query_separator};
+use crate::env::Env;
+use crate::jose::{CompactJws, SignError, SigningAlg};
+use crate::person::Person;
 use crate::ports::StoreError;
+use crate::registration::is_web_address;
+
+/// How long a launch context can be used, in seconds. Not specified; an app is opened at once.
+pub const LAUNCH_LIFETIME_S: i64 = 300;
+
+/// Longest `ctx` of a launch, in bytes of JSON: the launch travels in an address.
+const CONTEXT_MAX_BYTES: usize = 4096;
+
+/// The claims of a launch JWT.
+///
+/// # Source
+/// Specification, Launch JWT (EHR launch): `client`, `user`, `ctx`, `exp`. `iss`, `aud` and `jti` are ours,
+/// so that no other token is taken for a launch and a launch is used once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LaunchClaims {
+    pub(crate) iss: String,
+    pub(crate) aud: String,
+    pub(crate) exp: i64,
+    pub(crate) jti: String,
+    pub(crate) client: String,
+    pub(crate) user: String,
+    pub(crate) ctx: Map<String, Value>,
+}
+
+/// A launch context that is good now, but for whether it was used before.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Launch {
+    pub(crate) jti: String,
+    pub(crate) expires_s: i64,
+    pub(crate) user: String,
+    /// `ctx.patient`.
+    pub(crate) patient: Option<String>,
+    /// `ctx.encounter`.
+    pub(crate) encounter: Option<String>,
+    /// `ctx.intent`.
+    pub(crate) intent: Option<String>,
+    /// `ctx.tenant`.
+    pub(crate) tenant: Option<String>,
+    /// `ctx.smart_style_url`.
+    pub(crate) smart_style_url: Option<String>,
+    /// `ctx.need_patient_banner`: `false` where the EHR shows itself whose record it is.
+    pub(crate) need_patient_banner: Option<bool>,
+    /// `ctx.fhirContext`: objects alone.
+    pub(crate) fhir_context: Vec<Value>,
+}
+
+impl Launch {
+    /// Until when its use must be remembered, in seconds since the UNIX epoch: a request that came with it
+    /// in its last second may go on for as long as any.
+    pub(crate) const fn used_until_s(&self) -> i64 {
+        self.expires_s + TRANSACTION_LIFETIME_S
+    }
+}
 
 /// Why a launch context is good for nothing.
 #[derive(Debug, thiserror::Error)]
@@ -66,4 +125,119 @@ pub struct LaunchUri {
     /// The app's launch address as registered.
     #[serde(rename = "launch-uri")]
     pub launch_uri: String,
+}
+
+/// Answers `platform.smart/get-launch-uri`. Who may ask is for access policies to say.
+///
+/// # Errors
+/// [`LaunchUriFault`].
+///
+/// # Source
+/// Specification, POST /rpc: get launch URL, and Launch JWT (EHR launch); SMART App Launch 2.2.0, "Launch App:
+/// EHR Launch". Not specified what is checked; we check everything the launch would fail on later.
+pub async fn get_launch_uri(env: &Env<'_>, authority: &Authority, params: &Value) -> Result<LaunchUri, LaunchUriFault> {
+    let text = |member: &'static str| {
+        let text = params.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
+        text.ok_or(LaunchUriFault::Malformed(member))
+    };
+    let (client_id, user_id, iss) = (text("client")?, text("user")?, text("iss")?);
+    let ctx = match params.get("ctx") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(ctx)) if Value::Object(ctx.clone()).to_string().len() <= CONTEXT_MAX_BYTES => ctx.clone(),
+        Some(_) => return Err(LaunchUriFault::Malformed("ctx")),
+    };
+    let client = authority.directory.read_client(client_id).await?.filter(|client| client.active);
+    let client = client.ok_or(LaunchUriFault::UnknownClient)?;
+    let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriFault::NotLaunchable)?;
+    let user = authority.directory.store().user(user_id).await?;
+    if !user.is_some_and(|stored| Person::read(user_id, &stored).active) {
+        return Err(LaunchUriFault::UnknownUser);
+    }
+    let expected = authority.documents().fhir_base();
+    if iss.strip_suffix('/').unwrap_or(iss) != expected {
+        return Err(LaunchUriFault::OtherIssuer { expected: expected.to_owned() });
+    }
+    check_context(authority, &ctx).await?;
+    let launch = sign(env, authority, (client_id, user_id), ctx)?;
+    let separator = query_separator(&launch_uri);
+    let uri = format!("{launch_uri}{separator}iss={}&launch={launch}", encoded(expected));
+    Ok(LaunchUri { uri, launch, iss: expected.to_owned(), launch_uri })
+}
+
+/// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
+/// the specification shows `patient` alone.
+async fn check_context(authority: &Authority, ctx: &Map<String, Value>) -> Result<(), LaunchUriFault> {
+    for (member, name) in [("patient", "ctx.patient"), ("encounter", "ctx.encounter"), ("intent", "ctx.intent")] {
+        if ctx.get(member).is_some_and(|value| value.as_str().is_none_or(str::is_empty)) {
+            return Err(LaunchUriFault::Malformed(name));
+        }
+    }
+    match ctx.get("patient").and_then(Value::as_str) {
+        Some(id) if authority.patients.patient(id).await?.is_none() => Err(LaunchUriFault::UnknownPatient),
+        _ => Ok(()),
+    }
+}
+
+/// A launch JWT for this client, user and context.
+pub(crate) fn sign(
+    env: &Env<'_>,
+    authority: &Authority,
+    (client, user): (&str, &str),
+    ctx: Map<String, Value>,
+) -> Result<String, SignError> {
+    let claims = LaunchClaims {
+        iss: authority.settings.base_url.clone(),
+        aud: authority.settings.authorization_endpoint(),
+        exp: env.now_s() + LAUNCH_LIFETIME_S,
+        jti: env.identifier(),
+        client: client.to_owned(),
+        user: user.to_owned(),
+        ctx,
+    };
+    authority.sign(env, SigningAlg::ES256, &claims)
+}
+
+/// Reads a launch JWT that was presented by `client` at the second `at_s`.
+///
+/// Possession alone signs nobody in: it says which person the app was opened for, and that person's session
+/// or password is asked for all the same.
+///
+/// # Errors
+/// [`LaunchFault`], but not [`LaunchFault::Used`].
+pub(crate) async fn read(
+    env: &Env<'_>,
+    authority: &Authority,
+    (jwt, client_id): (&str, &str),
+    at_s: i64,
+) -> Result<Launch, LaunchFault> {
+    let jws = CompactJws::parse(jwt, LAUNCH_MAX_BYTES).map_err(|_| LaunchFault::Unknown)?;
+    if !authority.keys.signed(env, &jws).await {
+        return Err(LaunchFault::Unknown);
+    }
+    let claims: LaunchClaims = jws.payload().map_err(|_| LaunchFault::Unknown)?;
+    let settings = &authority.settings;
+    if claims.iss != settings.base_url || claims.aud != settings.authorization_endpoint() {
+        return Err(LaunchFault::Unknown);
+    }
+    // No leeway: issuer and verifier are one server.
+    if claims.exp <= at_s {
+        return Err(LaunchFault::Expired);
+    }
+    if claims.client != client_id {
+        return Err(LaunchFault::OtherClient);
+    }
+    let text = |member: &str| claims.ctx.get(member).and_then(Value::as_str).map(str::to_owned);
+    let fhir_context = claims.ctx.get("fhirContext").and_then(Value::as_array).into_iter().flatten();
+    Ok(Launch {
+        patient: text("patient"),
+        encounter: text("encounter"),
+        intent: text("intent"),
+        tenant: text("tenant"),
+        smart_style_url: text("smart_style_url").filter(|url| is_web_address(url)),
+        need_patient_banner: claims.ctx.get("need_patient_banner").and_then(Value::as_bool),
+        fhir_context: fhir_context.filter(|entry| entry.is_object()).cloned().collect(),
+        jti: claims.jti,
+        expires_s: claims.exp,
+        user: claims.user,
+    })
 }

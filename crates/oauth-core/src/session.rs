@@ -1,15 +1,63 @@
 //! A browser that somebody signed in with.
 
+use std::sync::Arc;
+
 use secrecy::SecretString;
 
+use crate::authority::Authority;
+use crate::authorize::Browser;
 use crate::env::Env;
-use crate::jose::base64url;
+use crate::jose::{base64url, sha256};
+use crate::person::Person;
+use crate::ports::{Hash, StoreError, Visit, VisitQuery};
 
 /// How long a session lasts, in seconds, and so `Max-Age` of its cookie: five days, as the platform does.
 pub const SESSION_LIFETIME_S: i64 = 432_000;
+
+/// Longest cookie value that is looked up, in bytes.
+const COOKIE_MAX_BYTES: usize = 128;
 
 /// A fresh cookie value: 256 random bits as base64url.
 #[must_use]
 pub fn fresh_cookie(env: &Env<'_>) -> SecretString {
     base64url(&env.bytes::<32>()).into()
+}
+
+/// Who is signed in with this browser, if anybody is.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn person(
+    env: &Env<'_>,
+    authority: &Authority,
+    browser: Browser<'_>,
+) -> Result<Option<Arc<Person>>, StoreError> {
+    let Some(hash) = cookie_hash(browser.session) else { return Ok(None) };
+    let query = VisitQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
+    let visit = authority.members.visit(&query).await?;
+    visitor(authority, &visit).await
+}
+
+/// Ends the browser's session. Access that was given to apps is not touched.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn end(authority: &Authority, browser: Browser<'_>) -> Result<(), StoreError> {
+    match cookie_hash(browser.session) {
+        Some(hash) => authority.members.end_session(&hash).await,
+        None => Ok(()),
+    }
+}
+
+/// The person of a visit's session: active, and with the password it signed in with.
+pub(crate) async fn visitor(authority: &Authority, visit: &Visit) -> Result<Option<Arc<Person>>, StoreError> {
+    let Some((session, version)) = visit.session.as_ref().zip(visit.user_version) else { return Ok(None) };
+    let person = authority.directory.person_at(&session.user_id, version).await?;
+    Ok(person.filter(|person| person.active && person.credential == session.credential))
+}
+
+/// What is stored and looked up for a cookie value; `None` for what cannot be one of ours.
+pub(crate) fn cookie_hash(cookie: Option<&str>) -> Option<Hash> {
+    let cookie = cookie.filter(|cookie| !cookie.is_empty() && cookie.len() <= COOKIE_MAX_BYTES);
+    cookie.map(|cookie| sha256(cookie.as_bytes()))
 }

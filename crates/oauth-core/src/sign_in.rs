@@ -1,8 +1,26 @@
 //! A person gives a name and a password.
+//!
+//! Nobody but the log learns whether there is such a person: the text is the same for an unknown name, a
+//! wrong password and an inactive User, and so is the time, because a password is hashed in every case.
 
-use secrecy::SecretString;
+mod limits;
 
-use crate::ports::StoreError;
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+pub(crate) use limits::AttemptLimits;
+
+use crate::authority::Authority;
+use crate::env::Env;
+use crate::jose::sha256;
+use crate::person::Person;
+use crate::ports::{AuditAction, AuditRecord, BrowserSession, StoreError};
+use crate::secret::SecretHash;
+use crate::session::{SESSION_LIFETIME_S, cookie_hash, fresh_cookie};
+
+/// Longest name that is looked up, in bytes: the longest e-mail address there is.
+const LOGIN_MAX_BYTES: usize = 320;
 
 /// One attempt to sign in.
 pub struct Attempt<'a> {
@@ -48,6 +66,108 @@ pub enum SignInFault {
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Signs a person in: a new session under a new cookie, and the one before is over.
+///
+/// # Errors
+/// [`SignInFault`]; no session has begun then, and the one before goes on.
+pub async fn sign_in(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<SignedIn, SignInFault> {
+    let outcome = checked(env, authority, attempt).await;
+    let (user_id, refused) = match &outcome {
+        Ok(person) => (Some(person.id.clone()), None),
+        Err(Refused { user_id, fault: SignInFault::Store(_), .. }) => (user_id.clone(), None),
+        Err(Refused { user_id, reason, .. }) => (user_id.clone(), Some((*reason).to_owned())),
+    };
+    if outcome.is_ok() || refused.is_some() {
+        authority.audit.record(AuditRecord {
+            at_us: env.now_us,
+            action: AuditAction::SignIn,
+            refused,
+            client_id: None,
+            user_id,
+            patient_id: None,
+            address: attempt.address.map(str::to_owned),
+            scope: None,
+        });
+    }
+    let person = outcome.map_err(|refused| refused.fault)?;
+    let cookie = fresh_cookie(env);
+    let session = BrowserSession {
+        hash: sha256(cookie.expose_secret().as_bytes()),
+        user_id: person.id.clone(),
+        credential: person.credential,
+        signed_in_s: env.now_s(),
+        expires_s: env.now_s() + SESSION_LIFETIME_S,
+    };
+    authority.members.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
+    Ok(SignedIn { cookie, lifetime_s: SESSION_LIFETIME_S, user_id: person.id.clone() })
+}
+
+/// Checks a name and a password without beginning a session, within the same limits.
+///
+/// # Errors
+/// [`SignInFault`].
+pub async fn check_password(
+    env: &Env<'_>,
+    authority: &Authority,
+    attempt: &Attempt<'_>,
+) -> Result<Arc<Person>, SignInFault> {
+    checked(env, authority, attempt).await.map_err(|refused| refused.fault)
+}
+
+/// A refusal and what only the audit learns of it.
+struct Refused {
+    user_id: Option<String>,
+    reason: &'static str,
+    fault: SignInFault,
+}
+
+async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
+    let too_many = |retry_after_s| SignInFault::TooMany { retry_after_s };
+    let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
+    if let Some(address) = attempt.address {
+        let counted = authority.attempts.count_address(env, address);
+        counted.map_err(|wait_s| refused(None, "too many attempts from this address", too_many(wait_s)))?;
+    }
+    let person = find(authority, attempt.login).await.map_err(|error| refused(None, "", error.into()))?;
+    let user_id = person.as_ref().map(|person| person.id.clone());
+    // A person has two names to sign in with, and one account.
+    let account = user_id.clone().unwrap_or_else(|| attempt.login.to_lowercase());
+    let counted = authority.attempts.count_account(env, &account);
+    counted.map_err(|wait_s| refused(user_id.clone(), "too many attempts for this account", too_many(wait_s)))?;
+    let stored = person.as_ref().and_then(|person| person.password.clone());
+    let hash = stored.unwrap_or_else(SecretHash::dummy);
+    let verified = authority.verifier.verify_person(&hash, attempt.password.expose_secret()).await;
+    let verified = verified.map_err(|_| {
+        refused(user_id.clone(), "too many people sign in", SignInFault::Crowded { retry_after_s: CROWDED_RETRY_S })
+    })?;
+    match person {
+        Some(person) if verified && person.active => Ok(person),
+        Some(_) if verified => Err(refused(user_id, "the user is inactive", SignInFault::Wrong)),
+        Some(_) => Err(refused(user_id, "wrong password", SignInFault::Wrong)),
+        None => Err(refused(None, "unknown user", SignInFault::Wrong)),
+    }
+}
+
+/// After how many seconds a person who found the lane full should try again.
+const CROWDED_RETRY_S: u64 = 15;
+
+/// The person of this name; nobody when two have it, because guessing which one is meant could let one in as
+/// the other.
+async fn find(authority: &Authority, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
+    if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
+        return Ok(None);
+    }
+    let found = authority.members.users_by_login(login).await?;
+    match found.as_slice() {
+        [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored)))),
+        [] => Ok(None),
+        [(one, _), (other, _), ..] => {
+            tracing::warn!(one, other, "two users share a name to sign in with; neither can use it");
+            Ok(None)
+        }
+    }
 }
 
 impl std::fmt::Debug for Attempt<'_> {

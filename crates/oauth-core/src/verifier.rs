@@ -6,21 +6,42 @@ use tokio::sync::Semaphore;
 
 use crate::secret::{Pepper, SecretHash};
 
-/// Argon2id computations that run at once: 15 ms and 19 MiB each. Two leave room on a small machine;
-/// the others wait without holding a thread.
-const DEAR_AT_ONCE: usize = 2;
+/// Argon2id computations of Clients' secrets that run at once: 15 ms and 19 MiB each. Two leave room on a
+/// small machine; the others wait without holding a thread.
+const CLIENTS_AT_ONCE: usize = 2;
 
-/// Verifies secrets against stored hashes.
+/// Argon2id computations of people's passwords that run at once. One, because whoever signs in can wait and
+/// a token request cannot: some 60 people a second and node, while every other core stays free.
+const PEOPLE_AT_ONCE: usize = 1;
+
+/// People who may wait for theirs. At the rate above the last one waits for a quarter of a minute, which is
+/// as long as anybody looks at a page that does not answer.
+const PEOPLE_WAITING_MAX: usize = 1_000;
+
+/// Verifies secrets against stored hashes. Clients and people have lanes of their own, so that a crowd at
+/// the sign-in page delays no Client.
 pub struct SecretVerifier {
     pepper: Arc<Pepper>,
-    dear: Arc<Semaphore>,
+    clients: Arc<Semaphore>,
+    people: Arc<Semaphore>,
+    /// One for each person in the lane, waiting or being served.
+    places: Arc<Semaphore>,
 }
+
+/// Too many people wait already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Crowded;
 
 impl SecretVerifier {
     /// A verifier under `pepper`.
     #[must_use]
     pub fn new(pepper: Pepper) -> Self {
-        Self { pepper: Arc::new(pepper), dear: Arc::new(Semaphore::new(DEAR_AT_ONCE)) }
+        Self {
+            pepper: Arc::new(pepper),
+            clients: Arc::new(Semaphore::new(CLIENTS_AT_ONCE)),
+            people: Arc::new(Semaphore::new(PEOPLE_AT_ONCE)),
+            places: Arc::new(Semaphore::new(PEOPLE_AT_ONCE + PEOPLE_WAITING_MAX)),
+        }
     }
 
     /// The pepper.
@@ -29,13 +50,24 @@ impl SecretVerifier {
         &self.pepper
     }
 
-    /// Whether `candidate` is the secret behind `hash`. Cheap hashes are checked at once, Argon2id
-    /// on a blocking thread, [`DEAR_AT_ONCE`] at a time.
+    /// Whether `candidate` is the Client's secret behind `hash`. Cheap hashes are checked at once, Argon2id
+    /// on a blocking thread, a few at a time.
     pub async fn verify(&self, hash: &SecretHash, candidate: &str) -> bool {
         if hash.is_cheap() {
             return hash.verify(&self.pepper, candidate.as_bytes());
         }
-        let Ok(permit) = Arc::clone(&self.dear).acquire_owned().await else { return false };
+        self.verify_in(&self.clients, hash, candidate).await
+    }
+
+    /// Whether `candidate` is the person's password behind `hash`; always in the lane of people, so that how
+    /// long it takes says nothing about the person.
+    pub(crate) async fn verify_person(&self, hash: &SecretHash, candidate: &str) -> Result<bool, Crowded> {
+        let _place = self.places.try_acquire().map_err(|_| Crowded)?;
+        Ok(self.verify_in(&self.people, hash, candidate).await)
+    }
+
+    async fn verify_in(&self, lane: &Arc<Semaphore>, hash: &SecretHash, candidate: &str) -> bool {
+        let Ok(permit) = Arc::clone(lane).acquire_owned().await else { return false };
         let (hash, pepper, candidate) = (hash.clone(), Arc::clone(&self.pepper), candidate.to_owned());
         let verified = tokio::task::spawn_blocking(move || {
             let _permit = permit;

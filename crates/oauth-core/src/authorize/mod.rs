@@ -11,13 +11,115 @@
 //! # Source
 //! Specification, GET /auth/authorize; SMART App Launch 2.2.0; RFC 6749, section 4.1; RFC 9700; RFC 9207.
 
+mod code;
+mod consent;
 mod fault;
 pub mod limits;
 mod pages;
 mod parameters;
+mod patient;
+mod pending;
+mod request;
+mod scene;
 mod target;
+mod titles;
 
 pub use fault::{AuthorizeFault, PageFault, Refusal};
 pub use pages::{AppCard, Browser, ConsentItem, ConsentPage, Decision, ItemGroup, PatientPage, SignInPage, Step};
 pub use parameters::Parameters;
+pub use pending::PendingKey;
 pub use target::Departure;
+
+pub(crate) use consent::in_words;
+pub(crate) use target::{encoded, query_separator};
+
+use crate::authority::Authority;
+use crate::env::Env;
+use pending::Pending;
+use scene::{Intent, Scene};
+
+/// An authorization request arrives.
+///
+/// # Errors
+/// [`AuthorizeFault`]; nothing is stored then. All five functions fail like this one.
+///
+/// # Source
+/// Specification, GET /auth/authorize query parameters; SMART App Launch 2.2.0, "Obtain authorization code".
+pub async fn begin(
+    env: &Env<'_>,
+    authority: &Authority,
+    parameters: &Parameters,
+    browser: Browser<'_>,
+) -> Result<Step, AuthorizeFault> {
+    let pending =
+        Pending { parameters: parameters.clone(), issued_s: env.now_s(), began_with: None, anew: false, patient: None };
+    let mut scene = Scene::open(env, authority, pending, browser).await?;
+    scene.began();
+    scene.step(Intent::GoOn).await
+}
+
+/// A request goes on where it was: after somebody signed in, or when a page is loaded.
+///
+/// # Errors
+/// [`AuthorizeFault`].
+pub async fn resume(
+    env: &Env<'_>,
+    authority: &Authority,
+    transaction: &str,
+    browser: Browser<'_>,
+) -> Result<Step, AuthorizeFault> {
+    go_on(env, authority, (transaction, Intent::GoOn), browser).await
+}
+
+/// The person looks for a patient by name, id or identifier; without a text it is [`resume`].
+///
+/// # Errors
+/// [`AuthorizeFault`].
+pub async fn find(
+    env: &Env<'_>,
+    authority: &Authority,
+    transaction: &str,
+    text: Option<&str>,
+    browser: Browser<'_>,
+) -> Result<Step, AuthorizeFault> {
+    let intent = text.map_or(Intent::GoOn, Intent::Search);
+    go_on(env, authority, (transaction, intent), browser).await
+}
+
+/// The person chooses a patient, by id.
+///
+/// # Errors
+/// [`AuthorizeFault`]; [`PageFault::Patient`] for one the person may not act for.
+pub async fn pick(
+    env: &Env<'_>,
+    authority: &Authority,
+    transaction: &str,
+    patient: &str,
+    browser: Browser<'_>,
+) -> Result<Step, AuthorizeFault> {
+    go_on(env, authority, (transaction, Intent::Pick(patient)), browser).await
+}
+
+/// The person allows or denies. Whether it was this person who was asked, the form token has shown.
+///
+/// # Errors
+/// [`AuthorizeFault`]; a denial is one, [`Refusal::Denied`].
+pub async fn decide(
+    env: &Env<'_>,
+    authority: &Authority,
+    transaction: &str,
+    decision: Decision,
+    browser: Browser<'_>,
+) -> Result<Step, AuthorizeFault> {
+    go_on(env, authority, (transaction, Intent::Decide(decision)), browser).await
+}
+
+async fn go_on(
+    env: &Env<'_>,
+    authority: &Authority,
+    (transaction, intent): (&str, Intent<'_>),
+    browser: Browser<'_>,
+) -> Result<Step, AuthorizeFault> {
+    let pending = authority.pending.open(env, transaction)?;
+    Scene::open(env, authority, pending, browser).await?.step(intent).await
+}

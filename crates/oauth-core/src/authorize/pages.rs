@@ -1,6 +1,7 @@
 //! What the pages of an authorization show: plain strings, nothing to decide.
 
 use super::target::Departure;
+use crate::client::Client;
 use crate::ports::PatientSummary;
 
 /// What the wire knows of whoever sends a request.
@@ -127,4 +128,23 @@ pub enum Decision {
     },
     /// Nothing.
     Deny,
+}
+
+impl AppCard {
+    pub(crate) fn of(client: &Client) -> Self {
+        Self {
+            client_id: client.id.clone(),
+            name: client.display_name().to_owned(),
+            description: client.app.description.clone(),
+            logo_uri: client.app.logo_uri.clone(),
+            policy_uri: client.app.policy_uri.clone(),
+            terms_uri: client.app.terms_uri.clone(),
+        }
+    }
+
+    /// An app whose registration is gone.
+    pub(crate) fn gone(client_id: &str) -> Self {
+        let (client_id, name) = (client_id.to_owned(), client_id.to_owned());
+        Self { client_id, name, description: None, logo_uri: None, policy_uri: None, terms_uri: None }
+    }
 }

@@ -52,11 +52,50 @@ impl Parameters {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(held, _)| *held == name).map(|(_, value)| value.as_str())
     }
+
+    /// The first parameter that was sent twice, known or not (RFC 6749, section 3.1 forbids it for any),
+    /// fit to be repeated in an answer.
+    pub(crate) fn repeated(&self) -> Option<&str> {
+        self.repeated.first().map(String::as_str)
+    }
+
+    pub(super) fn pairs(&self) -> &[(&'static str, String)] {
+        &self.pairs
+    }
 }
 
 impl std::fmt::Debug for Parameters {
     /// Names only: `state`, `launch` and the challenge are nobody's business.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(pairs: &[(&str, &str)]) -> Parameters {
+        Parameters::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn a_parameter_that_is_repeated_has_no_value_and_is_told() {
+        let read = parameters(&[("state", "a"), ("scope", "openid"), ("state", "b"), ("state", "c")]);
+        assert_eq!((read.get("state"), read.repeated()), (None, Some("state")));
+        assert_eq!(read.get("scope"), Some("openid"));
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_ignored_unless_it_is_repeated() {
+        let read = parameters(&[("resource", "x"), ("audience", "y")]);
+        assert_eq!((read.get("resource"), read.repeated()), (None, None));
+        assert_eq!(parameters(&[("x\"y", "1"), ("x\"y", "2")]).repeated(), Some("x?y"));
+    }
+
+    #[test]
+    fn a_parameter_without_a_value_was_not_sent() {
+        let read = parameters(&[("state", ""), ("state", "a"), ("scope", "")]);
+        assert_eq!((read.get("state"), read.get("scope"), read.repeated()), (Some("a"), None, None));
     }
 }

@@ -36,7 +36,7 @@ mod user;
 pub use crate::policy::{Issue, IssueCode};
 pub use redact::redact;
 pub use seal::{seal, seal_patch};
-pub(crate) use shape::is_web_address;
+pub(crate) use shape::{is_redirect_uri, is_web_address};
 pub(crate) use user::PERSONS;
 
 use serde_json::Value;

@@ -124,6 +124,11 @@ fn redirect_uri(at: &str, value: &Value) -> Vec<Issue> {
     redirect_uri_fault(text).map(|(code, fault)| one(code, at, fault)).unwrap_or_default()
 }
 
+/// Whether registration takes the text as a redirect URI.
+pub(crate) fn is_redirect_uri(text: &str) -> bool {
+    redirect_uri_fault(text).is_none()
+}
+
 /// What is wrong with a redirect URI. A private scheme is allowed, native apps use them (RFC 8252, section
 /// 7.1); one that runs in the page that redirects is not.
 fn redirect_uri_fault(text: &str) -> Option<(IssueCode, &'static str)> {

@@ -4,22 +4,30 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that meets what it does not expect must end there"
 )]
 
 mod access;
 mod app;
 mod assertion;
+mod authorize;
 mod claim;
 mod code;
+mod connected;
+mod consent;
 mod introspection;
 mod jose;
 mod jwks;
 mod keys;
+mod launch;
 mod malformed;
 mod member_token;
 mod members;
+mod people;
+mod promises;
 mod refresh;
 mod scope;
 mod secret;
+mod sign_in;
 mod world;

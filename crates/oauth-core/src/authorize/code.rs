@@ -1,0 +1,110 @@
+//! What the app gets in the end: a code.
+
+use smart_scopes::ScopeSet;
+
+use super::consent;
+use super::fault::Refusal;
+use super::limits::CODE_LIFETIME_S;
+use super::scene::{Scene, Stop};
+use super::target::Departure;
+use crate::authorization::{Authorization, LaunchContext};
+use crate::client::GrantType;
+use crate::jose::{base64url, sha256};
+use crate::launch::LaunchFault;
+use crate::person::Person;
+use crate::ports::{AuditAction, AuditRecord, BrowserSession, CodeIssue, IssuedCode, LaunchUse, MemberGrant};
+
+/// Everything that was decided.
+pub(super) struct Decided<'a> {
+    pub(super) person: &'a Person,
+    pub(super) session: &'a BrowserSession,
+    pub(super) patient: Option<String>,
+    pub(super) requested: ScopeSet,
+    pub(super) allowed: ScopeSet,
+    /// What the person lets this app do for this patient already.
+    pub(super) before: Option<&'a MemberGrant>,
+}
+
+/// Stores the code with its grant and sends the browser to the app.
+pub(super) async fn leave(scene: &Scene<'_>, decided: Decided<'_>) -> Result<Departure, Stop> {
+    let (env, authority) = (scene.env, scene.authority);
+    let code = base64url(&env.bytes::<32>());
+    let grant = grant(scene, &decided);
+    let authorization = authorization(scene, &decided);
+    let issued = IssuedCode {
+        hash: sha256(code.as_bytes()),
+        client_id: scene.client.id.clone(),
+        family_id: env.identifier(),
+        grant_id: grant.id.clone(),
+        authorization: authorization.to_stored().map_err(|_| Refusal::Sign(crate::jose::SignError::Claims))?,
+        expires_s: env.now_s() + CODE_LIFETIME_S,
+    };
+    let launch = scene.launch.as_ref();
+    let launch = launch.map(|launch| LaunchUse { jti: launch.jti.clone(), expires_s: launch.used_until_s() });
+    match authority.members.issue_code(issued, grant, launch).await? {
+        CodeIssue::Issued => Ok(scene.request.target.departure(&[("code", &code)])),
+        CodeIssue::LaunchUsed => Err(Refusal::Launch(LaunchFault::Used).into()),
+    }
+}
+
+fn grant(scene: &Scene<'_>, decided: &Decided<'_>) -> MemberGrant {
+    let (requested, granted) = consent::kept(decided.before, &decided.requested, &decided.allowed);
+    MemberGrant {
+        id: decided.before.map_or_else(|| scene.env.identifier(), |before| before.id.clone()),
+        user_id: decided.person.id.clone(),
+        client_id: scene.client.id.clone(),
+        patient_id: decided.patient.clone(),
+        requested: requested.to_string(),
+        granted: granted.to_string(),
+        created_s: decided.before.map_or(scene.env.now_s(), |before| before.created_s),
+        used_s: decided.before.and_then(|before| before.used_s),
+    }
+}
+
+fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
+    let launch = scene.launch.as_ref();
+    let banner = launch.and_then(|launch| launch.need_patient_banner).unwrap_or(true);
+    let request = &scene.request;
+    Authorization {
+        grant: GrantType::AuthorizationCode,
+        client_id: scene.client.id.clone(),
+        user_id: decided.person.id.clone(),
+        credential: decided.session.credential,
+        redirect_uri: Some(request.target.redirect_uri.clone()),
+        code_challenge: request.code_challenge.clone(),
+        scope: decided.allowed.to_string(),
+        nonce: request.nonce.clone(),
+        auth_time_s: decided.session.signed_in_s,
+        fhir_user: decided.person.fhir_user.as_ref().map(crate::person::FhirUser::reference),
+        context: LaunchContext {
+            patient: decided.patient.clone(),
+            encounter: launch.and_then(|launch| launch.encounter.clone()),
+            need_patient_banner: decided.patient.is_some().then_some(banner),
+            fhir_context: launch.map(|launch| launch.fhir_context.clone()).unwrap_or_default(),
+            intent: launch.and_then(|launch| launch.intent.clone()),
+            tenant: launch.and_then(|launch| launch.tenant.clone()),
+            smart_style_url: launch.and_then(|launch| launch.smart_style_url.clone()),
+        },
+    }
+}
+
+impl Scene<'_> {
+    /// Tells the audit what the person decided.
+    pub(super) fn record_consent(
+        &self,
+        person: Option<&Person>,
+        patient: Option<&str>,
+        outcome: Result<&ScopeSet, &str>,
+    ) {
+        self.authority.audit.record(AuditRecord {
+            at_us: self.env.now_us,
+            action: AuditAction::Consent,
+            refused: outcome.err().map(str::to_owned),
+            client_id: Some(self.client.id.clone()),
+            user_id: person.map(|person| person.id.clone()),
+            patient_id: patient.map(str::to_owned),
+            address: self.browser.address.map(str::to_owned),
+            scope: Some(outcome.map_or_else(|_| self.request.scope.to_string(), ToString::to_string)),
+        });
+    }
+}

@@ -1,0 +1,266 @@
+//! What a person is asked, and what follows from the answer.
+//!
+//! Each requested scope is put before the person in *parts*: a wildcard as the types it reaches, a plain
+//! scope on Condition or Observation as their categories, everything else as itself. When every part stays
+//! ticked the scope is granted as it was asked for, because apps compare the text; else the ticked parts are
+//! granted in its place. So nothing beyond the request can come out, whatever is posted.
+
+use smart_scopes::{ClinicalScope, Context, Interaction, ResourceSelector, Scope, ScopeSet, Syntax, restrict};
+
+use super::pages::{ConsentItem, ItemGroup};
+use super::request::is_context;
+use super::titles::{CATEGORIES, TITLES, title_of};
+use crate::client::MemberSettings;
+use crate::limits::{REFRESH_IDLE_S, REFRESH_LIFETIME_S};
+use crate::ports::MemberGrant;
+
+/// The parts a requested scope is shown as; itself where it is not split.
+fn parts(scope: &Scope) -> Vec<Scope> {
+    let Scope::Clinical(clinical) = scope else { return vec![scope.clone()] };
+    let whole = match clinical.resource() {
+        ResourceSelector::Type(_) => vec![clinical.clone()],
+        ResourceSelector::Any => {
+            let of_type = |title: &super::titles::Described| {
+                let resource = title.resource_type.parse().ok()?;
+                ClinicalScope::new(clinical.context(), resource, clinical.permissions(), None).ok()
+            };
+            TITLES.iter().filter_map(of_type).collect()
+        }
+    };
+    whole.iter().flat_map(categories).map(Scope::Clinical).collect()
+}
+
+/// A plain v2 scope that only reads Conditions or Observations, as scopes on their categories. A query can
+/// stand on no other (specification, Limits), so a v1 scope and one that writes stay whole.
+fn categories(scope: &ClinicalScope) -> Vec<ClinicalScope> {
+    let of_category = |category: &super::titles::Category| {
+        let query = category.query().parse().ok()?;
+        ClinicalScope::new(scope.context(), scope.resource().clone(), scope.permissions(), Some(query)).ok()
+    };
+    let is_split = scope.query().is_none() && scope.permissions().syntax() == Syntax::V2;
+    let own = CATEGORIES.iter().filter(|category| scope.resource().selects(category.resource_type) && is_split);
+    let parts: Vec<_> = own.filter_map(of_category).collect();
+    if parts.is_empty() { vec![scope.clone()] } else { parts }
+}
+
+/// Whether the person is not asked for it: without an id the app does not know who came back, and a context
+/// opens nothing by itself.
+fn is_required(scope: &Scope) -> bool {
+    is_context(scope) || matches!(scope, Scope::OpenId)
+}
+
+/// The ticks of the page for what is requested.
+pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings) -> Vec<ConsentItem> {
+    let mut items: Vec<ConsentItem> = Vec::new();
+    for part in requested.iter().flat_map(parts) {
+        let item = item(&part, settings);
+        if items.iter().all(|shown| shown.scope != item.scope) {
+            items.push(item);
+        }
+    }
+    items.sort_by_key(|item| item.group);
+    items
+}
+
+/// What the person allowed of what is requested, in the order and, where it can be, the words of the request.
+///
+/// `ticked` are values of the form; a requested scope itself is taken as all of its parts.
+pub(super) fn allowed(requested: &ScopeSet, ticked: &[String]) -> ScopeSet {
+    let is_ticked = |scope: &Scope| is_required(scope) || ticked.contains(&scope.to_string());
+    let mut allowed = ScopeSet::default();
+    for scope in requested {
+        let parts = parts(scope);
+        if is_ticked(scope) || parts.iter().all(is_ticked) {
+            allowed.insert(scope.clone());
+        } else {
+            allowed.extend(parts.into_iter().filter(is_ticked));
+        }
+    }
+    allowed
+}
+
+/// Whether there is anything in `scopes` that an app could use.
+pub(super) fn says_something(scopes: &ScopeSet) -> bool {
+    scopes.iter().any(|scope| !is_context(scope) && !matches!(scope, Scope::OfflineAccess | Scope::OnlineAccess))
+}
+
+/// What a stored grant gives of what is requested, when the person need not be asked again: each requested
+/// scope was allowed before, or was asked for then and not allowed.
+pub(super) fn remembered(stored: &MemberGrant, requested: &ScopeSet) -> Option<ScopeSet> {
+    // Both texts were printed by a set; what no longer reads covers nothing.
+    let granted = ScopeSet::parse(&stored.granted).unwrap_or_default();
+    let asked = ScopeSet::parse(&stored.requested).unwrap_or_default();
+    let mut given = ScopeSet::default();
+    for scope in requested {
+        if is_required(scope) || granted.covers(scope) {
+            given.insert(scope.clone());
+        } else if asked.covers(scope) {
+            let one: ScopeSet = [scope.clone()].into_iter().collect();
+            given.extend(restrict(&one, &granted).granted);
+        } else {
+            return None;
+        }
+    }
+    says_something(&given).then_some(given)
+}
+
+/// What is kept of a decision: beside it, what the person allowed before and was not asked about now.
+pub(super) fn kept(before: Option<&MemberGrant>, requested: &ScopeSet, allowed: &ScopeSet) -> (ScopeSet, ScopeSet) {
+    let read = |text: Option<&String>| text.and_then(|text| ScopeSet::parse(text).ok()).unwrap_or_default();
+    let was_asked = read(before.map(|grant| &grant.requested));
+    let untouched = |scope: &&Scope| {
+        let one: ScopeSet = [(*scope).clone()].into_iter().collect();
+        restrict(&one, requested).granted.is_empty()
+    };
+    let was_granted: ScopeSet = read(before.map(|grant| &grant.granted)).iter().filter(untouched).cloned().collect();
+    (bounded(requested, &was_asked), bounded(allowed, &was_granted))
+}
+
+/// The union of both, the first alone where that would not read back.
+fn bounded(first: &ScopeSet, second: &ScopeSet) -> ScopeSet {
+    let union = first.union(second);
+    let reads_back = ScopeSet::parse(&union.to_string()).is_ok_and(|read| read == union);
+    if reads_back { union } else { first.clone() }
+}
+
+/// Scopes in plain words, for the page of connected apps.
+pub(crate) fn in_words(scopes: &str, settings: Option<&MemberSettings>) -> Vec<String> {
+    let scopes = ScopeSet::parse(scopes).unwrap_or_default();
+    let mut shown: Vec<(ItemGroup, String)> = Vec::new();
+    for scope in scopes.iter().filter(|scope| !is_context(scope)) {
+        let (group, title) = titled(scope);
+        let detail = match scope {
+            Scope::Clinical(clinical) => actions(clinical),
+            Scope::OfflineAccess => settings.map(duration),
+            _ => None,
+        };
+        let line = detail.map_or_else(|| title.clone(), |detail| format!("{title} \u{2013} {detail}"));
+        if shown.iter().all(|(_, other)| *other != line) {
+            shown.push((group, line));
+        }
+    }
+    shown.sort_by_key(|(group, _)| *group);
+    shown.into_iter().map(|(_, line)| line).collect()
+}
+
+fn item(scope: &Scope, settings: &MemberSettings) -> ConsentItem {
+    let (group, title) = titled(scope);
+    ConsentItem {
+        scope: scope.to_string(),
+        title,
+        detail: detail(scope, settings),
+        group,
+        ticked: true,
+        required: is_required(scope),
+    }
+}
+
+fn titled(scope: &Scope) -> (ItemGroup, String) {
+    let (group, title) = match scope {
+        Scope::Clinical(clinical) => return titled_data(clinical),
+        Scope::OpenId => (ItemGroup::Identity, "Recognise you when you come back"),
+        Scope::FhirUser => (ItemGroup::Identity, "Which entry of the record you are"),
+        Scope::Profile => (ItemGroup::Identity, "Your name and language"),
+        Scope::Email => (ItemGroup::Identity, "Your e-mail address"),
+        Scope::OfflineAccess => (ItemGroup::Duration, "Keep access when you are away"),
+        Scope::OnlineAccess => (ItemGroup::Duration, "Access while you use the app"),
+        Scope::Launch => (ItemGroup::Other, "What you were looking at when you opened the app"),
+        Scope::LaunchContext(context) if context.is_patient() => (ItemGroup::Other, "Whose record it is"),
+        Scope::LaunchContext(context) if context.is_encounter() => (ItemGroup::Other, "Which visit it is about"),
+        Scope::LaunchContext(_) => (ItemGroup::Other, "What the app is about"),
+        Scope::Custom(name) => return (ItemGroup::Other, name.clone()),
+    };
+    (group, title.to_owned())
+}
+
+fn titled_data(scope: &ClinicalScope) -> (ItemGroup, String) {
+    let (group, title) = match scope.resource() {
+        ResourceSelector::Any => (ItemGroup::Record, "Everything in the record".to_owned()),
+        ResourceSelector::Type(name) => match title_of(name.as_str()) {
+            Some(known) => (known.group, known.title.to_owned()),
+            None => (ItemGroup::Record, format!("Entries of the kind {name}")),
+        },
+    };
+    let title = match scope.query() {
+        None => title,
+        Some(query) => {
+            let known = CATEGORIES.iter().find(|category| {
+                let same = category
+                    .query()
+                    .parse()
+                    .is_ok_and(|own: smart_scopes::ScopeQuery| own.implies(query) && query.implies(&own));
+                same && scope.resource().selects(category.resource_type)
+            });
+            known.map_or_else(
+                || format!("{title}, only where {}", readable(query)),
+                |category| category.title.to_owned(),
+            )
+        }
+    };
+    let group = if scope.context() == Context::User { ItemGroup::User } else { group };
+    (group, title)
+}
+
+fn readable(query: &smart_scopes::ScopeQuery) -> String {
+    let parts = query.parameters().iter().map(|parameter| format!("{} is {}", parameter.name, parameter.value));
+    parts.collect::<Vec<_>>().join(" and ")
+}
+
+fn detail(scope: &Scope, settings: &MemberSettings) -> Option<String> {
+    match scope {
+        Scope::OfflineAccess => Some(format!("{}. You can take it back at any time.", capital(&duration(settings)))),
+        Scope::Clinical(clinical) => {
+            let known = match clinical.resource() {
+                ResourceSelector::Type(name) if clinical.query().is_none() => title_of(name.as_str()),
+                _ => None,
+            };
+            let actions = actions(clinical).map(|actions| format!("The app may {actions}."));
+            let sentences: Vec<String> =
+                known.map(|title| title.detail.to_owned()).into_iter().chain(actions).collect();
+            (!sentences.is_empty()).then(|| sentences.join(" "))
+        }
+        _ => None,
+    }
+}
+
+/// What the app may do with the entries; nothing where it may only see them, which is what everybody expects.
+fn actions(scope: &ClinicalScope) -> Option<String> {
+    let may = |interaction| scope.permissions().allows(interaction);
+    let verbs = [
+        (may(Interaction::Read) || may(Interaction::Search), "see"),
+        (may(Interaction::Create), "add"),
+        (may(Interaction::Update), "change"),
+        (may(Interaction::Delete), "delete"),
+    ];
+    let verbs: Vec<_> = verbs.into_iter().filter(|(may, _)| *may).map(|(_, verb)| verb).collect();
+    match verbs.as_slice() {
+        ["see"] | [] => None,
+        [one] => Some(format!("{one} entries")),
+        [front @ .., last] => Some(format!("{} and {last} entries", front.join(", "))),
+    }
+}
+
+/// For how long a refresh token keeps the app connected.
+fn duration(settings: &MemberSettings) -> String {
+    let idle_s = settings.refresh_idle_s.unwrap_or(REFRESH_IDLE_S);
+    let lifetime_s = settings.refresh_lifetime_s.unwrap_or(REFRESH_LIFETIME_S);
+    if idle_s >= lifetime_s {
+        return format!("for {}", span(lifetime_s));
+    }
+    format!("until it is not used for {}, and for {} at most", span(idle_s), span(lifetime_s))
+}
+
+/// A length of time in its largest unit that says it exactly.
+fn span(seconds: i64) -> String {
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let fitting = units.into_iter().find(|(each_s, _)| seconds % each_s == 0 && seconds >= *each_s);
+    let (each_s, name) = fitting.unwrap_or((1, "second"));
+    let count = seconds / each_s;
+    if count == 1 { format!("one {name}") } else { format!("{count} {name}s") }
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}

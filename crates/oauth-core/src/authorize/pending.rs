@@ -1,0 +1,172 @@
+//! A request that waits for a person, sealed and handed to the browser.
+//!
+//! Nothing is stored for it: a stranger who calls the endpoint a million times leaves no row behind, and
+//! any node goes on with what another one began. What is sealed is the request as it was sent, so that
+//! every step checks it again against the registration of that moment.
+
+use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, Nonce, UnboundKey};
+use serde::{Deserialize, Serialize};
+
+use super::fault::PageFault;
+use super::limits::{TRANSACTION_LIFETIME_S, TRANSACTION_MAX_BYTES};
+use super::parameters::Parameters;
+use crate::authorization::hash_as_text;
+use crate::env::Env;
+use crate::jose::{base64url, from_base64url};
+use crate::ports::Hash;
+
+/// What else is bound to the seal: a sealed value of another kind is never taken for one of these.
+const CONTEXT: &str = "authorization-pending";
+const NONCE_BYTES: usize = 12;
+
+/// A request between its pages.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pending {
+    /// As sent.
+    pub(crate) parameters: Parameters,
+    /// When it arrived, in seconds since the UNIX epoch.
+    pub(crate) issued_s: i64,
+    /// The session the browser had then.
+    pub(crate) began_with: Option<Hash>,
+    /// Whether the person must sign in anew, whoever is signed in.
+    pub(crate) anew: bool,
+    /// The patient that was chosen on the page.
+    pub(crate) patient: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    #[serde(rename = "q")]
+    parameters: Vec<(String, String)>,
+    #[serde(rename = "i")]
+    issued_s: i64,
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    began_with: Option<HashText>,
+    #[serde(rename = "a", default)]
+    anew: bool,
+    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
+    patient: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HashText(#[serde(with = "hash_as_text")] Hash);
+
+/// The key pending requests are sealed under: AES-256-GCM-SIV, because strangers decide how many nonces
+/// are drawn, and this mode keeps its promise when two are equal.
+pub struct PendingKey(LessSafeKey);
+
+impl PendingKey {
+    /// A key of these bytes, `None` unless they are 32.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        UnboundKey::new(&AES_256_GCM_SIV, bytes).ok().map(|key| Self(LessSafeKey::new(key)))
+    }
+
+    /// The pending request as base64url text, some 40 bytes and a third longer than the request.
+    ///
+    /// `None` when the cryptographic library refuses.
+    pub(crate) fn seal(&self, env: &Env<'_>, pending: &Pending) -> Option<String> {
+        let parameters = pending.parameters.pairs().iter();
+        let written = Written {
+            parameters: parameters.map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            issued_s: pending.issued_s,
+            began_with: pending.began_with.map(HashText),
+            anew: pending.anew,
+            patient: pending.patient.clone(),
+        };
+        let nonce = env.bytes::<NONCE_BYTES>();
+        let mut buffer = serde_json::to_vec(&written).ok()?;
+        let (nonce_used, context) = (Nonce::assume_unique_for_key(nonce), Aad::from(CONTEXT));
+        self.0.seal_in_place_append_tag(nonce_used, context, &mut buffer).ok()?;
+        Some(base64url(&[nonce.as_slice(), &buffer].concat()))
+    }
+
+    /// What [`PendingKey::seal`] was given, unless its time is over.
+    pub(crate) fn open(&self, env: &Env<'_>, transaction: &str) -> Result<Pending, PageFault> {
+        let written = self.written(transaction).ok_or(PageFault::Transaction)?;
+        let age_s = env.now_s() - written.issued_s;
+        if age_s >= TRANSACTION_LIFETIME_S {
+            return Err(PageFault::TransactionExpired);
+        }
+        Ok(Pending {
+            parameters: Parameters::new(written.parameters),
+            issued_s: written.issued_s,
+            began_with: written.began_with.map(|hash| hash.0),
+            anew: written.anew,
+            patient: written.patient,
+        })
+    }
+
+    fn written(&self, transaction: &str) -> Option<Written> {
+        let sealed = Some(transaction).filter(|text| text.len() <= TRANSACTION_MAX_BYTES).and_then(from_base64url)?;
+        let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_BYTES>()?;
+        let mut buffer = ciphertext.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let plain = self.0.open_in_place(nonce, Aad::from(CONTEXT), &mut buffer).ok()?;
+        serde_json::from_slice(plain).ok()
+    }
+}
+
+impl std::fmt::Debug for PendingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PendingKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Random;
+
+    struct Fixed;
+
+    impl Random for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0x5a);
+        }
+    }
+
+    fn env(now_s: i64) -> Env<'static> {
+        Env { now_us: now_s * 1_000_000, random: &Fixed }
+    }
+
+    fn pending() -> Pending {
+        let pairs = [("client_id", "app"), ("state", "s \u{e4}"), ("scope", "openid")];
+        Pending {
+            parameters: Parameters::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))),
+            issued_s: 1000,
+            began_with: Some([3; 32]),
+            anew: true,
+            patient: Some("p".to_owned()),
+        }
+    }
+
+    fn key(byte: u8) -> PendingKey {
+        PendingKey::new(&[byte; 32]).unwrap()
+    }
+
+    #[test]
+    fn a_pending_request_comes_back_as_it_was() {
+        let sealed = key(1).seal(&env(1000), &pending()).unwrap();
+        assert_eq!(key(1).open(&env(1899), &sealed).unwrap(), pending());
+        assert!(!sealed.contains("app"));
+    }
+
+    #[test]
+    fn a_pending_request_ends_after_its_time() {
+        let sealed = key(1).seal(&env(1000), &pending()).unwrap();
+        assert_eq!(key(1).open(&env(1900), &sealed), Err(PageFault::TransactionExpired));
+    }
+
+    #[test]
+    fn nobody_else_makes_or_changes_a_pending_request() {
+        let sealed = key(1).seal(&env(1000), &pending()).unwrap();
+        let mut flipped = sealed.clone();
+        flipped.replace_range(20..21, if sealed.as_bytes()[20] == b'A' { "B" } else { "A" });
+        for (key, text) in [(key(2), sealed.as_str()), (key(1), &flipped), (key(1), &sealed[..30]), (key(1), "")] {
+            assert_eq!(key.open(&env(1000), text), Err(PageFault::Transaction));
+        }
+        let long = "A".repeat(TRANSACTION_MAX_BYTES + 1);
+        assert_eq!(key(1).open(&env(1000), &long), Err(PageFault::Transaction));
+    }
+}

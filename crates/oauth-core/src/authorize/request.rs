@@ -1,0 +1,210 @@
+//! The check of an authorization request, in the one order in which its faults are told.
+
+use smart_scopes::{Context, Scope, ScopeSet, restrict};
+
+use super::fault::{AuthorizeFault, PageFault, Refusal};
+use super::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
+use super::parameters::Parameters;
+use super::target::Target;
+use crate::authority::Authority;
+use crate::client::{Client, GrantType};
+use crate::jose::from_base64url;
+use crate::registration::is_redirect_uri;
+
+/// A request that may be put before a person. Only the launch context is not looked at yet.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) target: Target,
+    /// What is asked for, as far as the Client is registered for it; in the order and spelling of the
+    /// request.
+    pub(crate) scope: ScopeSet,
+    pub(crate) code_challenge: Option<String>,
+    pub(crate) nonce: Option<String>,
+    pub(crate) prompt: Prompt,
+    /// Seconds.
+    pub(crate) max_age_s: Option<i64>,
+    pub(crate) login_hint: Option<String>,
+    /// The launch JWT; there exactly when the scope `launch` is.
+    pub(crate) launch: Option<String>,
+}
+
+/// `prompt`; `select_account` asks for nothing this server has, because a browser has one session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    pub(crate) none: bool,
+    pub(crate) login: bool,
+    pub(crate) consent: bool,
+}
+
+/// Where answers to this request may go.
+///
+/// # Errors
+/// [`PageFault`]: the person sees a page, and nothing goes anywhere.
+pub(crate) fn target(authority: &Authority, client: &Client, asked: &Parameters) -> Result<Target, PageFault> {
+    if !client.active {
+        return Err(PageFault::InactiveApp);
+    }
+    let fragment = asked.get("response_type") == Some("token");
+    let implicit = client.implicit.redirect_uri.as_ref().filter(|_| fragment);
+    let registered = implicit.or(client.authorization_code.redirect_uri.as_ref());
+    let registered = registered.filter(|uri| is_redirect_uri(uri)).ok_or(PageFault::RedirectUri)?;
+    if asked.get("redirect_uri") != Some(registered) {
+        return Err(PageFault::RedirectUri);
+    }
+    Ok(Target {
+        redirect_uri: registered.clone(),
+        fragment,
+        state: asked.get("state").filter(|state| state.len() <= STATE_MAX_BYTES).map(str::to_owned),
+        issuer: authority.settings.base_url.clone(),
+    })
+}
+
+/// Everything about a request that does not need the person or the launch context.
+///
+/// # Errors
+/// [`AuthorizeFault::Page`] before the redirect target is known to be the app's,
+/// [`AuthorizeFault::Redirect`] after.
+///
+/// # Source
+/// Specification, GET /auth/authorize query parameters; RFC 6749, section 4.1.2.1; RFC 7636, section 4.
+pub(crate) fn check(authority: &Authority, client: &Client, asked: &Parameters) -> Result<Request, AuthorizeFault> {
+    let target = target(authority, client, asked)?;
+    let parts = check_protocol(client, asked)
+        .and_then(|()| check_aud(authority, asked))
+        .and_then(|()| code_challenge(client, asked))
+        .and_then(|challenge| Ok((challenge, scope(client, asked)?)))
+        .and_then(|(challenge, scope)| Ok((challenge, scope, prompt(asked)?, max_age(asked)?)));
+    let (code_challenge, scope, prompt, max_age_s) = match parts {
+        Ok(parts) => parts,
+        Err(cause) => return Err(target.refuse(cause)),
+    };
+    let launch = match launch(&scope, asked) {
+        Ok(launch) => launch.map(str::to_owned),
+        Err(cause) => return Err(target.refuse(cause)),
+    };
+    let nonce = asked.get("nonce").map(str::to_owned);
+    if nonce.as_ref().is_some_and(|nonce| nonce.len() > NONCE_MAX_BYTES) {
+        return Err(target.refuse(Refusal::Malformed("nonce")));
+    }
+    let login_hint = asked.get("login_hint").filter(|hint| hint.len() <= LOGIN_HINT_MAX_BYTES).map(str::to_owned);
+    Ok(Request { target, scope, code_challenge, nonce, prompt, max_age_s, login_hint, launch })
+}
+
+fn check_protocol(client: &Client, asked: &Parameters) -> Result<(), Refusal> {
+    if let Some(name) = asked.repeated() {
+        return Err(Refusal::Repeated(name.to_owned()));
+    }
+    match asked.get("response_type") {
+        None => return Err(Refusal::Missing("response_type")),
+        Some("code") => {}
+        Some(_) => return Err(Refusal::ResponseType),
+    }
+    if !client.may_use(GrantType::AuthorizationCode) {
+        return Err(Refusal::UnauthorizedClient);
+    }
+    if asked.get("response_mode").is_some_and(|mode| mode != "query") {
+        return Err(Refusal::ResponseMode("query"));
+    }
+    match asked.get("state").map(str::len) {
+        None => Err(Refusal::Missing("state")),
+        Some(bytes) if bytes > STATE_MAX_BYTES => Err(Refusal::StateTooLong),
+        Some(_) => Ok(()),
+    }
+}
+
+/// One trailing slash is forgiven: the most frequent fault of apps in this field, and no other server can
+/// be meant by it.
+fn check_aud(authority: &Authority, asked: &Parameters) -> Result<(), Refusal> {
+    let expected = authority.documents().fhir_base();
+    let aud = asked.get("aud").ok_or(Refusal::Missing("aud"))?;
+    if aud == expected || aud.strip_suffix('/') == Some(expected) {
+        return Ok(());
+    }
+    Err(Refusal::Audience { expected: expected.to_owned() })
+}
+
+/// A public app must use PKCE whatever its `pkce` says; a challenge that is not needed is held to the same
+/// rules.
+fn code_challenge(client: &Client, asked: &Parameters) -> Result<Option<String>, Refusal> {
+    let method = asked.get("code_challenge_method");
+    let Some(challenge) = asked.get("code_challenge") else {
+        let is_needed =
+            client.is_public(&client.authorization_code) || client.authorization_code.pkce || method.is_some();
+        return if is_needed { Err(Refusal::NoChallenge) } else { Ok(None) };
+    };
+    if method != Some("S256") {
+        return Err(Refusal::ChallengeMethod);
+    }
+    let is_digest = challenge.len() == 43 && from_base64url(challenge).is_some_and(|digest| digest.len() == 32);
+    if is_digest { Ok(Some(challenge.to_owned())) } else { Err(Refusal::Challenge) }
+}
+
+fn scope(client: &Client, asked: &Parameters) -> Result<ScopeSet, Refusal> {
+    let asked = asked.get("scope").ok_or(Refusal::Missing("scope"))?;
+    let requested = ScopeSet::parse(asked).map_err(Refusal::MalformedScope)?;
+    if requested.is_empty() {
+        return Err(Refusal::Missing("scope"));
+    }
+    let grantable = grantable(client, &requested);
+    let says_something = |scopes: &ScopeSet| scopes.iter().any(|scope| !is_context(scope));
+    let is_left = if says_something(&requested) { says_something(&grantable) } else { !grantable.is_empty() };
+    if is_left { Ok(grantable) } else { Err(Refusal::NoScope) }
+}
+
+/// What of a request a person can be asked for.
+///
+/// - `system/` scopes need no person, so a person gives none.
+/// - `offline_access` is for Clients whose `refresh_token` is true: to anybody else it would be a promise
+///   without a token.
+/// - What names a context is not limited by the registration, because it opens nothing by itself.
+/// - Not specified for a Client without `scope`; we let the person decide over everything but scopes this
+///   server does not know, which mean nothing to anybody here.
+fn grantable(client: &Client, requested: &ScopeSet) -> ScopeSet {
+    let may_be_asked = |scope: &&Scope| match scope {
+        Scope::Clinical(clinical) => clinical.context() != Context::System,
+        Scope::OfflineAccess => client.authorization_code.refresh_token,
+        Scope::Custom(_) => client.scope.is_some(),
+        _ => true,
+    };
+    let asked: ScopeSet = requested.iter().filter(may_be_asked).cloned().collect();
+    let Some(registered) = &client.scope else { return asked };
+    let contexts = asked.iter().filter(|scope| is_context(scope)).cloned();
+    let registered: ScopeSet = registered.iter().cloned().chain(contexts).collect();
+    restrict(&asked, &registered).granted
+}
+
+/// Whether a scope names a context of the launch.
+pub(crate) fn is_context(scope: &Scope) -> bool {
+    matches!(scope, Scope::Launch | Scope::LaunchContext(_))
+}
+
+fn prompt(asked: &Parameters) -> Result<Prompt, Refusal> {
+    let mut prompt = Prompt::default();
+    for value in asked.get("prompt").into_iter().flat_map(|values| values.split(' ')) {
+        match value {
+            "none" => prompt.none = true,
+            "login" => prompt.login = true,
+            "consent" => prompt.consent = true,
+            _ => {}
+        }
+    }
+    // OpenID Connect Core 1.0, section 3.1.2.1: none stands alone.
+    let is_contradiction = prompt.none && asked.get("prompt") != Some("none");
+    if is_contradiction { Err(Refusal::Malformed("prompt")) } else { Ok(prompt) }
+}
+
+fn max_age(asked: &Parameters) -> Result<Option<i64>, Refusal> {
+    let read = |text: &str| text.parse::<u32>().map(i64::from).map_err(|_| Refusal::Malformed("max_age"));
+    asked.get("max_age").map(read).transpose()
+}
+
+fn launch<'a>(scope: &ScopeSet, asked: &'a Parameters) -> Result<Option<&'a str>, Refusal> {
+    if !scope.contains(&Scope::Launch) {
+        return Ok(None);
+    }
+    match asked.get("launch") {
+        None => Err(Refusal::LaunchMissing),
+        Some(launch) if launch.len() > LAUNCH_MAX_BYTES => Err(Refusal::Malformed("launch")),
+        Some(launch) => Ok(Some(launch)),
+    }
+}

@@ -1,0 +1,260 @@
+//! One request at one moment: who asks, who sits at the browser, and what comes next.
+
+use std::sync::Arc;
+
+use smart_scopes::{Context, Scope, ScopeSet};
+
+use super::fault::{AuthorizeFault, PageFault, Refusal};
+use super::pages::{AppCard, Browser, ConsentPage, Decision, PatientPage, SignInPage, Step};
+use super::patient::Patient;
+use super::pending::Pending;
+use super::request::{self, Request};
+use super::{code, consent};
+use crate::authority::Authority;
+use crate::client::Client;
+use crate::env::Env;
+use crate::launch::{self, Launch};
+use crate::limits::CLIENT_ID_MAX_BYTES;
+use crate::person::Person;
+use crate::ports::{BrowserSession, MemberGrant, PatientSummary, StoreError, Visit, VisitQuery};
+use crate::session::{cookie_hash, visitor};
+
+/// A request with everything it is decided by.
+pub(super) struct Scene<'a> {
+    pub(super) env: &'a Env<'a>,
+    pub(super) authority: &'a Authority,
+    pub(super) browser: Browser<'a>,
+    pub(super) client: Arc<Client>,
+    pub(super) request: Request,
+    pub(super) launch: Option<Launch>,
+    pub(super) pending: Pending,
+    pub(super) visit: Visit,
+}
+
+/// What the person wants at this step.
+pub(super) enum Intent<'a> {
+    /// To go on.
+    GoOn,
+    /// To find a patient.
+    Search(&'a str),
+    /// This patient.
+    Pick(&'a str),
+    /// To allow or deny.
+    Decide(Decision),
+}
+
+/// Why there is no next step.
+pub(super) enum Stop {
+    Page(PageFault),
+    Refusal(Refusal),
+}
+
+impl From<PageFault> for Stop {
+    fn from(fault: PageFault) -> Self {
+        Self::Page(fault)
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(cause: Refusal) -> Self {
+        Self::Refusal(cause)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Refusal(error.into())
+    }
+}
+
+impl<'a> Scene<'a> {
+    /// Reads the app and the browser's session in one statement and checks the request against them.
+    pub(super) async fn open(
+        env: &'a Env<'a>,
+        authority: &'a Authority,
+        pending: Pending,
+        browser: Browser<'a>,
+    ) -> Result<Self, AuthorizeFault> {
+        let client_id = pending.parameters.get("client_id").filter(|id| id.len() <= CLIENT_ID_MAX_BYTES);
+        let client_id = client_id.ok_or(PageFault::UnknownApp)?;
+        let cookie = cookie_hash(browser.session);
+        let query = VisitQuery { session: cookie.as_ref(), client_id, now_s: env.now_s() };
+        let visit = authority.members.visit(&query).await?;
+        let version = visit.client_version.ok_or(PageFault::UnknownApp)?;
+        let client = authority.directory.client_at(client_id, version).await?.ok_or(PageFault::UnknownApp)?;
+        let request = request::check(authority, &client, &pending.parameters)?;
+        // A launch that was good when the request came stays good while the person signs in.
+        let launch = match &request.launch {
+            None => None,
+            Some(jwt) => match launch::read(env, authority, (jwt, client_id), pending.issued_s).await {
+                Ok(launch) => Some(launch),
+                Err(fault) => return Err(request.target.refuse(Refusal::Launch(fault))),
+            },
+        };
+        Ok(Self { env, authority, browser, client, request, launch, pending, visit })
+    }
+
+    /// Notes what the request finds: who is signed in, and whether that is too long ago.
+    pub(super) fn began(&mut self) {
+        let session = self.visit.session.as_ref();
+        let is_old = |session: &BrowserSession| {
+            self.request.max_age_s.is_some_and(|max_s| self.env.now_s() - session.signed_in_s > max_s)
+        };
+        self.pending.anew = self.request.prompt.login || session.is_some_and(is_old);
+        self.pending.began_with = session.map(|session| session.hash);
+    }
+
+    /// The next step, or where the request ends.
+    pub(super) async fn step(self, intent: Intent<'_>) -> Result<Step, AuthorizeFault> {
+        match self.next(&intent).await {
+            Ok(step) => Ok(step),
+            Err(Stop::Page(fault)) => Err(fault.into()),
+            Err(Stop::Refusal(cause)) => Err(self.request.target.refuse(cause)),
+        }
+    }
+
+    async fn next(&self, intent: &Intent<'_>) -> Result<Step, Stop> {
+        let person = visitor(self.authority, &self.visit).await?;
+        if matches!(intent, Intent::Decide(Decision::Deny)) {
+            self.record_consent(person.as_deref(), None, Err("denied"));
+            return Err(Refusal::Denied.into());
+        }
+        let Some((person, session)) = self.signed_in(person)? else { return self.ask_to_sign_in().await };
+        let (patient, shown) = match self.patient(&person, intent).await? {
+            Patient::NotNeeded => (None, None),
+            Patient::Chosen(id, shown) => (Some(id), shown),
+            Patient::Choice(candidates) => return self.ask_for_patient(&person, candidates, None),
+            Patient::Search(text, found) => return self.ask_for_patient(&person, found, Some(text)),
+        };
+        let requested = self.requested(patient.as_deref());
+        let before = self.visit.grants.iter().find(|grant| grant.patient_id == patient);
+        let Some(allowed) = self.allowed(intent, &requested, before)? else {
+            return self.ask_for_consent(&person, patient, shown, &requested).await;
+        };
+        if let Intent::Decide(_) = intent {
+            self.record_consent(Some(&person), patient.as_deref(), Ok(&allowed));
+        }
+        let decided = code::Decided { person: &person, session, patient, requested, allowed, before };
+        code::leave(self, decided).await.map(Step::Leave)
+    }
+
+    /// Who is signed in, when this request may go on with that.
+    fn signed_in(&self, person: Option<Arc<Person>>) -> Result<Option<(Arc<Person>, &BrowserSession)>, Stop> {
+        let session = self.visit.session.as_ref();
+        // Signed in since the request came: another session than it found, and not an earlier one.
+        let is_fresh = session.is_some_and(|session| {
+            Some(session.hash) != self.pending.began_with && session.signed_in_s >= self.pending.issued_s
+        });
+        let launched_for = self.launch.as_ref().map(|launch| launch.user.as_str());
+        let is_other = |person: &Person| launched_for.is_some_and(|user| user != person.id);
+        let usable = match person {
+            Some(person) if is_other(&person) && is_fresh => return Err(Refusal::OtherUser.into()),
+            Some(person) if is_other(&person) || (self.pending.anew && !is_fresh) => None,
+            other => other,
+        };
+        if usable.is_none() && self.request.prompt.none {
+            return Err(Refusal::LoginRequired.into());
+        }
+        Ok(usable.zip(session))
+    }
+
+    /// Whether the app asks for something that is about one patient.
+    pub(super) fn needs_patient(&self) -> bool {
+        let scope = &self.request.scope;
+        scope.has_context(Context::Patient)
+            || scope.iter().any(|scope| matches!(scope, Scope::LaunchContext(context) if context.is_patient()))
+    }
+
+    /// What is asked for, without contexts that this request does not have.
+    fn requested(&self, patient: Option<&str>) -> ScopeSet {
+        let has_encounter = self.launch.as_ref().is_some_and(|launch| launch.encounter.is_some());
+        let exists = |scope: &&Scope| match scope {
+            Scope::LaunchContext(context) if context.is_patient() => patient.is_some(),
+            Scope::LaunchContext(context) if context.is_encounter() => has_encounter,
+            Scope::LaunchContext(_) => false,
+            _ => true,
+        };
+        self.request.scope.iter().filter(exists).cloned().collect()
+    }
+
+    /// What the person allows, or `None` when the person must be asked.
+    fn allowed(
+        &self,
+        intent: &Intent<'_>,
+        requested: &ScopeSet,
+        before: Option<&MemberGrant>,
+    ) -> Result<Option<ScopeSet>, Stop> {
+        if self.client.first_party {
+            return Ok(Some(requested.clone()));
+        }
+        if let Intent::Decide(Decision::Allow { scopes }) = intent {
+            let allowed = consent::allowed(requested, scopes);
+            let is_something = consent::says_something(&allowed);
+            return if is_something { Ok(Some(allowed)) } else { Err(Refusal::NothingAllowed.into()) };
+        }
+        let remembered = before.filter(|_| !self.request.prompt.consent);
+        let remembered = remembered.and_then(|before| consent::remembered(before, requested));
+        if remembered.is_none() && self.request.prompt.none {
+            return Err(Refusal::ConsentRequired.into());
+        }
+        Ok(remembered)
+    }
+
+    async fn ask_to_sign_in(&self) -> Result<Step, Stop> {
+        let launched_for = match &self.launch {
+            None => None,
+            Some(launch) => self.authority.directory.store().user(&launch.user).await?,
+        };
+        let name =
+            launched_for.map(|stored| Person::read("", &stored)).and_then(|person| person.user_name.or(person.email));
+        Ok(Step::SignIn(SignInPage {
+            transaction: self.transaction(self.pending.patient.clone())?,
+            app_name: self.client.display_name().to_owned(),
+            login_hint: name.or_else(|| self.request.login_hint.clone()),
+        }))
+    }
+
+    fn ask_for_patient(
+        &self,
+        person: &Person,
+        candidates: Vec<PatientSummary>,
+        search: Option<String>,
+    ) -> Result<Step, Stop> {
+        if self.request.prompt.none {
+            return Err(Refusal::InteractionRequired.into());
+        }
+        Ok(Step::PickPatient(PatientPage {
+            transaction: self.transaction(None)?,
+            app: AppCard::of(&self.client),
+            person: person.display_name.clone(),
+            candidates,
+            search,
+        }))
+    }
+
+    async fn ask_for_consent(
+        &self,
+        person: &Person,
+        patient: Option<String>,
+        shown: Option<PatientSummary>,
+        requested: &ScopeSet,
+    ) -> Result<Step, Stop> {
+        let shown = match (shown, &patient) {
+            (None, Some(id)) => Some(self.authority.patients.patient(id).await?.ok_or(Refusal::NoPatient)?),
+            (shown, _) => shown,
+        };
+        Ok(Step::Consent(ConsentPage {
+            transaction: self.transaction(patient)?,
+            app: AppCard::of(&self.client),
+            person: person.display_name.clone(),
+            patient: shown,
+            items: consent::items(requested, &self.client.authorization_code),
+        }))
+    }
+
+    fn transaction(&self, patient: Option<String>) -> Result<String, Stop> {
+        let pending = Pending { patient, ..self.pending.clone() };
+        let sealed = self.authority.pending.seal(self.env, &pending);
+        sealed.ok_or_else(|| Refusal::Sign(crate::jose::SignError::Sign).into())
+    }
+}

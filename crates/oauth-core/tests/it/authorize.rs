@@ -1,0 +1,350 @@
+//! An app asks: the check of the request in its order, signing in on the way, and the code.
+
+use oauth_core::authorize::{self, AuthorizeFault, Browser, Decision, PageFault, Step};
+use serde_json::json;
+
+use crate::people::{
+    CALLBACK, CHALLENGE, app, clinic, consent, leave, page_fault, parameter, patient_page, refusal, request,
+    sign_in_page, user,
+};
+use crate::world::{BASE, NOW_S};
+
+#[tokio::test]
+async fn a_request_that_is_not_surely_the_apps_is_never_redirected() {
+    let world = clinic().await;
+    world.memory.put("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
+    for (changes, fault) in [
+        (vec![("client_id", "")], PageFault::UnknownApp),
+        (vec![("client_id", "nobody")], PageFault::UnknownApp),
+        (vec![("client_id", "asleep")], PageFault::InactiveApp),
+        (vec![("redirect_uri", "")], PageFault::RedirectUri),
+        (vec![("redirect_uri", "https://app.example/callback/")], PageFault::RedirectUri),
+        (vec![("redirect_uri", "https://APP.example/callback")], PageFault::RedirectUri),
+        (vec![("redirect_uri", "https://app.example/callback#x")], PageFault::RedirectUri),
+        (vec![("redirect_uri", "https://evil.example/callback")], PageFault::RedirectUri),
+    ] {
+        assert_eq!(page_fault(world.begin(&changes, None).await), fault, "{changes:?}");
+    }
+    for twice in [("client_id", "app"), ("redirect_uri", CALLBACK)] {
+        let mut pairs = request(&[]);
+        pairs.push((twice.0.to_owned(), twice.1.to_owned()));
+        page_fault(world.begin_with(pairs, None).await);
+    }
+    assert_eq!(world.codes(), 0);
+}
+
+#[tokio::test]
+async fn a_redirect_address_that_was_never_checked_is_none() {
+    let world = clinic().await;
+    let script = "javascript:alert(1)";
+    let mut client = app();
+    client["auth"]["authorization_code"]["redirect_uri"] = json!(script);
+    world.memory.put("Client", "app", client);
+    assert_eq!(page_fault(world.begin(&[("redirect_uri", script)], None).await), PageFault::RedirectUri);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_request_is_told_in_order() {
+    let world = clinic().await;
+    let long = "x".repeat(4097);
+    // Each request has its own fault and every later one.
+    let later = [
+        ("response_type", "id_token", "unsupported_response_type"),
+        ("state", "", "invalid_request"),
+        ("aud", "https://other.example/fhir", "invalid_request"),
+        ("code_challenge_method", "plain", "invalid_request"),
+        ("scope", "patient/Patient.x", "invalid_scope"),
+    ];
+    for (index, (name, _, error)) in later.iter().enumerate() {
+        let changes: Vec<_> = later[index..].iter().map(|(name, value, _)| (*name, *value)).collect();
+        let (told, cause) = refusal(world.begin(&changes, None).await);
+        assert_eq!(told, *error, "{name}: {cause}");
+        let named = name.trim_end_matches("_method");
+        assert!(cause.to_string().contains(named), "{name}: {cause}");
+    }
+    for (changes, error, word) in [
+        (vec![("response_type", "")], "invalid_request", "response_type"),
+        (vec![("response_mode", "form_post")], "invalid_request", "response_mode"),
+        (vec![("state", long.as_str())], "invalid_request", "state"),
+        (vec![("aud", "")], "invalid_request", "aud"),
+        (vec![("aud", "https://payer.example")], "invalid_request", "aud"),
+        (vec![("aud", "https://payer.example/fhir//")], "invalid_request", "aud"),
+        (vec![("code_challenge", "")], "invalid_request", "code_challenge"),
+        (vec![("code_challenge_method", "")], "invalid_request", "code_challenge_method"),
+        (vec![("code_challenge", &CHALLENGE[1..])], "invalid_request", "code_challenge"),
+        (vec![("code_challenge", "not base64url, but forty-three characters!!")], "invalid_request", "code_challenge"),
+        (vec![("scope", "")], "invalid_request", "scope"),
+        (vec![("scope", " ")], "invalid_request", "scope"),
+        (vec![("scope", "system/*.rs")], "invalid_scope", "scope"),
+        (vec![("scope", "launch openid")], "invalid_request", "launch"),
+        (vec![("prompt", "none login")], "invalid_request", "prompt"),
+        (vec![("max_age", "-1")], "invalid_request", "max_age"),
+    ] {
+        let (told, cause) = refusal(world.begin(&changes, None).await);
+        assert_eq!(told, error, "{changes:?}: {cause}");
+        assert!(cause.to_string().contains(word), "{changes:?}: {cause}");
+    }
+    assert_eq!(world.codes(), 0);
+}
+
+#[tokio::test]
+async fn a_repeated_parameter_is_a_fault_of_the_request() {
+    let world = clinic().await;
+    for name in ["scope", "state", "aud", "code_challenge", "nonce", "unheard-of"] {
+        let mut pairs = request(&[("nonce", "n"), ("unheard-of", "x")]);
+        pairs.push((name.to_owned(), "again".to_owned()));
+        let (told, cause) = refusal(world.begin_with(pairs, None).await);
+        assert_eq!((told.as_str(), cause.to_string().contains(name)), ("invalid_request", true));
+    }
+}
+
+#[tokio::test]
+async fn a_client_without_the_grant_is_told_so() {
+    let world = clinic().await;
+    let mut client = app();
+    client["grant_types"] = json!(["client_credentials"]);
+    world.memory.put("Client", "app", client);
+    assert_eq!(refusal(world.begin(&[], None).await).0, "unauthorized_client");
+}
+
+#[tokio::test]
+async fn a_refusal_carries_the_state_and_the_issuer() {
+    let world = clinic().await;
+    let Err(AuthorizeFault::Redirect { departure, .. }) = world.begin(&[("scope", "")], None).await else {
+        panic!("the app should be refused");
+    };
+    assert_eq!(parameter(&departure.location, "state").as_deref(), Some("st&te"));
+    assert_eq!(parameter(&departure.location, "iss").as_deref(), Some(BASE));
+    assert!(parameter(&departure.location, "error_description").is_some());
+    let Err(AuthorizeFault::Redirect { departure, .. }) = world.begin(&[("state", "")], None).await else {
+        panic!("the app should be refused");
+    };
+    assert_eq!(parameter(&departure.location, "state"), None);
+}
+
+#[tokio::test]
+async fn a_confidential_app_may_leave_the_challenge_out_unless_it_is_registered_to_send_one() {
+    let world = clinic().await;
+    let without = [("code_challenge", ""), ("code_challenge_method", "")];
+    for (pkce, secret_required, is_needed) in [(false, true, false), (true, true, true), (false, false, true)] {
+        let mut client = app();
+        client["auth"]["authorization_code"]["pkce"] = json!(pkce);
+        client["auth"]["authorization_code"]["secret_required"] = json!(secret_required);
+        world.memory.put("Client", "app", client);
+        let step = world.begin(&without, None).await;
+        if is_needed {
+            assert_eq!(refusal(step).0, "invalid_request");
+        } else {
+            sign_in_page(step);
+        }
+        // What is sent is held to the rules all the same.
+        assert_eq!(refusal(world.begin(&[("code_challenge_method", "plain")], None).await).0, "invalid_request");
+    }
+}
+
+#[tokio::test]
+async fn a_member_signs_in_allows_and_the_app_gets_a_code() {
+    let world = clinic().await;
+    let page = sign_in_page(world.begin(&[("login_hint", "ada"), ("nonce", "n-1")], None).await);
+    assert_eq!((page.app_name.as_str(), page.login_hint.as_deref()), ("Heart Diary", Some("ada")));
+    let cookie = world.cookie_of("ada").await;
+    let page = consent(world.resume(&page.transaction, Some(&cookie)).await);
+    assert_eq!((page.person.as_str(), page.patient.as_ref().unwrap().id.as_str()), ("Ada Lovelace", "p-ada"));
+    let ticks: Vec<_> = page.items.iter().map(|item| item.scope.as_str()).collect();
+    let departure = world.allow(&page, &ticks, &cookie).await;
+    assert_eq!(parameter(&departure.location, "state").as_deref(), Some("st&te"));
+    assert_eq!(parameter(&departure.location, "iss").as_deref(), Some(BASE));
+    let stored = world.authorization(&departure);
+    let expected = json!({
+        "grant": "authorization_code", "client_id": "app", "user_id": "ada",
+        "credential": stored["credential"], "redirect_uri": CALLBACK, "code_challenge": CHALLENGE,
+        "scope": crate::people::SCOPE, "nonce": "n-1", "auth_time_s": NOW_S, "fhir_user": "Patient/p-ada",
+        "context": {"patient": "p-ada", "need_patient_banner": true},
+    });
+    assert_eq!(stored, expected);
+    let members = world.memory.members.lock().unwrap();
+    assert_eq!(members.grants[0].granted, crate::people::SCOPE);
+    assert_eq!(members.codes.values().next().unwrap().0.expires_s, NOW_S + 60);
+}
+
+#[tokio::test]
+async fn aud_may_end_in_one_slash() {
+    let world = clinic().await;
+    sign_in_page(world.begin(&[("aud", "https://payer.example/fhir/")], None).await);
+}
+
+#[tokio::test]
+async fn a_denial_is_told_to_the_app_and_stores_nothing() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = consent(world.begin(&[], Some(&cookie)).await);
+    let (error, _) = refusal(world.decide(&page.transaction, Decision::Deny, &cookie).await);
+    assert_eq!((error.as_str(), world.codes()), ("access_denied", 0));
+    assert!(world.memory.members.lock().unwrap().grants.is_empty());
+    let audit = world.memory.audit.lock().unwrap();
+    assert!(audit.iter().any(|record| record.refused.as_deref() == Some("denied")));
+}
+
+#[tokio::test]
+async fn prompt_none_never_shows_a_page() {
+    let world = clinic().await;
+    let none = [("prompt", "none")];
+    assert_eq!(refusal(world.begin(&none, None).await).0, "login_required");
+    let cookie = world.cookie_of("ada").await;
+    assert_eq!(refusal(world.begin(&none, Some(&cookie)).await).0, "consent_required");
+    let page = consent(world.begin(&[], Some(&cookie)).await);
+    world.allow(&page, &[crate::people::SCOPE.split(' ').nth(3).unwrap()], &cookie).await;
+    leave(world.begin(&none, Some(&cookie)).await);
+    user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
+    let cookie = world.cookie_of("nurse").await;
+    assert_eq!(refusal(world.begin(&none, Some(&cookie)).await).0, "interaction_required");
+}
+
+#[tokio::test]
+async fn prompt_login_asks_for_the_password_again_and_once() {
+    let mut world = clinic().await;
+    let before = world.cookie_of("ada").await;
+    // Even in the same second.
+    for (changes, later_s) in [([("prompt", "login")], 0), ([("max_age", "0")], 1)] {
+        world.now_s += later_s;
+        let page = sign_in_page(world.begin(&changes, Some(&before)).await);
+        sign_in_page(world.resume(&page.transaction, Some(&before)).await);
+        let fresh = world.cookie_of("ada").await;
+        consent(world.resume(&page.transaction, Some(&fresh)).await);
+    }
+}
+
+#[tokio::test]
+async fn max_age_honours_a_session_that_is_young_enough() {
+    let mut world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    world.now_s += 100;
+    consent(world.begin(&[("max_age", "100")], Some(&cookie)).await);
+    sign_in_page(world.begin(&[("max_age", "99")], Some(&cookie)).await);
+}
+
+#[tokio::test]
+async fn a_session_ends_with_its_time_its_user_and_its_password() {
+    let mut world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    world.now_s += 431_999;
+    consent(world.begin(&[], Some(&cookie)).await);
+    world.now_s += 1;
+    sign_in_page(world.begin(&[], Some(&cookie)).await);
+    let cookie = world.cookie_of("ada").await;
+    consent(world.begin(&[], Some(&cookie)).await);
+    user(&world, "ada", json!({"fhirUser": {"reference": "Patient/p-ada"}}));
+    sign_in_page(world.begin(&[], Some(&cookie)).await);
+    let cookie = world.cookie_of("ada").await;
+    consent(world.begin(&[], Some(&cookie)).await);
+    let mut resource = world.memory.resources.lock().unwrap()[&("User", "ada".to_owned())].resource.clone();
+    resource["active"] = json!(false);
+    world.memory.put("User", "ada", resource);
+    sign_in_page(world.begin(&[], Some(&cookie)).await);
+}
+
+#[tokio::test]
+async fn a_request_that_waits_is_judged_by_the_registration_of_the_moment() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = consent(world.begin(&[], Some(&cookie)).await);
+    let mut client = app();
+    client["active"] = json!(false);
+    world.memory.put("Client", "app", client);
+    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let step = world.decide(&page.transaction, allow.clone(), &cookie).await;
+    assert_eq!((page_fault(step), world.codes()), (PageFault::InactiveApp, 0));
+    let mut client = app();
+    client["scope"] = json!(["openid", "patient/Patient.rs"]);
+    world.memory.put("Client", "app", client);
+    let departure = leave(world.decide(&page.transaction, allow, &cookie).await);
+    assert_eq!(world.authorization(&departure)["scope"], "launch/patient openid");
+}
+
+#[tokio::test]
+async fn a_transaction_is_good_for_a_quarter_of_an_hour_and_for_nobody_who_changed_it() {
+    let mut world = clinic().await;
+    let page = sign_in_page(world.begin(&[], None).await);
+    assert_eq!(page_fault(world.resume("AAAA", None).await), PageFault::Transaction);
+    assert_eq!(page_fault(world.resume("", None).await), PageFault::Transaction);
+    world.now_s += 899;
+    sign_in_page(world.resume(&page.transaction, None).await);
+    world.now_s += 1;
+    assert_eq!(page_fault(world.resume(&page.transaction, None).await), PageFault::TransactionExpired);
+}
+
+#[tokio::test]
+async fn whoever_acts_for_several_chooses_one_of_them() {
+    let world = clinic().await;
+    user(&world, "carer", json!({"fhirUser": {"reference": "RelatedPerson/r"}}));
+    let carer = ("RelatedPerson".to_owned(), "r".to_owned());
+    let related = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    world.memory.patients.lock().unwrap().related.insert(carer.clone(), related(&["p-ada", "p-bob", "p-gone"]));
+    let cookie = world.cookie_of("carer").await;
+    let page = patient_page(world.begin(&[], Some(&cookie)).await);
+    let names: Vec<_> = page.candidates.iter().map(|patient| patient.id.as_str()).collect();
+    assert_eq!((names, page.search), (vec!["p-ada", "p-bob"], None));
+    for stranger in ["p-eve", "p-gone", ""] {
+        assert_eq!(page_fault(world.pick(&page.transaction, stranger, &cookie).await), PageFault::Patient);
+    }
+    let asked = consent(world.pick(&page.transaction, "p-bob", &cookie).await);
+    assert_eq!(asked.patient.as_ref().unwrap().id, "p-bob");
+    // Who may not act for the patient any more does not get through with an old page.
+    world.memory.patients.lock().unwrap().related.insert(carer.clone(), related(&["p-ada"]));
+    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    assert_eq!(refusal(world.decide(&asked.transaction, allow.clone(), &cookie).await).0, "access_denied");
+    world.memory.patients.lock().unwrap().related.insert(carer.clone(), related(&["p-bob"]));
+    let departure = leave(world.decide(&asked.transaction, allow, &cookie).await);
+    assert_eq!(world.authorization(&departure)["context"]["patient"], "p-bob");
+    world.memory.patients.lock().unwrap().related.insert(carer, related(&[]));
+    assert_eq!(refusal(world.begin(&[], Some(&cookie)).await).0, "access_denied");
+}
+
+#[tokio::test]
+async fn staff_finds_the_patients_a_policy_lets_them_read() {
+    let world = clinic().await;
+    user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
+    world.memory.put_policy(
+        "ward",
+        json!({"engine": "matcho", "link": [{"reference": "User/nurse"}], "matcho": {
+            "request-method": "get", "params": {"resource/id": {"$enum": ["p-ada"]}},
+        }}),
+    );
+    let cookie = world.cookie_of("nurse").await;
+    let page = patient_page(world.begin(&[], Some(&cookie)).await);
+    assert_eq!((page.candidates.len(), page.search.as_deref()), (0, Some("")));
+    let browser = Browser { session: Some(&cookie), address: None };
+    let found = authorize::find(&world.env(), &world.authority, &page.transaction, Some("love"), browser).await;
+    let found = patient_page(found);
+    let ids: Vec<_> = found.candidates.iter().map(|patient| patient.id.as_str()).collect();
+    assert_eq!((ids, found.search.as_deref()), (vec!["p-ada"], Some("love")));
+    assert_eq!(page_fault(world.pick(&page.transaction, "p-bob", &cookie).await), PageFault::Patient);
+    let asked = consent(world.pick(&page.transaction, "p-ada", &cookie).await);
+    assert_eq!(asked.patient.unwrap().id, "p-ada");
+}
+
+#[tokio::test]
+async fn an_app_that_needs_no_patient_gets_none() {
+    let world = clinic().await;
+    user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
+    let cookie = world.cookie_of("nurse").await;
+    let page = consent(world.begin(&[("scope", "openid fhirUser user/Patient.rs")], Some(&cookie)).await);
+    assert_eq!(page.patient, None);
+    let departure = world.allow(&page, &["user/Patient.rs"], &cookie).await;
+    let stored = world.authorization(&departure);
+    assert_eq!((&stored["scope"], &stored["context"]), (&json!("openid user/Patient.rs"), &json!({})));
+}
+
+#[tokio::test]
+async fn an_app_of_the_payer_itself_is_let_in_without_a_page() {
+    let world = clinic().await;
+    let mut client = app();
+    client["first_party"] = json!(true);
+    world.memory.put("Client", "app", client);
+    let cookie = world.cookie_of("ada").await;
+    let Ok(Step::Leave(departure)) = world.begin(&[("prompt", "none")], Some(&cookie)).await else {
+        panic!("nobody is asked");
+    };
+    assert_eq!(world.authorization(&departure)["scope"], crate::people::SCOPE);
+    assert_eq!(world.memory.members.lock().unwrap().grants.len(), 1);
+}

@@ -1,0 +1,179 @@
+//! What a person is asked, and what follows from the answer.
+
+use oauth_core::authorize::{ConsentItem, ConsentPage, Decision, ItemGroup};
+use serde_json::json;
+
+use crate::people::{app, clinic, consent, leave, refusal};
+use crate::world::World;
+
+const LABORATORY: &str = "category=http://terminology.hl7.org/CodeSystem/observation-category|laboratory";
+
+async fn asked(world: &World, scope: &str, cookie: &str) -> ConsentPage {
+    consent(world.begin(&[("scope", scope)], Some(cookie)).await)
+}
+
+fn ticks(page: &ConsentPage) -> Vec<&str> {
+    page.items.iter().map(|item| item.scope.as_str()).collect()
+}
+
+fn find<'a>(page: &'a ConsentPage, scope: &str) -> &'a ConsentItem {
+    page.items.iter().find(|item| item.scope == scope).unwrap()
+}
+
+/// What the app gets of `scope` when everything is ticked but what `without` names.
+async fn granted(world: &World, scope: &str, without: &[&str]) -> String {
+    let cookie = world.cookie_of("ada").await;
+    let page = consent(world.begin(&[("scope", scope), ("prompt", "consent")], Some(&cookie)).await);
+    let kept: Vec<_> =
+        ticks(&page).into_iter().filter(|tick| !without.iter().any(|left| tick.contains(left))).collect();
+    let departure = world.allow(&page, &kept, &cookie).await;
+    world.authorization(&departure)["scope"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn every_requested_scope_comes_back_as_it_was_asked_when_nothing_is_unticked() {
+    let world = clinic().await;
+    for scope in [
+        "openid fhirUser patient/*.rs",
+        "patient/*.read openid",
+        "launch/patient patient/*.* offline_access",
+        "patient/Condition.rs patient/Observation.rs patient/Patient.rs",
+        "patient/Observation.read user/Patient.read",
+        &format!("patient/Observation.rs?{LABORATORY} openid profile email"),
+        "patient/Basic.rs patient/Patient.cud",
+    ] {
+        assert_eq!(granted(&world, scope, &[]).await, scope);
+    }
+}
+
+#[tokio::test]
+async fn a_data_type_that_is_unticked_is_not_granted() {
+    let world = clinic().await;
+    let scope = "openid patient/Patient.rs patient/Immunization.read patient/Coverage.rs offline_access";
+    assert_eq!(
+        granted(&world, scope, &["Immunization", "offline"]).await,
+        "openid patient/Patient.rs patient/Coverage.rs"
+    );
+}
+
+#[tokio::test]
+async fn a_wildcard_is_granted_type_by_type_when_one_is_unticked() {
+    let world = clinic().await;
+    let given = granted(&world, "patient/*.read openid", &["Immunization"]).await;
+    assert!(given.starts_with("patient/Patient.read ") && given.ends_with(" openid"), "{given}");
+    assert!(given.contains(" patient/Observation.read ") && !given.contains('*') && !given.contains("Immunization"));
+}
+
+#[tokio::test]
+async fn plain_scopes_on_conditions_and_observations_are_granted_by_category_when_one_is_unticked() {
+    let world = clinic().await;
+    let scope = "patient/Condition.rs patient/Observation.rs patient/Patient.rs";
+    let given = granted(&world, scope, &["vital-signs", "health-concern"]).await;
+    let given: Vec<_> = given.split(' ').collect();
+    let of = |kind: &str| given.iter().filter(|scope| scope.contains(kind)).count();
+    assert_eq!((of("patient/Condition.rs?category="), of("patient/Observation.rs?category=")), (2, 4));
+    assert!(!given.contains(&"patient/Condition.rs") && !given.contains(&"patient/Observation.rs"));
+    assert!(given.contains(&"patient/Patient.rs"));
+}
+
+#[tokio::test]
+async fn the_page_speaks_in_plain_words() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let scope = format!(
+        "offline_access openid patient/ExplanationOfBenefit.rs patient/Goal.cruds patient/Basic.rs launch/patient \
+         patient/Observation.rs?status=final patient/Observation.rs?{LABORATORY} patient/Organization.rs"
+    );
+    let page = asked(&world, &scope, &cookie).await;
+    let said = |scope: &str| {
+        let item = find(&page, scope);
+        (item.title.as_str(), item.detail.as_deref().unwrap_or_default(), item.group, item.required)
+    };
+    let costs = "What was charged, what the insurance paid and what is left to pay.";
+    assert_eq!(said("patient/ExplanationOfBenefit.rs"), ("Payments and costs", costs, ItemGroup::Record, false));
+    let goal = "What the care is meant to achieve. The app may see, add, change and delete entries.";
+    assert_eq!(said("patient/Goal.cruds"), ("Goals", goal, ItemGroup::Record, false));
+    assert_eq!(said("patient/Basic.rs"), ("Entries of the kind Basic", "", ItemGroup::Record, false));
+    assert_eq!(said(&format!("patient/Observation.rs?{LABORATORY}")).0, "Laboratory results");
+    let limited = "Test results and measurements, only where status is final";
+    assert_eq!(said("patient/Observation.rs?status=final").0, limited);
+    assert_eq!(said("patient/Organization.rs").2, ItemGroup::Directory);
+    let (title, detail, group, _) = said("offline_access");
+    assert_eq!((title, group), ("Keep access when you are away", ItemGroup::Duration));
+    assert!(detail.starts_with("Until it is not used for 90 days, and for 365 days at most."), "{detail}");
+    assert!(said("openid").3 && said("launch/patient").3);
+    let groups: Vec<_> = page.items.iter().map(|item| item.group).collect();
+    assert!(groups.is_sorted() && page.items.iter().all(|item| item.ticked));
+}
+
+#[tokio::test]
+async fn what_was_not_offered_cannot_be_ticked() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, "openid patient/Patient.rs", &cookie).await;
+    let ticks = ["patient/Patient.rs", "patient/*.cruds", "user/*.rs", "system/*.rs", "offline_access", "x y"];
+    let departure = world.allow(&page, &ticks, &cookie).await;
+    assert_eq!(world.authorization(&departure)["scope"], "openid patient/Patient.rs");
+}
+
+#[tokio::test]
+async fn allowing_nothing_is_denying() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, "patient/Patient.rs launch/patient offline_access", &cookie).await;
+    for scopes in [vec![], vec!["offline_access".to_owned()]] {
+        let step = world.decide(&page.transaction, Decision::Allow { scopes }, &cookie).await;
+        assert_eq!((refusal(step).0.as_str(), world.codes()), ("access_denied", 0));
+    }
+}
+
+#[tokio::test]
+async fn the_registration_limits_what_a_person_is_asked() {
+    let world = clinic().await;
+    let mut client = app();
+    client["scope"] = json!(["openid", "patient/Patient.read", "patient/Observation.cruds", "custom"]);
+    client["auth"]["authorization_code"]["refresh_token"] = json!(false);
+    world.memory.put("Client", "app", client);
+    let scope = "launch/patient openid fhirUser patient/*.read system/*.read custom other offline_access";
+    let expected = "launch/patient openid patient/Patient.read patient/Observation.read custom";
+    assert_eq!(granted(&world, scope, &[]).await, expected);
+    let cookie = world.cookie_of("ada").await;
+    let outside = [("scope", "launch/patient patient/Claim.rs fhirUser")];
+    assert_eq!(refusal(world.begin(&outside, Some(&cookie)).await).0, "invalid_scope");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_twice_for_what_was_decided() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let scope = "openid patient/*.rs offline_access";
+    let page = asked(&world, scope, &cookie).await;
+    let kept: Vec<_> =
+        ticks(&page).into_iter().filter(|tick| !tick.contains("Goal") && *tick != "offline_access").collect();
+    let first = world.allow(&page, &kept, &cookie).await;
+    let given = world.authorization(&first)["scope"].clone();
+    assert!(!given.as_str().unwrap().contains("Goal"));
+    // The same again, a part of it, and a part of a part: no page, and never more than was allowed.
+    let again = leave(world.begin(&[("scope", scope)], Some(&cookie)).await);
+    assert_eq!(world.authorization(&again)["scope"], given);
+    let part = leave(world.begin(&[("scope", "openid patient/Patient.rs patient/Goal.rs")], Some(&cookie)).await);
+    assert_eq!(world.authorization(&part)["scope"], "openid patient/Patient.rs");
+    // More than was asked, another spelling of more, or the wish to be asked: the page.
+    for (scope, prompt) in
+        [("openid patient/*.rs user/Patient.rs", ""), ("patient/Patient.cruds", ""), (scope, "consent")]
+    {
+        consent(world.begin(&[("scope", scope), ("prompt", prompt)], Some(&cookie)).await);
+    }
+    assert_eq!(world.memory.members.lock().unwrap().grants.len(), 1);
+}
+
+#[tokio::test]
+async fn a_later_decision_keeps_what_it_is_not_about_and_replaces_what_it_is() {
+    let world = clinic().await;
+    granted(&world, "openid patient/Patient.rs patient/Goal.rs", &[]).await;
+    granted(&world, "openid patient/Goal.rs patient/Coverage.rs", &["Goal"]).await;
+    let members = world.memory.members.lock().unwrap();
+    let [grant] = members.grants.as_slice() else { panic!("one grant") };
+    assert_eq!(grant.granted, "openid patient/Coverage.rs patient/Patient.rs");
+    assert_eq!(grant.requested, "openid patient/Goal.rs patient/Coverage.rs patient/Patient.rs");
+}

@@ -1,0 +1,151 @@
+//! The EHR launch.
+
+use oauth_core::authorize::{Decision, Refusal};
+use oauth_core::launch::{self, LaunchFault, LaunchUri, LaunchUriFault};
+use serde_json::{Value, json};
+
+use crate::people::{app, clinic, consent, leave, refusal, sign_in_page, user};
+use crate::world::{NOW_S, World};
+
+const SCOPE: &str = "launch openid fhirUser patient/*.rs";
+
+fn params() -> Value {
+    json!({
+        "client": "app", "user": "ada", "iss": "https://payer.example/fhir",
+        "ctx": {"patient": "p-ada", "encounter": "e-1", "intent": "reconcile", "need_patient_banner": false},
+    })
+}
+
+async fn launch(world: &World, params: &Value) -> Result<LaunchUri, LaunchUriFault> {
+    launch::get_launch_uri(&world.env(), &world.authority, params).await
+}
+
+#[tokio::test]
+async fn a_launch_address_names_the_server_and_the_context() {
+    let world = clinic().await;
+    let made = launch(&world, &params()).await.unwrap();
+    let expected = format!("https://app.example/launch?iss=https%3A%2F%2Fpayer.example%2Ffhir&launch={}", made.launch);
+    assert_eq!(made.uri, expected);
+    assert_eq!(made.launch_uri, "https://app.example/launch");
+    let written = serde_json::to_value(&made).unwrap();
+    let keys: Vec<_> = written.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(keys, ["uri", "launch", "iss", "launch-uri"]);
+    let claims = made.launch.split('.').nth(1).and_then(oauth_core::jose::from_base64url).unwrap();
+    let claims: Value = serde_json::from_slice(&claims).unwrap();
+    assert_eq!(
+        (&claims["client"], &claims["user"], &claims["exp"]),
+        (&json!("app"), &json!("ada"), &json!(NOW_S + 300))
+    );
+    assert_eq!(claims["ctx"], params()["ctx"]);
+}
+
+#[tokio::test]
+async fn a_launch_that_would_fail_is_refused_at_once() {
+    let world = clinic().await;
+    user(&world, "gone", json!({"active": false}));
+    let mut plain = app();
+    plain["smart"] = json!({});
+    world.memory.put("Client", "plain", plain);
+    let mut asleep = app();
+    asleep["active"] = json!(false);
+    world.memory.put("Client", "asleep", asleep);
+    for (member, value, said) in [
+        ("client", json!("nobody"), "client"),
+        ("client", json!("asleep"), "client"),
+        ("client", json!(null), "client"),
+        ("client", json!("plain"), "smart.launch_uri"),
+        ("user", json!("nobody"), "user"),
+        ("user", json!("gone"), "user"),
+        ("iss", json!("https://other.example/fhir"), "iss"),
+        ("iss", json!(5), "iss"),
+        ("ctx", json!("p-ada"), "ctx"),
+        ("ctx", json!({"patient": "nobody"}), "ctx.patient"),
+        ("ctx", json!({"patient": ["p-ada"]}), "ctx.patient"),
+        ("ctx", json!({"patient": "p-ada", "x": "x".repeat(5_000)}), "ctx"),
+    ] {
+        let mut params = params();
+        params[member] = value.clone();
+        let fault = launch(&world, &params).await.unwrap_err();
+        assert!(fault.to_string().contains(said), "{member} {value}: {fault}");
+    }
+}
+
+#[tokio::test]
+async fn a_launch_gives_its_context_to_its_user_and_once() {
+    let world = clinic().await;
+    let made = launch(&world, &params()).await.unwrap();
+    let changes = [("scope", SCOPE), ("launch", made.launch.as_str())];
+    let page = sign_in_page(world.begin(&changes, None).await);
+    assert_eq!(page.login_hint.as_deref(), Some("ada"));
+    let cookie = world.cookie_of("ada").await;
+    let page = consent(world.resume(&page.transaction, Some(&cookie)).await);
+    let departure = world.allow(&page, &["patient/*.rs"], &cookie).await;
+    let context = json!({"patient": "p-ada", "encounter": "e-1", "need_patient_banner": false, "intent": "reconcile"});
+    assert_eq!(world.authorization(&departure)["context"], context);
+    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let (error, cause) = refusal(world.decide(&page.transaction, allow, &cookie).await);
+    assert_eq!((error.as_str(), world.codes()), ("invalid_request", 1));
+    assert!(matches!(cause, Refusal::Launch(LaunchFault::Used)));
+    // The session of the user is honoured: no page at all for the next launch.
+    let again = launch(&world, &params()).await.unwrap();
+    leave(world.begin(&[("scope", SCOPE), ("launch", &again.launch)], Some(&cookie)).await);
+}
+
+#[tokio::test]
+async fn a_launch_is_good_for_its_time_its_client_and_this_server() {
+    let mut world = clinic().await;
+    world.memory.put("Client", "other", app());
+    let made = launch(&world, &params()).await.unwrap();
+    let begin = |client: &'static str, jwt: String| {
+        let world = &world;
+        async move { world.begin(&[("client_id", client), ("scope", SCOPE), ("launch", jwt.as_str())], None).await }
+    };
+    let damaged = format!("{}x", made.launch);
+    let token =
+        world.authority.sign(&world.env(), oauth_core::jose::SigningAlg::ES256, &json!({"sub": "ada"})).unwrap();
+    for (client, jwt) in [("other", made.launch.clone()), ("app", damaged), ("app", token), ("app", "p-ada".to_owned())]
+    {
+        assert_eq!(refusal(begin(client, jwt).await).0, "invalid_request");
+    }
+    world.now_s += 299;
+    let page = sign_in_page(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], None).await);
+    world.now_s += 1;
+    let (error, cause) = refusal(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], None).await);
+    assert_eq!(error, "invalid_request");
+    assert!(matches!(cause, Refusal::Launch(LaunchFault::Expired)));
+    // Who came in time may take its time to sign in.
+    let cookie = world.cookie_of("ada").await;
+    consent(world.resume(&page.transaction, Some(&cookie)).await);
+}
+
+#[tokio::test]
+async fn a_launch_is_not_for_whoever_else_is_signed_in() {
+    let world = clinic().await;
+    user(&world, "bob", json!({"fhirUser": {"reference": "Patient/p-bob"}}));
+    let made = launch(&world, &params()).await.unwrap();
+    let bob = world.cookie_of("bob").await;
+    let page = sign_in_page(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], Some(&bob)).await);
+    sign_in_page(world.resume(&page.transaction, Some(&bob)).await);
+    let bob_again = world.cookie_of("bob").await;
+    let (error, cause) = refusal(world.resume(&page.transaction, Some(&bob_again)).await);
+    assert_eq!(error, "access_denied");
+    assert!(matches!(cause, Refusal::OtherUser));
+}
+
+#[tokio::test]
+async fn a_launch_opens_to_a_member_no_record_but_the_own_and_to_staff_the_one_in_context() {
+    let world = clinic().await;
+    let mut stranger = params();
+    stranger["ctx"] = json!({"patient": "p-eve"});
+    let made = launch(&world, &stranger).await.unwrap();
+    let cookie = world.cookie_of("ada").await;
+    let (error, cause) = refusal(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], Some(&cookie)).await);
+    assert_eq!(error, "access_denied");
+    assert!(matches!(cause, Refusal::NoPatient));
+    user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
+    stranger["user"] = json!("nurse");
+    let made = launch(&world, &stranger).await.unwrap();
+    let cookie = world.cookie_of("nurse").await;
+    let page = consent(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], Some(&cookie)).await);
+    assert_eq!(page.patient.unwrap().id, "p-eve");
+}

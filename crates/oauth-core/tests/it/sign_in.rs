@@ -1,0 +1,151 @@
+//! A person gives a name and a password.
+
+use oauth_core::authorize::Browser;
+use oauth_core::session;
+use oauth_core::sign_in::{self, Attempt, SignInFault};
+use secrecy::ExposeSecret as _;
+use serde_json::json;
+
+use crate::people::{PASSWORD, clinic, user};
+use crate::world::{NOW_S, World};
+
+async fn who(world: &World, cookie: &str) -> Option<String> {
+    let browser = Browser { session: Some(cookie), address: None };
+    session::person(&world.env(), &world.authority, browser).await.unwrap().map(|person| person.id.clone())
+}
+
+#[tokio::test]
+async fn a_person_signs_in_by_name_or_address_whatever_the_case() {
+    let world = clinic().await;
+    for login in ["ada", "ADA", "ada@example.org", "Ada@Example.ORG"] {
+        let signed_in = world.try_password(login, PASSWORD).await.unwrap();
+        assert_eq!((signed_in.user_id.as_str(), signed_in.lifetime_s), ("ada", 432_000));
+        assert_eq!(who(&world, signed_in.cookie.expose_secret()).await.as_deref(), Some("ada"));
+    }
+    let members = world.memory.members.lock().unwrap();
+    assert_eq!(members.sessions.len(), 4);
+    assert!(members.sessions.values().all(|session| session.expires_s == NOW_S + 432_000));
+}
+
+#[tokio::test]
+async fn nobody_learns_why_nobody_signed_in() {
+    let world = clinic().await;
+    user(&world, "gone", json!({"active": false}));
+    user(&world, "keyless", json!({"password": null}));
+    user(&world, "twin-1", json!({"email": "twin@example.org"}));
+    user(&world, "twin-2", json!({"userName": "twin@example.org"}));
+    let long = "a".repeat(321);
+    for (login, password) in [
+        ("ada", "wrong"),
+        ("ada", ""),
+        ("nobody", PASSWORD),
+        ("", PASSWORD),
+        (long.as_str(), PASSWORD),
+        ("gone", PASSWORD),
+        ("keyless", PASSWORD),
+        ("keyless", ""),
+        ("twin@example.org", PASSWORD),
+    ] {
+        let refused = world.try_password(login, password).await;
+        assert!(matches!(refused, Err(SignInFault::Wrong)), "{login}: {refused:?}");
+    }
+    assert!(world.memory.members.lock().unwrap().sessions.is_empty());
+    let audit = world.memory.audit.lock().unwrap();
+    let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
+    assert_eq!(reasons.len(), 9);
+    assert!(reasons.contains(&"the user is inactive") && reasons.contains(&"unknown user"));
+}
+
+#[tokio::test]
+async fn signing_in_ends_the_session_before() {
+    let world = clinic().await;
+    let before = world.cookie_of("ada").await;
+    let (login, password) = ("ada", PASSWORD.to_owned().into());
+    let attempt = Attempt { login, password: &password, session: Some(&before), address: None };
+    let after = sign_in::sign_in(&world.env(), &world.authority, &attempt).await.unwrap();
+    assert_ne!(after.cookie.expose_secret(), before);
+    assert_eq!(who(&world, &before).await, None);
+    assert_eq!(who(&world, after.cookie.expose_secret()).await.as_deref(), Some("ada"));
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    session::end(&world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
+    assert_eq!(who(&world, &cookie).await, None);
+    session::end(&world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_account_waits_after_ten_attempts_by_whatever_name() {
+    let mut world = clinic().await;
+    user(&world, "bob", json!({}));
+    for attempt in 0..10 {
+        let login = if attempt % 2 == 0 { "ada" } else { "ada@example.org" };
+        assert!(matches!(world.try_password(login, "wrong").await, Err(SignInFault::Wrong)));
+    }
+    let refused = world.try_password("ada", PASSWORD).await;
+    assert!(matches!(refused, Err(SignInFault::TooMany { retry_after_s: 30 })), "{refused:?}");
+    world.try_password("bob", PASSWORD).await.unwrap();
+    world.now_s += 30;
+    world.try_password("ada", PASSWORD).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_address_waits_after_sixty_attempts() {
+    let world = clinic().await;
+    let password = "wrong".to_owned().into();
+    for attempt in 0..60 {
+        let login = format!("somebody-{attempt}");
+        let attempt = Attempt { login: &login, password: &password, session: None, address: Some("192.0.2.7") };
+        let refused = sign_in::sign_in(&world.env(), &world.authority, &attempt).await;
+        assert!(matches!(refused, Err(SignInFault::Wrong)));
+    }
+    let tried = |address| {
+        let world = &world;
+        let password = &password;
+        async move {
+            let attempt = Attempt { login: "another", password, session: None, address: Some(address) };
+            sign_in::sign_in(&world.env(), &world.authority, &attempt).await
+        }
+    };
+    assert!(matches!(tried("192.0.2.7").await, Err(SignInFault::TooMany { retry_after_s: 1 })));
+    assert!(matches!(tried("192.0.2.8").await, Err(SignInFault::Wrong)));
+}
+
+#[tokio::test]
+async fn a_crowd_at_the_page_is_bounded_and_delays_no_client() {
+    let world = clinic().await;
+    world.memory.put(
+        "Client",
+        "short",
+        json!({
+            "grant_types": ["client_credentials"], "scope": ["system/*.rs"],
+            "secret": oauth_core::secret::hash_password(&world.env(), b"short").unwrap().to_text(),
+        }),
+    );
+    let password = "wrong".to_owned().into();
+    let logins: Vec<String> = (0..1_010).map(|number| format!("member-{number}")).collect();
+    let mut crowd: Vec<_> = logins
+        .iter()
+        .map(|login| {
+            let (world, password) = (&world, &password);
+            Box::pin(async move {
+                let attempt = Attempt { login, password, session: None, address: None };
+                sign_in::sign_in(&world.env(), &world.authority, &attempt).await
+            })
+        })
+        .collect();
+    // Each is polled once: all stand in the lane, one is being served.
+    let mut refused = 0;
+    for person in &mut crowd {
+        let polled = std::future::poll_fn(|context| std::task::Poll::Ready(Future::poll(person.as_mut(), context)));
+        if let std::task::Poll::Ready(Err(SignInFault::Crowded { .. })) = polled.await {
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 9, "one is served, a thousand wait");
+    let form = [("grant_type", "client_credentials"), ("client_id", "short"), ("client_secret", "short")];
+    world.token(&form).await.unwrap();
+}
