@@ -1,18 +1,21 @@
-//! What the app gets in the end: a code.
+//! What the app gets in the end: a code, or a token where it is registered for that.
 
 use smart_scopes::ScopeSet;
 
 use super::consent;
 use super::fault::Refusal;
 use super::limits::CODE_LIFETIME_S;
+use super::request::Response;
 use super::scene::{Scene, Stop};
 use super::target::Departure;
+use crate::audit;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::GrantType;
-use crate::jose::{base64url, sha256};
+use crate::jose::{SignError, base64url, sha256};
 use crate::launch::LaunchFault;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, BrowserSession, CodeIssue, IssuedCode, LaunchUse, MemberGrant};
+use crate::ports::{AuditAction, AuditRecord, BrowserSession, CodeIssue, Hash, IssuedCode, LaunchUse, MemberGrant};
+use crate::token;
 
 /// Everything that was decided.
 pub(super) struct Decided<'a> {
@@ -25,26 +28,63 @@ pub(super) struct Decided<'a> {
     pub(super) before: Option<&'a MemberGrant>,
 }
 
-/// Stores the code with its grant and sends the browser to the app.
+/// Stores what was decided and sends the browser to the app.
 pub(super) async fn leave(scene: &Scene<'_>, decided: Decided<'_>) -> Result<Departure, Stop> {
-    let (env, authority) = (scene.env, scene.authority);
+    let env = scene.env;
     let code = base64url(&env.bytes::<32>());
-    let grant = grant(scene, &decided);
+    let hash = sha256(code.as_bytes());
     let authorization = authorization(scene, &decided);
+    let lifetime_s = match scene.request.response {
+        Response::Code => CODE_LIFETIME_S,
+        // Nobody is told this code; it is how the grant and the use of the launch are stored as one.
+        Response::Token => 0,
+    };
+    let grant = grant(scene, &decided);
     let issued = IssuedCode {
-        hash: sha256(code.as_bytes()),
+        hash,
         client_id: scene.client.id.clone(),
         family_id: env.identifier(),
         grant_id: grant.id.clone(),
-        authorization: authorization.to_stored().map_err(|_| Refusal::Sign(crate::jose::SignError::Claims))?,
-        expires_s: env.now_s() + CODE_LIFETIME_S,
+        authorization: authorization.to_stored().map_err(|_| Refusal::Sign(SignError::Claims))?,
+        expires_s: env.now_s() + lifetime_s,
     };
     let launch = scene.launch.as_ref();
     let launch = launch.map(|launch| LaunchUse { jti: launch.jti.clone(), expires_s: launch.used_until_s() });
-    match authority.members.issue_code(issued, grant, launch).await? {
-        CodeIssue::Issued => Ok(scene.request.target.departure(&[("code", &code)])),
-        CodeIssue::LaunchUsed => Err(Refusal::Launch(LaunchFault::Used).into()),
+    if scene.authority.members.issue_code(issued, grant, launch).await? == CodeIssue::LaunchUsed {
+        return Err(Refusal::Launch(LaunchFault::Used).into());
     }
+    match scene.request.response {
+        Response::Code => Ok(scene.request.target.departure(&[("code", &code)])),
+        Response::Token => leave_with_token(scene, decided.person, &authorization, &hash).await,
+    }
+}
+
+/// The token in the fragment, under the grant that was stored.
+///
+/// # Source
+/// RFC 6749, section 4.2.2.
+async fn leave_with_token(
+    scene: &Scene<'_>,
+    person: &Person,
+    authorization: &Authorization,
+    code: &Hash,
+) -> Result<Departure, Stop> {
+    let (env, authority, client) = (scene.env, scene.authority, &scene.client);
+    // A grant that another request stored in the same moment kept its own id.
+    let stored = authority.members.find_code(code).await?.ok_or(Refusal::Unsettled)?;
+    let grant_id = Some(stored.code.grant_id);
+    let outcome = token::implicit(env, authority, (client, person), authorization, grant_id).await;
+    audit::token(env, authority, Some(&client.id), &outcome);
+    let response = outcome.map_err(|error| Refusal::Token(Box::new(error)))?;
+    let expires_in = response.expires_in.to_string();
+    let mut members = vec![
+        ("access_token", response.access_token.as_str()),
+        ("token_type", response.token_type),
+        ("expires_in", &expires_in),
+    ];
+    members.extend(response.scope.as_deref().map(|scope| ("scope", scope)));
+    members.extend(response.context.patient.as_deref().map(|patient| ("patient", patient)));
+    Ok(scene.request.target.departure(&members))
 }
 
 fn grant(scene: &Scene<'_>, decided: &Decided<'_>) -> MemberGrant {
@@ -66,7 +106,10 @@ fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
     let banner = launch.and_then(|launch| launch.need_patient_banner).unwrap_or(true);
     let request = &scene.request;
     Authorization {
-        grant: GrantType::AuthorizationCode,
+        grant: match request.response {
+            Response::Code => GrantType::AuthorizationCode,
+            Response::Token => GrantType::Implicit,
+        },
         client_id: scene.client.id.clone(),
         user_id: decided.person.id.clone(),
         credential: decided.session.credential,

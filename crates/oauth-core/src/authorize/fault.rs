@@ -64,7 +64,7 @@ pub enum Refusal {
     #[error("the parameter {0} is missing")]
     Missing(&'static str),
     /// `response_type` is none this server knows.
-    #[error("response_type must be code")]
+    #[error("response_type must be code, or token for a client that is registered for it")]
     ResponseType,
     /// `response_mode` is not the one of the response type.
     #[error("response_mode must be {0} for this response_type, or left out")]

@@ -15,6 +15,7 @@ use crate::registration::is_redirect_uri;
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) target: Target,
+    pub(crate) response: Response,
     /// What is asked for, as far as the Client is registered for it; in the order and spelling of the
     /// request.
     pub(crate) scope: ScopeSet,
@@ -26,6 +27,15 @@ pub(crate) struct Request {
     pub(crate) login_hint: Option<String>,
     /// The launch JWT; there exactly when the scope `launch` is.
     pub(crate) launch: Option<String>,
+}
+
+/// What the app wants back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Response {
+    /// A code.
+    Code,
+    /// An access token in the fragment (the implicit grant).
+    Token,
 }
 
 /// `prompt`; `select_account` asks for nothing this server has, because a browser has one session.
@@ -70,11 +80,11 @@ pub(crate) fn target(authority: &Authority, client: &Client, asked: &Parameters)
 pub(crate) fn check(authority: &Authority, client: &Client, asked: &Parameters) -> Result<Request, AuthorizeFault> {
     let target = target(authority, client, asked)?;
     let parts = check_protocol(client, asked)
-        .and_then(|()| check_aud(authority, asked))
-        .and_then(|()| code_challenge(client, asked))
-        .and_then(|challenge| Ok((challenge, scope(client, asked)?)))
-        .and_then(|(challenge, scope)| Ok((challenge, scope, prompt(asked)?, max_age(asked)?)));
-    let (code_challenge, scope, prompt, max_age_s) = match parts {
+        .and_then(|response| check_aud(authority, asked).map(|()| response))
+        .and_then(|response| Ok((response, code_challenge(client, response, asked)?)))
+        .and_then(|(response, challenge)| Ok((response, challenge, scope(client, response, asked)?)))
+        .and_then(|(response, challenge, scope)| Ok((response, challenge, scope, prompt(asked)?, max_age(asked)?)));
+    let (response, code_challenge, scope, prompt, max_age_s) = match parts {
         Ok(parts) => parts,
         Err(cause) => return Err(target.refuse(cause)),
     };
@@ -87,28 +97,30 @@ pub(crate) fn check(authority: &Authority, client: &Client, asked: &Parameters) 
         return Err(target.refuse(Refusal::Malformed("nonce")));
     }
     let login_hint = asked.get("login_hint").filter(|hint| hint.len() <= LOGIN_HINT_MAX_BYTES).map(str::to_owned);
-    Ok(Request { target, scope, code_challenge, nonce, prompt, max_age_s, login_hint, launch })
+    Ok(Request { target, response, scope, code_challenge, nonce, prompt, max_age_s, login_hint, launch })
 }
 
-fn check_protocol(client: &Client, asked: &Parameters) -> Result<(), Refusal> {
+fn check_protocol(client: &Client, asked: &Parameters) -> Result<Response, Refusal> {
     if let Some(name) = asked.repeated() {
         return Err(Refusal::Repeated(name.to_owned()));
     }
-    match asked.get("response_type") {
+    let (response, grant, mode) = match asked.get("response_type") {
         None => return Err(Refusal::Missing("response_type")),
-        Some("code") => {}
+        Some("code") => (Response::Code, GrantType::AuthorizationCode, "query"),
+        Some("token") => (Response::Token, GrantType::Implicit, "fragment"),
         Some(_) => return Err(Refusal::ResponseType),
-    }
-    if !client.may_use(GrantType::AuthorizationCode) {
+    };
+    let has_address = response == Response::Code || client.implicit.redirect_uri.is_some();
+    if !client.may_use(grant) || !has_address {
         return Err(Refusal::UnauthorizedClient);
     }
-    if asked.get("response_mode").is_some_and(|mode| mode != "query") {
-        return Err(Refusal::ResponseMode("query"));
+    if asked.get("response_mode").is_some_and(|asked| asked != mode) {
+        return Err(Refusal::ResponseMode(mode));
     }
     match asked.get("state").map(str::len) {
         None => Err(Refusal::Missing("state")),
         Some(bytes) if bytes > STATE_MAX_BYTES => Err(Refusal::StateTooLong),
-        Some(_) => Ok(()),
+        Some(_) => Ok(response),
     }
 }
 
@@ -124,8 +136,11 @@ fn check_aud(authority: &Authority, asked: &Parameters) -> Result<(), Refusal> {
 }
 
 /// A public app must use PKCE whatever its `pkce` says; a challenge that is not needed is held to the same
-/// rules.
-fn code_challenge(client: &Client, asked: &Parameters) -> Result<Option<String>, Refusal> {
+/// rules. With `response_type=token` there is no code to protect.
+fn code_challenge(client: &Client, response: Response, asked: &Parameters) -> Result<Option<String>, Refusal> {
+    if response == Response::Token {
+        return Ok(None);
+    }
     let method = asked.get("code_challenge_method");
     let Some(challenge) = asked.get("code_challenge") else {
         let is_needed =
@@ -139,13 +154,13 @@ fn code_challenge(client: &Client, asked: &Parameters) -> Result<Option<String>,
     if is_digest { Ok(Some(challenge.to_owned())) } else { Err(Refusal::Challenge) }
 }
 
-fn scope(client: &Client, asked: &Parameters) -> Result<ScopeSet, Refusal> {
+fn scope(client: &Client, response: Response, asked: &Parameters) -> Result<ScopeSet, Refusal> {
     let asked = asked.get("scope").ok_or(Refusal::Missing("scope"))?;
     let requested = ScopeSet::parse(asked).map_err(Refusal::MalformedScope)?;
     if requested.is_empty() {
         return Err(Refusal::Missing("scope"));
     }
-    let grantable = grantable(client, &requested);
+    let grantable = grantable(client, response, &requested);
     let says_something = |scopes: &ScopeSet| scopes.iter().any(|scope| !is_context(scope));
     let is_left = if says_something(&requested) { says_something(&grantable) } else { !grantable.is_empty() };
     if is_left { Ok(grantable) } else { Err(Refusal::NoScope) }
@@ -154,15 +169,15 @@ fn scope(client: &Client, asked: &Parameters) -> Result<ScopeSet, Refusal> {
 /// What of a request a person can be asked for.
 ///
 /// - `system/` scopes need no person, so a person gives none.
-/// - `offline_access` is for Clients whose `refresh_token` is true: to anybody else it would be a promise
-///   without a token.
+/// - `offline_access` is for codes of Clients whose `refresh_token` is true: to anybody else it would be a
+///   promise without a token.
 /// - What names a context is not limited by the registration, because it opens nothing by itself.
 /// - Not specified for a Client without `scope`; we let the person decide over everything but scopes this
 ///   server does not know, which mean nothing to anybody here.
-fn grantable(client: &Client, requested: &ScopeSet) -> ScopeSet {
+fn grantable(client: &Client, response: Response, requested: &ScopeSet) -> ScopeSet {
     let may_be_asked = |scope: &&Scope| match scope {
         Scope::Clinical(clinical) => clinical.context() != Context::System,
-        Scope::OfflineAccess => client.authorization_code.refresh_token,
+        Scope::OfflineAccess => response == Response::Code && client.authorization_code.refresh_token,
         Scope::Custom(_) => client.scope.is_some(),
         _ => true,
     };

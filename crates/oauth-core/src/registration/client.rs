@@ -87,6 +87,7 @@ pub(super) fn validate(client: &Value, ext_base: &str) -> Vec<Issue> {
 
 pub(super) fn warnings(client: &Value, ext_base: &str) -> Vec<Issue> {
     let mut issues = b2b(client, ext_base, Severity::Warning);
+    issues.extend(redirect_in_the_clear(client));
     issues.extend(client.get("jwks").map(|jwks| jwks::warnings("Client.jwks", jwks)).unwrap_or_default());
     issues
 }
@@ -136,6 +137,28 @@ fn app_protection(client: &Value) -> Vec<Issue> {
         "Client.auth.authorization_code",
         "a smart-app needs pkce true (public apps) or secret_required true (confidential apps)",
     )
+}
+
+/// A code that is sent by plain http can be read on its way (RFC 9700, section 4.1.1 forbids it but for
+/// loopback). Not specified; we warn, because sandboxes live on inner hosts without TLS.
+fn redirect_in_the_clear(client: &Value) -> Vec<Issue> {
+    let grants = ["authorization_code", "implicit"].into_iter();
+    let places =
+        grants.map(|grant| (format!("Client.auth.{grant}.redirect_uri"), format!("/auth/{grant}/redirect_uri")));
+    let clear = places.filter(|(_, pointer)| client.pointer(pointer).and_then(Value::as_str).is_some_and(is_clear));
+    let text = "codes sent by plain http can be read on their way: use https, or a loopback address";
+    clear.map(|(expression, _)| Issue::new(IssueCode::Security, expression, text)).collect()
+}
+
+fn is_clear(uri: &str) -> bool {
+    let Ok(uri) = url::Url::parse(uri) else { return false };
+    let is_loopback = match uri.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    uri.scheme() == "http" && !is_loopback
 }
 
 fn b2b(client: &Value, ext_base: &str, severity: Severity) -> Vec<Issue> {
@@ -334,5 +357,26 @@ mod tests {
         parts.retain(|part| part["url"] != "organization");
         assert_eq!(found(&client), []);
         assert_eq!(warnings(&client, EXT_BASE).len(), 1);
+    }
+
+    #[test]
+    fn a_redirect_by_plain_http_is_a_warning_but_on_loopback() {
+        let warned = |uri: &str| {
+            let client = app(json!({"pkce": true, "redirect_uri": uri}));
+            assert_eq!(found(&client), []);
+            warnings(&client, EXT_BASE).len()
+        };
+        for uri in ["http://app.example/cb", "http://10.0.0.1/cb", "http://localhost.example/cb"] {
+            assert_eq!(warned(uri), 1, "{uri}");
+        }
+        for uri in [
+            "https://app.example/cb",
+            "http://localhost:1/cb",
+            "http://127.0.0.1/cb",
+            "http://[::1]/cb",
+            "app.example:/cb",
+        ] {
+            assert_eq!(warned(uri), 0, "{uri}");
+        }
     }
 }

@@ -348,3 +348,67 @@ async fn an_app_of_the_payer_itself_is_let_in_without_a_page() {
     assert_eq!(world.authorization(&departure)["scope"], crate::people::SCOPE);
     assert_eq!(world.memory.members.lock().unwrap().grants.len(), 1);
 }
+
+/// Gives `app` an implicit grant with an address of its own.
+fn with_implicit(world: &crate::world::World) {
+    let mut client = app();
+    client["grant_types"] = json!(["code", "implicit"]);
+    client["auth"]["implicit"] = json!({"redirect_uri": IMPLICIT, "token_format": "jwt"});
+    world.memory.put("Client", "app", client);
+}
+
+const IMPLICIT: &str = "https://app.example/implicit";
+const TOKEN: [(&str, &str); 3] = [("response_type", "token"), ("redirect_uri", IMPLICIT), ("code_challenge", "")];
+
+/// The parameters in the fragment of an address.
+fn fragment(location: &str) -> String {
+    location.replacen(&format!("{IMPLICIT}#"), "https://fragment.example/?", 1)
+}
+
+#[tokio::test]
+async fn a_token_goes_into_the_fragment_of_a_client_that_is_registered_for_it() {
+    let world = clinic().await;
+    with_implicit(&world);
+    let cookie = world.cookie_of("ada").await;
+    let page = consent(world.begin(&TOKEN, Some(&cookie)).await);
+    assert!(page.items.iter().all(|item| item.scope != "offline_access"), "no refresh token comes this way");
+    let departure = world.allow(&page, &["patient/*.rs"], &cookie).await;
+    let answer = fragment(&departure.location);
+    let told = |name| parameter(&answer, name);
+    assert_eq!(told("scope").as_deref(), Some("launch/patient openid patient/*.rs"));
+    assert_eq!((told("token_type").as_deref(), told("expires_in").as_deref()), (Some("Bearer"), Some("3600")));
+    assert_eq!((told("state").as_deref(), told("patient").as_deref()), (Some("st&te"), Some("p-ada")));
+    assert_eq!((told("code"), told("refresh_token"), told("id_token")), (None, None, None));
+    let claims = world.claims(&told("access_token").unwrap());
+    assert_eq!((&claims["sub"], &claims["context"]["patient"]), (&json!("ada"), &json!("p-ada")));
+    let members = world.memory.members.lock().unwrap();
+    let family = &members.families[claims["sid"].as_str().unwrap()].family;
+    assert_eq!(family.grant_id.as_ref(), Some(&members.grants[0].id));
+    assert!(members.codes.values().all(|(code, _)| code.expires_s <= NOW_S), "the code is nobody's");
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_token_goes_into_the_fragment_too() {
+    let world = clinic().await;
+    with_implicit(&world);
+    let mut changes = TOKEN.to_vec();
+    changes.push(("scope", ""));
+    let Err(AuthorizeFault::Redirect { departure, .. }) = world.begin(&changes, None).await else {
+        panic!("the app should be refused");
+    };
+    assert_eq!(parameter(&fragment(&departure.location), "error").as_deref(), Some("invalid_request"));
+    // The address of codes is not that of tokens.
+    let codes = [("response_type", "token"), ("redirect_uri", CALLBACK)];
+    assert_eq!(page_fault(world.begin(&codes, None).await), PageFault::RedirectUri);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_list_implicit_gets_no_token() {
+    let world = clinic().await;
+    let Err(AuthorizeFault::Redirect { departure, cause }) = world.begin(&[("response_type", "token")], None).await
+    else {
+        panic!("the app should be refused");
+    };
+    assert_eq!(cause.code(), "unauthorized_client");
+    assert!(departure.location.starts_with(&format!("{CALLBACK}#error=unauthorized_client&")));
+}
