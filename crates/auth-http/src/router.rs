@@ -8,7 +8,8 @@ use axum::routing::{get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, style, token, version,
+    b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, style, token, userinfo,
+    version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -30,6 +31,7 @@ pub fn router(parts: Parts) -> Router {
     // Inside out: a request passes the layers from the last one here to the first.
     Router::new()
         .merge(counted(documents()).layer(panic::layer()).layer(cors::any_origin()))
+        .merge(counted(people()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(counted(resources()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(operations())
@@ -47,6 +49,7 @@ fn documents() -> Router<App> {
         .route("/.well-known/oauth-authorization-server", get(discovery::oauth))
         .route("/.well-known/jwks.json", get(jwks::get))
         .route("/fhir/metadata", get(metadata::get))
+        .route(oauth_core::smart_style::PATH, get(discovery::smart_style))
         .route("/auth/style/{name}", get(style::get))
         .method_not_allowed_fallback(method_not_allowed)
 }
@@ -57,6 +60,13 @@ fn oauth() -> Router<App> {
         .route("/auth/token", post(token::post))
         .route("/auth/introspect", post(introspect::post))
         .route("/auth/revoke", post(revoke::post))
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// What apps ask about the person who let them in.
+fn people() -> Router<App> {
+    Router::new()
+        .route("/auth/userinfo", get(userinfo::answer).post(userinfo::answer))
         .method_not_allowed_fallback(method_not_allowed)
 }
 

@@ -65,7 +65,8 @@ impl Documents {
 }
 
 /// The specification's table, and what SMART requires beside it: `issuer` (with
-/// `sso-openid-connect`), `revocation_endpoint`, `response_types_supported`.
+/// `sso-openid-connect`), `revocation_endpoint`, `response_types_supported`, and the capabilities whose
+/// parameters the token response has.
 fn smart_configuration(settings: &Settings) -> Value {
     let at = |path: &str| format!("{}{path}", settings.base_url);
     json!({
@@ -87,7 +88,7 @@ fn smart_configuration(settings: &Settings) -> Value {
         "capabilities": [
             "launch-standalone", "launch-ehr", "client-public", "client-confidential-symmetric",
             "client-confidential-asymmetric", "permission-patient", "permission-user", "permission-v1",
-            "permission-v2", "permission-offline", "sso-openid-connect"
+            "permission-v2", "permission-offline", "sso-openid-connect", "context-banner", "context-style"
         ],
         "scopes_supported": [
             "openid", "profile", "email", "launch", "launch/patient", "patient/*.cruds", "system/*.cruds",
@@ -101,7 +102,10 @@ fn openid_only(settings: &Settings) -> Value {
         "issuer": settings.base_url,
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256"],
-        "claims_supported": ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "fhirUser"],
+        "claims_supported": [
+            "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "fhirUser", "email", "name",
+            "given_name", "middle_name", "family_name", "preferred_username", "picture", "locale", "zoneinfo"
+        ],
         "request_parameter_supported": false,
         // Absent means true (OpenID Connect Discovery 1.0, section 3).
         "request_uri_parameter_supported": false,
@@ -114,7 +118,7 @@ fn oauth_only() -> Value {
             ["client_secret_basic", "client_secret_post", "private_key_jwt"],
         "introspection_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
         "revocation_endpoint_auth_methods_supported":
-            ["client_secret_basic", "client_secret_post", "private_key_jwt"],
+            ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
         "revocation_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
     })
 }

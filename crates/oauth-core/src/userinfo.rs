@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::access::Denied;
 use crate::authority::Authority;
 use crate::caller::{Caller, Identity};
 use crate::identity::PersonClaims;
@@ -28,6 +29,15 @@ pub enum UserInfoFault {
     /// The token is no person's, or lacks the scope: 403 `insufficient_scope`.
     #[error("the access token lacks the scope openid")]
     NotOpenId,
+}
+
+impl From<UserInfoFault> for Denied {
+    fn from(fault: UserInfoFault) -> Self {
+        match fault {
+            UserInfoFault::NoToken => Self::Unauthenticated,
+            UserInfoFault::NotOpenId => Self::InsufficientScope { needed: "openid".to_owned() },
+        }
+    }
 }
 
 /// Tells who the caller acts for.

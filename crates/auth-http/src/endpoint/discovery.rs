@@ -23,6 +23,11 @@ pub(crate) async fn oauth(State(app): State<App>, headers: HeaderMap) -> Respons
     answer(&headers, &app.authority.documents().oauth)
 }
 
+/// The look apps take on (SMART App Launch 2.2.0, "Styling").
+pub(crate) async fn smart_style(State(app): State<App>, headers: HeaderMap) -> Response {
+    answer(&headers, &app.authority.documents().smart_style)
+}
+
 /// Always `application/json`, whatever the caller accepts (SMART App Launch 2.2.0, conformance).
 pub(super) fn answer(request: &HeaderMap, document: &StaticDocument) -> Response {
     document::answer(request, HeaderValue::from_static(media::JSON), document)

@@ -12,4 +12,5 @@ pub(crate) mod resource;
 pub(crate) mod revoke;
 pub(crate) mod style;
 pub(crate) mod token;
+pub(crate) mod userinfo;
 pub(crate) mod version;

@@ -19,6 +19,8 @@ mod matrix;
 #[cfg(test)]
 mod member;
 #[cfg(test)]
+mod member_tokens;
+#[cfg(test)]
 mod middleware;
 #[cfg(test)]
 mod pages;

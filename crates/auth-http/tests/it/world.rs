@@ -125,6 +125,11 @@ impl World {
         self.clock.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
+    /// What is stored, for stories that begin in the middle.
+    pub(crate) const fn db(&self) -> &Db {
+        &self.db
+    }
+
     /// The database goes away under the running server.
     pub(crate) async fn break_database(&self) {
         self.db.close().await;

@@ -1,0 +1,23 @@
+//! `/auth/userinfo`.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use oauth_core::access::Denied;
+use oauth_core::caller;
+use oauth_core::userinfo::userinfo;
+
+use super::introspect::private_json;
+use crate::error::Fault;
+use crate::form;
+use crate::state::App;
+
+/// Says who signed in, to the bearer of the token that says so; the same for GET and POST.
+///
+/// # Source
+/// OpenID Connect Core 1.0, section 5.3.1.
+pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {
+    let authorization = form::authorization(&headers)?;
+    let caller = caller::identify(&app.env(), &app.authority, authorization).await?;
+    private_json(&userinfo(&app.authority, &caller).map_err(Denied::from)?)
+}
