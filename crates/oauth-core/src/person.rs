@@ -73,6 +73,14 @@ impl Person {
     }
 }
 
+impl Person {
+    /// Whether the person is a patient, and so acts for itself.
+    #[must_use]
+    pub fn is_patient(&self) -> bool {
+        self.fhir_user.as_ref().is_some_and(|own| own.resource_type == "Patient")
+    }
+}
+
 impl FhirUser {
     /// Reads `{"reference": "Patient/1"}` (relative or absolute) or `{"resourceType": "Patient", "id": "1"}`.
     fn read(value: &Value) -> Option<Self> {

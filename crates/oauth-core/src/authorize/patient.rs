@@ -45,14 +45,14 @@ impl Scene<'_> {
                 Reach::These(ids) => ids.iter().any(|own| own == id),
                 Reach::ByPolicy => true,
             };
-            return if is_allowed { self.existing(id).await } else { Err(Refusal::NoPatient.into()) };
+            return if is_allowed { Ok(Patient::Chosen(id.to_owned(), None)) } else { Err(Refusal::NoPatient.into()) };
         }
         match (intent, self.pending.patient.as_deref()) {
             (Intent::Pick(id), _) if self.reaches(person, &reach, id).await? => {
                 self.existing(id).await.map_err(|_| PageFault::Patient.into())
             }
             (Intent::Pick(_), _) => Err(PageFault::Patient.into()),
-            (_, Some(id)) if self.reaches(person, &reach, id).await? => self.existing(id).await,
+            (_, Some(id)) if self.reaches(person, &reach, id).await? => Ok(Patient::Chosen(id.to_owned(), None)),
             (_, Some(_)) => Err(Refusal::NoPatient.into()),
             (_, None) => self.choice(person, reach, intent).await,
         }
@@ -66,8 +66,9 @@ impl Scene<'_> {
                 return Ok(Patient::Search(text.to_owned(), self.found(person, text).await?));
             }
         };
-        if let [only] = ids.as_slice() {
-            return self.existing(only).await;
+        // Whether one's own record is there is not asked: it opens nothing until it is.
+        if let ([own], true) = (ids.as_slice(), person.is_patient()) {
+            return Ok(Patient::Chosen(own.clone(), None));
         }
         let mut candidates = Vec::new();
         for id in &ids {

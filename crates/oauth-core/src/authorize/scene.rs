@@ -240,7 +240,10 @@ impl<'a> Scene<'a> {
         requested: &ScopeSet,
     ) -> Result<Step, Stop> {
         let shown = match (shown, &patient) {
-            (None, Some(id)) => Some(self.authority.patients.patient(id).await?.ok_or(Refusal::NoPatient)?),
+            (None, Some(id)) => {
+                let unnamed = || PatientSummary { id: id.clone(), name: id.clone(), birth_date: None };
+                Some(self.authority.patients.patient(id).await?.unwrap_or_else(unnamed))
+            }
             (shown, _) => shown,
         };
         Ok(Step::Consent(ConsentPage {

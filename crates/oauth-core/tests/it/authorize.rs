@@ -301,6 +301,21 @@ async fn whoever_acts_for_several_chooses_one_of_them() {
 }
 
 #[tokio::test]
+async fn whoever_acts_for_one_does_not_choose() {
+    let world = clinic().await;
+    user(&world, "carer", json!({"fhirUser": {"reference": "RelatedPerson/r"}}));
+    let carer = ("RelatedPerson".to_owned(), "r".to_owned());
+    let related = vec!["p-gone".to_owned(), "p-bob".to_owned()];
+    world.memory.patients.lock().unwrap().related.insert(carer, related);
+    let cookie = world.cookie_of("carer").await;
+    assert_eq!(consent(world.begin(&[], Some(&cookie)).await).patient.unwrap().name, "Bob Lovelace");
+    // The own record, even when it is not here yet.
+    user(&world, "new", json!({"fhirUser": {"reference": "Patient/p-new"}}));
+    let cookie = world.cookie_of("new").await;
+    assert_eq!(consent(world.begin(&[], Some(&cookie)).await).patient.unwrap().id, "p-new");
+}
+
+#[tokio::test]
 async fn staff_finds_the_patients_a_policy_lets_them_read() {
     let world = clinic().await;
     user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
