@@ -30,6 +30,11 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         | TokenError::ScopeNotGranted(_)
         | TokenError::Grant(_) => row(cause.code()),
         TokenError::Client(fault) => client(fault, credentials),
+        TokenError::TooManyAttempts { retry_after_s } => {
+            Verdict::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
+                .oauth(cause.code())
+                .retry_after(*retry_after_s)
+        }
         TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
             .oauth("temporarily_unavailable")
             .retry_after(1),
@@ -79,7 +84,7 @@ pub(crate) const fn label(cause: &TokenError) -> &'static str {
         | TokenError::NoScope
         | TokenError::ScopeNeedsUser(_)
         | TokenError::ScopeNotGranted(_) => "scope",
-        TokenError::Grant(_) => "grant",
+        TokenError::Grant(_) | TokenError::TooManyAttempts { .. } => "grant",
         TokenError::Unsettled | TokenError::Store(_) | TokenError::Sign(_) => "failure",
     }
 }

@@ -25,6 +25,24 @@ pub(super) async fn app_for(
     Err(TokenError::Unsettled)
 }
 
+/// Like [`app_for`], for grants that no statement with the Client's version precedes: what is accepted is
+/// not accepted from an old copy either.
+pub(super) async fn current_app_for(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    grants: &[GrantType],
+) -> Result<Authenticated, TokenError> {
+    for _ in 0..ATTEMPTS {
+        let who = app_for(env, authority, credentials, grants).await?;
+        if authority.directory.version_of(&who.client.id).await? == Some(who.client.version) {
+            return Ok(who);
+        }
+        authority.directory.read_client(&who.client.id).await?;
+    }
+    Err(TokenError::Unsettled)
+}
+
 fn check_any(who: &Authenticated, grants: &[GrantType]) -> Result<(), TokenError> {
     let mut outcome = Err(TokenError::UnauthorizedClient);
     for grant in grants {

@@ -44,6 +44,12 @@ pub enum TokenError {
     /// The code, refresh token, password or person is not what it takes: `invalid_grant`.
     #[error(transparent)]
     Grant(#[from] GrantFault),
+    /// Too many passwords were tried for this account, or too many people sign in at this moment.
+    #[error("too many attempts; try again in {retry_after_s} s")]
+    TooManyAttempts {
+        /// Seconds.
+        retry_after_s: u64,
+    },
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -71,7 +77,7 @@ impl TokenError {
             | Self::ScopeNotGranted(_) => "invalid_scope",
             Self::Grant(_) => "invalid_grant",
             Self::Store(_) | Self::Sign(_) => "server_error",
-            Self::Unsettled => "temporarily_unavailable",
+            Self::Unsettled | Self::TooManyAttempts { .. } => "temporarily_unavailable",
         }
     }
 }
@@ -124,6 +130,9 @@ pub enum GrantFault {
     /// Revoked, or its time is over.
     #[error("the refresh token expired or was revoked")]
     Ended,
+    /// No such person, another password, or an inactive User: nobody is told which.
+    #[error("the name or the password is wrong")]
+    Password,
     /// The User was deleted.
     #[error("the user no longer exists")]
     PersonGone,

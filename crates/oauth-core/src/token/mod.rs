@@ -9,7 +9,9 @@ mod id_token;
 mod implicit;
 mod issue;
 mod member;
+mod password;
 mod refresh;
+mod scope;
 
 pub use fault::{GrantFault, TokenError};
 pub use implicit::implicit;
@@ -103,6 +105,7 @@ pub async fn exchange(
     let outcome = match grant_type {
         GrantType::AuthorizationCode => authorization_code::grant(env, authority, &credentials, form).await,
         GrantType::RefreshToken => refresh::grant(env, authority, &credentials, form).await,
+        GrantType::Password => password::grant(env, authority, &credentials, form).await,
         // The other grants are not built yet; whether the client is registered for one is answered all
         // the same, as it will be.
         other => Err(match app::app_for(env, authority, &credentials, &[other]).await {

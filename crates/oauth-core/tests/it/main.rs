@@ -24,6 +24,7 @@ mod launch;
 mod malformed;
 mod member_token;
 mod members;
+mod password;
 mod people;
 mod promises;
 mod refresh;

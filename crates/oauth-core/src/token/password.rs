@@ -1,0 +1,83 @@
+//! The `password` grant: an app that is given the person's password.
+//!
+//! Only for Clients that list it: the app learns what it should never see (RFC 9700, section 2.4 forbids new
+//! uses). Attempts count against the same limits as those on the sign-in page.
+
+use secrecy::SecretString;
+
+use super::app::{claim, current_app_for};
+use super::member::{Member, begin};
+use super::scope::{granted, patient_of};
+use super::{GrantFault, TokenError, TokenResponse};
+use crate::authenticate::Credentials;
+use crate::authority::Authority;
+use crate::authorization::{Authorization, LaunchContext};
+use crate::client::{Client, GrantType};
+use crate::env::Env;
+use crate::form::Form;
+use crate::person::Person;
+use crate::sign_in::{Attempt, SignInFault, check_password};
+
+/// Checks the password and issues.
+///
+/// # Source
+/// RFC 6749, section 4.3; the platform takes `email` where there is no `username`.
+pub(super) async fn grant(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    form: &Form,
+) -> Result<TokenResponse, TokenError> {
+    let who = current_app_for(env, authority, credentials, &[GrantType::Password]).await?;
+    let login = form.get("username").or_else(|| form.get("email")).ok_or(TokenError::Missing("username"))?;
+    let password = SecretString::from(form.get("password").ok_or(TokenError::Missing("password"))?.to_owned());
+    // The app's server asks, so its address says nothing of the person's.
+    let attempt = Attempt { login, password: &password, session: None, address: None };
+    let person = check_password(env, authority, &attempt).await?;
+    let authorization =
+        for_person(env, (&who.client, &person), GrantType::Password, granted(&who.client, &person, form.get("scope"))?);
+    let member = Member::of(&who.client, Some(&person), &authorization, &person.credential)?;
+    let (response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
+    claim(env, authority, credentials, &who).await?;
+    authority.members.begin_family(tokens).await?;
+    Ok(response)
+}
+
+/// What a person authorizes by giving proof of itself at this moment, without a page.
+pub(super) fn for_person(
+    env: &Env<'_>,
+    (client, person): (&Client, &Person),
+    grant: GrantType,
+    scope: String,
+) -> Authorization {
+    let patient = patient_of(person).map(str::to_owned);
+    Authorization {
+        grant,
+        client_id: client.id.clone(),
+        user_id: person.id.clone(),
+        credential: person.credential,
+        redirect_uri: None,
+        code_challenge: None,
+        scope,
+        nonce: None,
+        auth_time_s: env.now_s(),
+        fhir_user: person.fhir_user.as_ref().map(crate::person::FhirUser::reference),
+        context: LaunchContext {
+            need_patient_banner: patient.is_some().then_some(true),
+            patient,
+            ..LaunchContext::default()
+        },
+    }
+}
+
+impl From<SignInFault> for TokenError {
+    fn from(fault: SignInFault) -> Self {
+        match fault {
+            SignInFault::Wrong => GrantFault::Password.into(),
+            SignInFault::TooMany { retry_after_s } | SignInFault::Crowded { retry_after_s } => {
+                Self::TooManyAttempts { retry_after_s }
+            }
+            SignInFault::Store(error) => Self::Store(error),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The `password` grant, and the token of the `implicit` one.
+
+use oauth_core::authorization::Authorization;
+use oauth_core::client::GrantType;
+use oauth_core::person::Person;
+use oauth_core::secret::hash_password;
+use oauth_core::token::{TokenError, implicit};
+use serde_json::{Value, json};
+
+use crate::app::{ada, authorization, but, refresh, rows, with_app};
+use crate::world::{GENERATED, World, basic};
+
+const PASSWORD: &str = "correct horse battery staple";
+
+fn app() -> Value {
+    json!({
+        "grant_types": ["password", "implicit"], "scope": ["openid", "offline_access", "patient/*.rs", "system/*.rs"],
+        "auth": {
+            "password": {"token_format": "jwt", "refresh_token": true},
+            "implicit": {"token_format": "jwt", "refresh_token": true, "access_token_expiration": 300},
+        },
+    })
+}
+
+/// A deployment whose app may ask for ada's password.
+async fn with_password() -> World {
+    let world = with_app().await;
+    world.memory.put("Client", "app", app());
+    let mut user = ada();
+    user["password"] = json!(hash_password(&world.env(), PASSWORD.as_bytes()).unwrap().to_text());
+    world.memory.put("User", "ada", user);
+    world
+}
+
+const FORM: [(&str, &str); 4] =
+    [("grant_type", "password"), ("client_id", "app"), ("username", "ada"), ("password", PASSWORD)];
+
+/// Asks and is refused; nothing may be stored by that.
+async fn refused(world: &World, form: &[(&str, &str)]) -> &'static str {
+    let before = rows(world);
+    let error = world.token(form).await.unwrap_err();
+    assert_eq!(rows(world), before, "{form:?}");
+    error.code()
+}
+
+#[tokio::test]
+async fn the_right_password_gives_what_the_app_is_registered_for() {
+    let world = with_password().await;
+    let response = world.token(&FORM).await.unwrap();
+    assert_eq!(response.scope.as_deref(), Some("openid offline_access patient/*.rs"));
+    assert_eq!((response.context.patient.as_deref(), response.id_token.as_deref()), (Some("p-1"), None));
+    let claims = world.claims(&response.access_token);
+    assert_eq!((&claims["sub"], &claims["context"]["patient"]), (&json!("ada"), &json!("p-1")));
+    let again = refresh(&world, response.refresh_token.as_deref().unwrap()).await.unwrap();
+    assert_eq!(again.scope, response.scope);
+    let by_email = [("grant_type", "password"), ("client_id", "app"), ("email", "ada@example.org"), FORM[3]];
+    assert!(world.token(&by_email).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_narrower_scope_is_what_was_asked_for_and_system_scopes_are_nobodys() {
+    let world = with_password().await;
+    let asked = async |scope: &str| {
+        let mut form = FORM.to_vec();
+        form.push(("scope", scope));
+        world.token(&form).await.map(|response| response.scope).map_err(|error| error.code())
+    };
+    assert_eq!(asked("patient/Observation.rs system/*.rs email").await, Ok(Some("patient/Observation.rs".to_owned())));
+    assert_eq!(asked("system/*.rs").await, Err("invalid_scope"));
+    assert_eq!(asked("email").await, Err("invalid_scope"));
+    assert_eq!(asked("patient/.rs").await, Err("invalid_scope"));
+}
+
+#[tokio::test]
+async fn wrong_unknown_and_inactive_are_refused_in_one_text() {
+    let world = with_password().await;
+    let mut idle = world.memory.get("User", "ada").unwrap().resource;
+    idle["userName"] = json!("idle");
+    idle["email"] = json!("idle@example.org");
+    idle["active"] = json!(false);
+    world.memory.put("User", "idle", idle);
+    let mut texts = Vec::new();
+    for (name, value) in [("password", "wrong"), ("username", "nobody"), ("username", "idle")] {
+        let before = rows(&world);
+        let error = world.token(&but(&FORM, name, value)).await.unwrap_err();
+        assert_eq!((error.code(), rows(&world)), ("invalid_grant", before), "{name}={value}");
+        texts.push(error.to_string());
+    }
+    texts.dedup();
+    assert_eq!(texts.len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_missing_is_an_invalid_request_and_other_clients_may_not_ask() {
+    let world = with_password().await;
+    for name in ["username", "password"] {
+        assert_eq!(refused(&world, &but(&FORM, name, "")).await, "invalid_request", "{name}");
+    }
+    let mut other = app();
+    other["grant_types"] = json!(["code"]);
+    world.memory.put("Client", "app", other);
+    assert_eq!(refused(&world, &FORM).await, "unauthorized_client");
+    let mut confidential = app();
+    confidential["auth"]["password"]["secret_required"] = json!(true);
+    world.memory.put("Client", "app", confidential.clone());
+    assert_eq!(refused(&world, &FORM).await, "invalid_client");
+    confidential["secret"] = json!(world.sealed_secret(GENERATED));
+    world.memory.put("Client", "app", confidential);
+    assert_eq!(refused(&world, &FORM).await, "invalid_client");
+    let form = but(&FORM, "client_id", "");
+    assert!(world.token_with(Some(&basic("app", GENERATED)), &form).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_guesser_is_stopped_by_the_limits_of_the_sign_in_page() {
+    let world = with_password().await;
+    let wrong = but(&FORM, "password", "wrong");
+    let mut stopped = None;
+    for _ in 0..200 {
+        if let Err(error @ TokenError::TooManyAttempts { .. }) = world.token(&wrong).await {
+            stopped = Some(error);
+            break;
+        }
+    }
+    assert_eq!(stopped.unwrap().code(), "temporarily_unavailable");
+    assert!(world.token(&FORM).await.is_err(), "the right password is not let through either");
+}
+
+#[tokio::test]
+async fn the_implicit_grant_gives_an_access_token_alone() {
+    let world = with_password().await;
+    let stored = world.memory.get("User", "ada").unwrap();
+    let person = Person::read("ada", &stored);
+    let client = world.authority.directory.client("app").await.unwrap().unwrap();
+    let authorization = Authorization { grant: GrantType::Implicit, ..authorization(&world) };
+    let both = (client.as_ref(), &person);
+    let response = implicit(&world.env(), &world.authority, both, &authorization, None).await.unwrap();
+    assert_eq!((response.refresh_token, response.id_token, response.expires_in), (None, None, 300));
+    assert_eq!(world.claims(&response.access_token)["sub"], "ada");
+    let bearer = format!("Bearer {}", response.access_token);
+    let caller = oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.unwrap();
+    assert_eq!(caller.person().unwrap().id, "ada");
+    let changed = Authorization { credential: [0; 32], ..authorization };
+    let before = rows(&world);
+    let refusal = implicit(&world.env(), &world.authority, both, &changed, None).await.unwrap_err();
+    assert_eq!((refusal.code(), rows(&world)), ("invalid_grant", before));
+}
