@@ -57,6 +57,27 @@ async fn nobody_learns_why_nobody_signed_in() {
 }
 
 #[tokio::test]
+async fn a_password_is_hashed_for_whoever_tries_known_or_not() {
+    let world = clinic().await;
+    user(&world, "gone", json!({"active": false}));
+    user(&world, "keyless", json!({"password": null}));
+    for login in ["ada", "nobody", "gone", "keyless", ""] {
+        let attempt = world.try_password(login, "wrong");
+        // The stores answer at once here, so all there is to wait for is the hash.
+        assert!(is_waiting(&mut Box::pin(attempt)).await, "{login}");
+    }
+    for _ in 0..10 {
+        world.try_password("bob", "wrong").await.unwrap_err();
+    }
+    assert!(!is_waiting(&mut Box::pin(world.try_password("bob", "wrong"))).await, "a refused attempt costs no hash");
+}
+
+/// Whether a future that is asked for the first time is not done.
+async fn is_waiting<F: Future>(future: &mut std::pin::Pin<Box<F>>) -> bool {
+    std::future::poll_fn(|context| std::task::Poll::Ready(future.as_mut().poll(context).is_pending())).await
+}
+
+#[tokio::test]
 async fn signing_in_ends_the_session_before() {
     let world = clinic().await;
     let before = world.cookie_of("ada").await;
