@@ -4,6 +4,10 @@
 //! is told why not by a second statement, which sees what the first one waited for. Families hang
 //! on their grant by a foreign key, so nothing outlives a grant that was taken back, whatever
 //! happens at the same time.
+//!
+//! Every method that writes returns after its commit, which SQLite syncs to the disk (`synchronous`
+//! is FULL) and Postgres too unless it is told otherwise: what was answered survives a process that
+//! is killed and a machine that loses its power.
 
 mod codes;
 mod families;

@@ -133,6 +133,12 @@ impl Memory {
     }
 }
 
+fn newest_first<'g>(grants: impl Iterator<Item = &'g MemberGrant>) -> Vec<MemberGrant> {
+    let mut grants: Vec<_> = grants.cloned().collect();
+    grants.sort_by(|one, other| (other.created_s, &one.id).cmp(&(one.created_s, &other.id)));
+    grants
+}
+
 #[async_trait]
 impl MemberStore for Memory {
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError> {
@@ -167,7 +173,7 @@ impl MemberStore for Memory {
         let user_id = session.as_ref().map(|session| session.user_id.clone());
         let grants = members.grants.iter().filter(|grant| Some(&grant.user_id) == user_id.as_ref());
         Ok(Visit {
-            grants: grants.filter(|grant| grant.client_id == of.client_id).cloned().collect(),
+            grants: newest_first(grants.filter(|grant| grant.client_id == of.client_id)),
             session,
             user_version: user_id.and_then(|id| self.version("User", &id)),
             client_version: self.version("Client", of.client_id),
@@ -194,7 +200,7 @@ impl MemberStore for Memory {
             code.grant_id.clone_from(&held.id);
         } else {
             code.grant_id.clone_from(&grant.id);
-            members.grants.insert(0, grant);
+            members.grants.push(grant);
         }
         members.codes.insert(code.hash, (code, false));
         Ok(CodeIssue::Issued)
@@ -256,9 +262,7 @@ impl MemberStore for Memory {
 
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
         let members = self.members.lock().unwrap();
-        let mut grants: Vec<_> = members.grants.iter().filter(|grant| grant.user_id == user_id).cloned().collect();
-        grants.sort_by(|one, other| (other.created_s, &one.id).cmp(&(one.created_s, &other.id)));
-        Ok(grants)
+        Ok(newest_first(members.grants.iter().filter(|grant| grant.user_id == user_id)))
     }
 
     async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError> {
