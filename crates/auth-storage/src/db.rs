@@ -16,6 +16,7 @@ use crate::engine::{On, Tx, run};
 use crate::fault::{self, OpenError, SqlRefused, StartLockError};
 use crate::resources::Table;
 use crate::schema;
+use crate::shared::SharedCommits;
 
 /// Name of the SQLite database in the data directory.
 const DATABASE_FILE: &str = "auth.db";
@@ -55,6 +56,7 @@ struct SqlitePools {
     /// One connection: SQLite has one writer at a time, and waiting here costs less than there.
     writer: SqlitePool,
     readers: SqlitePool,
+    shared: SharedCommits,
     lock_file: PathBuf,
 }
 
@@ -134,7 +136,8 @@ impl Db {
         let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
         let readers =
             pool(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(OpenError::Connect)?;
-        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, lock_file })))
+        let shared = SharedCommits::start(writer.clone());
+        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, shared, lock_file })))
     }
 
     fn new(pools: On<PgPool, SqlitePools>) -> Self {
@@ -242,6 +245,14 @@ impl Db {
         }
     }
 
+    /// Where one statement may insert inside a query, and where transactions share a commit.
+    pub(crate) fn fastest(&self) -> On<&PgPool, &SharedCommits> {
+        match &self.0.pools {
+            On::Postgres(pool) => On::Postgres(pool),
+            On::Sqlite(pools) => On::Sqlite(&pools.shared),
+        }
+    }
+
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
         begin(self.writer()).await
@@ -299,7 +310,8 @@ impl Session {
     }
 }
 
-async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
+/// Begins a transaction that may write on a connection of this pool.
+pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
     Ok(Tx(match pool {
         // Said aloud because a database may be set to another level, and a snapshot taken before a
         // lock was granted would not show what the lock waited for.

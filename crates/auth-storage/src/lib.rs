@@ -58,6 +58,7 @@ mod tokens;
 mod dialect;
 mod document;
 mod engine;
+mod shared;
 
 pub use admission::Admissions;
 pub use audit::AuditLog;

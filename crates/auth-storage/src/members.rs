@@ -87,7 +87,7 @@ impl MemberStore for Db {
         grant: MemberGrant,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError> {
-        retried(|| codes::issue(self, &code, &grant, launch.as_ref())).await.map_err(oauth)
+        codes::issue(self, codes::Issue { code, grant, launch }).await
     }
 
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
@@ -95,7 +95,7 @@ impl MemberStore for Db {
     }
 
     async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError> {
-        retried(|| codes::redeem(self, hash, now_s, &tokens)).await.map_err(oauth)
+        codes::redeem(self, codes::Redeem { hash: *hash, now_s, tokens }).await
     }
 
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
@@ -107,7 +107,7 @@ impl MemberStore for Db {
     }
 
     async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError> {
-        retried(|| families::rotate(self, &rotation)).await.map_err(oauth)
+        families::rotate(self, families::Rotate(rotation)).await
     }
 
     async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ CREATE TABLE browser_session (
     credential BLOB NOT NULL,
     signed_in_s BIGINT NOT NULL,
     expires_s BIGINT NOT NULL
-);
+) WITHOUT ROWID;
 
 CREATE INDEX browser_session_user ON browser_session (user_id);
 

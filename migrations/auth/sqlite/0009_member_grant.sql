@@ -10,6 +10,6 @@ CREATE TABLE member_grant (
     created_s BIGINT NOT NULL,
     used_s BIGINT,
     UNIQUE (user_id, client_id, patient_id)
-);
+) WITHOUT ROWID;
 
 CREATE INDEX member_grant_client ON member_grant (client_id);

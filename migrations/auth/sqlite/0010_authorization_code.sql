@@ -7,13 +7,13 @@ CREATE TABLE authorization_code (
     authorization_json TEXT NOT NULL,
     expires_s BIGINT NOT NULL,
     used_s BIGINT
-);
+) WITHOUT ROWID;
 
 CREATE INDEX authorization_code_expires ON authorization_code (expires_s);
 
 CREATE TABLE launch_use (
     jti TEXT PRIMARY KEY NOT NULL,
     expires_s BIGINT NOT NULL
-);
+) WITHOUT ROWID;
 
 CREATE INDEX launch_use_expires ON launch_use (expires_s);

@@ -10,7 +10,7 @@ CREATE TABLE token_family (
     created_s BIGINT NOT NULL,
     expires_s BIGINT NOT NULL,
     revoked_s BIGINT
-);
+) WITHOUT ROWID;
 
 CREATE INDEX token_family_grant ON token_family (grant_id);
 
@@ -26,6 +26,6 @@ CREATE TABLE refresh_token (
     issued_s BIGINT NOT NULL,
     expires_s BIGINT NOT NULL,
     used_s BIGINT
-);
+) WITHOUT ROWID;
 
 CREATE INDEX refresh_token_expires ON refresh_token (expires_s);

@@ -5,8 +5,10 @@
 //! the same moment: whoever is turned away asks why with a second one, which sees what the first one
 //! waited for.
 
-use oauth_core::ports::{FirstTokens, Hash, IssuedCode, LaunchUse, MemberGrant, Rotation};
+use oauth_core::ports::{FirstTokens, Rotation};
 use sqlx::PgPool;
+
+use super::codes::{Issue, Redeem};
 
 /// The code is stored when the grant is, and the grant when the launch is new or there is none.
 const ISSUE: &str = "WITH launch AS (
@@ -63,12 +65,9 @@ const ROTATE: &str = "WITH used AS (
 SELECT EXISTS (SELECT 1 FROM used)";
 
 /// Whether the code was stored; if not, the launch was used before.
-pub(super) async fn issue(
-    pool: &PgPool,
-    code: &IssuedCode,
-    grant: &MemberGrant,
-    launch: Option<&LaunchUse>,
-) -> Result<bool, sqlx::Error> {
+pub(super) async fn issue(pool: &PgPool, asked: &Issue) -> Result<bool, sqlx::Error> {
+    let Issue { code, grant, launch } = asked;
+    let launch = launch.as_ref();
     sqlx::query_scalar(ISSUE)
         .bind(&grant.id)
         .bind(&grant.user_id)
@@ -90,13 +89,8 @@ pub(super) async fn issue(
 }
 
 /// Whether the code was used by this call, and whether that gave its tokens.
-pub(super) async fn redeem(
-    pool: &PgPool,
-    hash: &Hash,
-    now_s: i64,
-    first: &FirstTokens,
-) -> Result<(bool, bool), sqlx::Error> {
-    let FirstTokens { family, access, refresh } = first;
+pub(super) async fn redeem(pool: &PgPool, asked: &Redeem) -> Result<(bool, bool), sqlx::Error> {
+    let Redeem { hash, now_s, tokens: FirstTokens { family, access, refresh } } = asked;
     let (access, refresh) = (access.as_ref(), refresh.as_ref());
     sqlx::query_as(REDEEM)
         .bind(hash.as_slice())

@@ -1,10 +1,15 @@
 //! Authorization codes.
 
-use oauth_core::ports::{CodeIssue, CodeRedemption, FirstTokens, FoundCode, Hash, IssuedCode, LaunchUse, MemberGrant};
+use async_trait::async_trait;
+use oauth_core::ports::{
+    CodeIssue, CodeRedemption, FirstTokens, FoundCode, Hash, IssuedCode, LaunchUse, MemberGrant, StoreError,
+};
 
 use super::{at_once, document_of, families, grants};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
+use crate::fault::{oauth, retried};
+use crate::shared::{Work, alone};
 
 const USE_LAUNCH: &str = "INSERT INTO launch_use (jti, expires_s) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING";
 const INSERT: &str = "INSERT INTO authorization_code
@@ -27,34 +32,45 @@ WHERE a.hash = $1";
 /// A row of [`FIND`].
 type FoundRow = (String, String, String, String, i64, bool, Option<i64>, Option<i64>);
 
-pub(super) async fn issue(
-    db: &Db,
-    code: &IssuedCode,
-    grant: &MemberGrant,
-    launch: Option<&LaunchUse>,
-) -> Result<CodeIssue, sqlx::Error> {
-    if let On::Postgres(pool) = db.writer() {
-        let issued = at_once::issue(pool, code, grant, launch).await?;
-        return Ok(if issued { CodeIssue::Issued } else { CodeIssue::LaunchUsed });
-    }
-    let mut tx = db.begin().await?;
-    if let Some(LaunchUse { jti, expires_s }) = launch {
-        let new = run!(tx.on(), execute: sqlx::query(USE_LAUNCH).bind(jti).bind(expires_s))?;
-        if new == 0 {
-            tx.roll_back().await?;
-            return Ok(CodeIssue::LaunchUsed);
+/// What [`issue`] is asked for.
+pub(super) struct Issue {
+    pub(super) code: IssuedCode,
+    pub(super) grant: MemberGrant,
+    pub(super) launch: Option<LaunchUse>,
+}
+
+pub(super) async fn issue(db: &Db, asked: Issue) -> Result<CodeIssue, StoreError> {
+    match db.fastest() {
+        On::Postgres(pool) => {
+            let issued = retried(|| at_once::issue(pool, &asked)).await.map_err(oauth)?;
+            Ok(if issued { CodeIssue::Issued } else { CodeIssue::LaunchUsed })
         }
+        On::Sqlite(shared) => shared.run(asked).await,
     }
-    let grant_id = grants::allow(&mut tx, grant).await?;
-    run!(tx.on(), execute: sqlx::query(INSERT)
-        .bind(code.hash.as_slice())
-        .bind(&code.client_id)
-        .bind(&code.family_id)
-        .bind(&grant_id)
-        .bind(code.authorization.to_string())
-        .bind(code.expires_s))?;
-    tx.commit().await?;
-    Ok(CodeIssue::Issued)
+}
+
+#[async_trait]
+impl Work for Issue {
+    type Outcome = CodeIssue;
+
+    async fn run(&self, tx: &mut Tx) -> Result<CodeIssue, sqlx::Error> {
+        let Self { code, grant, launch } = self;
+        if let Some(LaunchUse { jti, expires_s }) = launch {
+            let new = run!(tx.on(), execute: sqlx::query(USE_LAUNCH).bind(jti).bind(expires_s))?;
+            if new == 0 {
+                return Ok(CodeIssue::LaunchUsed);
+            }
+        }
+        let grant_id = grants::allow(tx, grant).await?;
+        run!(tx.on(), execute: sqlx::query(INSERT)
+            .bind(code.hash.as_slice())
+            .bind(&code.client_id)
+            .bind(&code.family_id)
+            .bind(&grant_id)
+            .bind(code.authorization.to_string())
+            .bind(code.expires_s))?;
+        Ok(CodeIssue::Issued)
+    }
 }
 
 pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundCode>, sqlx::Error> {
@@ -68,28 +84,36 @@ pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundCode>, sqlx
     Ok(Some(FoundCode { code, used, client_version, user_version }))
 }
 
-/// The code's row is taken first and the grant's second, everywhere.
-pub(super) async fn redeem(
-    db: &Db,
-    hash: &Hash,
-    now_s: i64,
-    tokens: &FirstTokens,
-) -> Result<CodeRedemption, sqlx::Error> {
-    if let On::Postgres(pool) = db.writer() {
-        match at_once::redeem(pool, hash, now_s, tokens).await? {
-            (true, true) => return Ok(CodeRedemption::Granted),
-            (true, false) => return Ok(CodeRedemption::Withdrawn),
-            (false, _) => {}
+/// What [`redeem`] is asked for.
+pub(super) struct Redeem {
+    pub(super) hash: Hash,
+    pub(super) now_s: i64,
+    pub(super) tokens: FirstTokens,
+}
+
+pub(super) async fn redeem(db: &Db, asked: Redeem) -> Result<CodeRedemption, StoreError> {
+    match db.fastest() {
+        On::Postgres(pool) => match retried(|| at_once::redeem(pool, &asked)).await.map_err(oauth)? {
+            (true, true) => Ok(CodeRedemption::Granted),
+            (true, false) => Ok(CodeRedemption::Withdrawn),
+            (false, _) => retried(|| alone(db, &asked)).await.map_err(oauth),
+        },
+        On::Sqlite(shared) => shared.run(asked).await,
+    }
+}
+
+#[async_trait]
+impl Work for Redeem {
+    type Outcome = CodeRedemption;
+
+    /// The code's row is taken first and the grant's second, everywhere.
+    async fn run(&self, tx: &mut Tx) -> Result<CodeRedemption, sqlx::Error> {
+        if redeem_stepwise(tx, &self.hash, self.now_s, &self.tokens).await? {
+            Ok(CodeRedemption::Granted)
+        } else {
+            refuse(tx, &self.hash, self.now_s).await
         }
     }
-    let mut tx = db.begin().await?;
-    let outcome = if redeem_stepwise(&mut tx, hash, now_s, tokens).await? {
-        CodeRedemption::Granted
-    } else {
-        refuse(&mut tx, hash, now_s).await?
-    };
-    tx.commit().await?;
-    Ok(outcome)
 }
 
 /// Whether the code was there to be used; then its tokens are stored.

@@ -1,10 +1,15 @@
 //! Families of tokens, and the chain of refresh tokens each has.
 
-use oauth_core::ports::{FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, TokenFamily};
+use async_trait::async_trait;
+use oauth_core::ports::{
+    FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily,
+};
 
 use super::{at_once, document_of, hash_of};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
+use crate::fault::{oauth, retried};
+use crate::shared::{Work, alone};
 use crate::tokens;
 
 const INSERT: &str = "INSERT INTO token_family
@@ -108,26 +113,37 @@ fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
     Ok(FoundRefresh { token, used_s, family, revoked, client_version, user_version })
 }
 
-pub(super) async fn rotate(db: &Db, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
-    if let On::Postgres(pool) = db.writer()
-        && at_once::rotate(pool, rotation).await?
-    {
-        return Ok(RotationOutcome::Rotated);
-    }
-    let mut tx = db.begin().await?;
-    let outcome = if use_token(&mut tx, rotation).await? {
-        RotationOutcome::Rotated
-    } else {
-        used_before(&mut tx, rotation).await?
-    };
-    if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
-        run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&rotation.successor.family_id).bind(rotation.now_s))?;
-        if let Some(access) = &rotation.access {
-            tokens::insert_in(&mut tx, access).await?;
+/// What [`rotate`] is asked for.
+pub(super) struct Rotate(pub(super) Rotation);
+
+pub(super) async fn rotate(db: &Db, asked: Rotate) -> Result<RotationOutcome, StoreError> {
+    match db.fastest() {
+        On::Postgres(pool) => {
+            if retried(|| at_once::rotate(pool, &asked.0)).await.map_err(oauth)? {
+                return Ok(RotationOutcome::Rotated);
+            }
+            retried(|| alone(db, &asked)).await.map_err(oauth)
         }
+        On::Sqlite(shared) => shared.run(asked).await,
     }
-    tx.commit().await?;
-    Ok(outcome)
+}
+
+#[async_trait]
+impl Work for Rotate {
+    type Outcome = RotationOutcome;
+
+    async fn run(&self, tx: &mut Tx) -> Result<RotationOutcome, sqlx::Error> {
+        let Self(rotation) = self;
+        let outcome =
+            if use_token(tx, rotation).await? { RotationOutcome::Rotated } else { used_before(tx, rotation).await? };
+        if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
+            run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&rotation.successor.family_id).bind(rotation.now_s))?;
+            if let Some(access) = &rotation.access {
+                tokens::insert_in(tx, access).await?;
+            }
+        }
+        Ok(outcome)
+    }
 }
 
 /// Whether the token was there to be used; then its successor is stored.

@@ -196,6 +196,33 @@ told! {
         }
     }
 
+    async fn of_codes_issued_at_once_one_that_cannot_be_stored_fails_alone(home) {
+        let db = home.open().await;
+        issue(&db, "c0", "f0").await;
+        let mut all = JoinSet::new();
+        for n in 0..40 {
+            let db = db.clone();
+            all.spawn(async move {
+                let name = format!("c{n}");
+                (n, db.issue_code(code(&name, &name, "g"), grant("g"), None).await)
+            });
+        }
+        for (n, issued) in all.join_all().await {
+            assert_eq!(issued.ok(), (n > 0).then_some(CodeIssue::Issued), "{n}");
+        }
+        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["40"]);
+    }
+
+    async fn a_database_that_is_gone_is_an_error_and_no_answer(home) {
+        let db = home.open().await;
+        issue(&db, "c", "f").await;
+        db.close().await;
+        assert!(db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.is_err());
+        assert!(db.issue_code(code("d", "f2", "g"), grant("g"), None).await.is_err());
+        assert!(db.find_code(&hash("c")).await.is_err());
+        assert_eq!(redeem(&home.open().await, "c", NOW_S, "f").await, CodeRedemption::Granted);
+    }
+
     async fn a_grant_taken_back_while_its_code_is_redeemed_leaves_no_living_family(home) {
         let nodes = [home.open().await, home.open().await];
         for round in 0..20 {

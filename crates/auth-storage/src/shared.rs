@@ -1,0 +1,135 @@
+//! On SQLite, what many ask for at once in one commit.
+//!
+//! A commit writes every page it touched and syncs them, which costs several times what the
+//! statements cost. So one task owns these transactions: while one commits, what is asked for
+//! gathers, and is the next. Each is answered after the commit that holds it. When one fails, each
+//! is done again alone, so nobody is told another's failure.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use oauth_core::ports::StoreError;
+use sqlx::SqlitePool;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::db::{Db, begin};
+use crate::engine::{On, Tx};
+use crate::fault::{self, oauth, retried};
+
+/// Most transactions that share a commit.
+const BATCH_MAX: usize = 64;
+/// Most that wait for one; further ones wait to be let in.
+const WAITING_MAX: usize = 16 * BATCH_MAX;
+
+/// A transaction that can be done again from its beginning.
+#[async_trait]
+pub(crate) trait Work: Send + Sync + 'static {
+    /// What its caller is told.
+    type Outcome: Send;
+
+    /// Does it within a transaction.
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Outcome, sqlx::Error>;
+}
+
+/// The task that commits for many, and the way to it. It ends with its owner.
+#[derive(Debug)]
+pub(crate) struct SharedCommits {
+    queue: mpsc::Sender<Box<dyn Job>>,
+    _task: JoinSet<()>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the database is closing")]
+struct Closing;
+
+impl SharedCommits {
+    /// Starts on the current runtime.
+    pub(crate) fn start(writer: SqlitePool) -> Self {
+        let (queue, waiting) = mpsc::channel(WAITING_MAX);
+        let mut task = JoinSet::new();
+        task.spawn(commit_all(writer, waiting));
+        Self { queue, _task: task }
+    }
+
+    /// Does the work in a commit that others may share; returns when it is durable.
+    pub(crate) async fn run<W: Work>(&self, work: W) -> Result<W::Outcome, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let job = Box::new(Asked { work, outcome: None, answer });
+        self.queue.send(job).await.map_err(|_| StoreError(Box::new(Closing)))?;
+        answered.await.map_err(|_| StoreError(Box::new(Closing)))?
+    }
+}
+
+/// A transaction of its own, in which nobody shares.
+pub(crate) async fn alone<W: Work>(db: &Db, work: &W) -> Result<W::Outcome, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    let outcome = work.run(&mut tx).await?;
+    tx.commit().await?;
+    Ok(outcome)
+}
+
+/// Work of any kind, and who waits for it.
+#[async_trait]
+trait Job: Send {
+    async fn run(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error>;
+    fn answer(self: Box<Self>, failure: Option<&Arc<sqlx::Error>>);
+}
+
+struct Asked<W: Work> {
+    work: W,
+    outcome: Option<W::Outcome>,
+    answer: oneshot::Sender<Result<W::Outcome, StoreError>>,
+}
+
+#[async_trait]
+impl<W: Work> Job for Asked<W> {
+    async fn run(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error> {
+        self.outcome = Some(self.work.run(tx).await?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failure: Option<&Arc<sqlx::Error>>) {
+        let Self { outcome, answer, .. } = *self;
+        let told = match (failure, outcome) {
+            (Some(error), _) => Err(fault::shared(error)),
+            (None, Some(outcome)) => Ok(outcome),
+            (None, None) => Err(oauth(sqlx::Error::WorkerCrashed)),
+        };
+        // Whoever asked may have gone away meanwhile.
+        drop(answer.send(told));
+    }
+}
+
+async fn commit_all(writer: SqlitePool, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while waiting.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        // What is ready to run on this thread runs first and may join.
+        tokio::task::yield_now().await;
+        while batch.len() < BATCH_MAX
+            && let Ok(job) = waiting.try_recv()
+        {
+            batch.push(job);
+        }
+        if batch.len() > 1 && commit(&writer, &mut batch).await.is_ok() {
+            batch.drain(..).for_each(|job| job.answer(None));
+            continue;
+        }
+        for job in batch.drain(..) {
+            // Never contended: it lets one attempt after the other have the job.
+            let held = tokio::sync::Mutex::new([job]);
+            let done = retried(|| async { commit(&writer, &mut *held.lock().await).await }).await;
+            let failure = done.err().map(Arc::new);
+            held.into_inner().into_iter().for_each(|job| job.answer(failure.as_ref()));
+        }
+    }
+}
+
+/// Does all of them in one transaction.
+async fn commit(writer: &SqlitePool, jobs: &mut [Box<dyn Job>]) -> Result<(), sqlx::Error> {
+    let mut tx = begin(On::Sqlite(writer)).await?;
+    for job in jobs {
+        job.run(&mut tx).await?;
+    }
+    tx.commit().await
+}
