@@ -22,15 +22,18 @@ use fhir_store::{ResourceKey, ResourceType, WriteFault};
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
 use http::{HeaderValue, StatusCode};
 use oauth_core::access::Denied;
+use oauth_core::authorize::PageFault;
 use oauth_core::caller::CallerFault;
 use oauth_core::introspection::IntrospectionError;
 use oauth_core::registration::Issue;
+use oauth_core::sign_in::SignInFault;
 use oauth_core::token::TokenError;
 use serde_json::Value;
 
+use crate::endpoint::rpc::RpcFault;
 use crate::form::CredentialsIn;
 use crate::media;
-use crate::page::Pages;
+use crate::page::{FormFault, Pages};
 use crate::surface::Surface;
 
 pub(crate) use oauth::label;
@@ -141,6 +144,18 @@ pub(crate) enum Fault {
     Panicked(String),
     #[error("an answer cannot be written as JSON")]
     Unwritable(#[source] serde_json::Error),
+    #[error("{0}")]
+    Authorize(PageFault),
+    #[error("{0}")]
+    SignIn(SignInFault),
+    #[error("{0}")]
+    Rpc(#[from] RpcFault),
+    #[error("{0}")]
+    Form(#[from] FormFault),
+    #[error("a page cannot be written")]
+    Unrendered(#[source] askama::Error),
+    #[error("an address to go on to cannot be written")]
+    Location,
 }
 
 impl From<Denied> for Fault {
@@ -200,7 +215,16 @@ impl Fault {
                 row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
             }
             Self::Parties(cause) => resources::parties(cause),
-            Self::Unanswered | Self::HashingEnded | Self::Panicked(_) | Self::Unwritable(_) => internal(),
+            Self::Authorize(cause) => page::not_authorized(*cause),
+            Self::Form(cause) => page::not_believed(*cause),
+            Self::SignIn(cause) => page::not_signed_in(cause),
+            Self::Rpc(cause) => resources::not_called(cause),
+            Self::Unanswered
+            | Self::HashingEnded
+            | Self::Panicked(_)
+            | Self::Unwritable(_)
+            | Self::Unrendered(_)
+            | Self::Location => internal(),
         }
     }
 
@@ -219,6 +243,12 @@ impl Fault {
         self.report();
         let verdict = self.verdict();
         bundle::failed_entry(verdict.status.as_u16(), verdict.outcome_body())
+    }
+
+    /// The answer of a list of calls to one that could not be done.
+    pub(crate) fn into_rpc(self) -> Value {
+        self.report();
+        self.verdict().rpc_body()
     }
 
     /// Logs what a person has to act on. Everything else is the caller's business, and told to it.
@@ -283,16 +313,19 @@ pub(crate) fn render(mut response: Response, place: &Place<'_>) -> Response {
     fault.report();
     let verdict = fault.verdict();
     let (media_type, body) = match place.surface {
-        Surface::Page => (HeaderValue::from_static(media::HTML), page::body(&verdict, place)),
+        Surface::Page => (HeaderValue::from_static(media::HTML), page::body(&fault, &verdict, place)),
         Surface::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body().to_string()),
+        Surface::Rpc => (HeaderValue::from_static(media::JSON), verdict.rpc_body().to_string()),
         Surface::Resources(dialect) => (dialect.media_type(), verdict.outcome_body().to_string()),
     };
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, media_type);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if place.surface == Surface::OAuth {
-        headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    match place.surface {
+        Surface::Page => crate::page::harden(headers),
+        Surface::OAuth => drop(headers.insert(PRAGMA, HeaderValue::from_static("no-cache"))),
+        Surface::Rpc | Surface::Resources(_) => {}
     }
     verdict.add_headers(headers, place.base_url);
     *response.body_mut() = Body::from(body);

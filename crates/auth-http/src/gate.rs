@@ -124,6 +124,25 @@ impl Body<'_> {
     }
 }
 
+/// Whether the caller may do an operation that is called by name; `asked` is the call.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn permit_rpc(app: &App, call: &Call, operation: &str, asked: &Value) -> Result<(), Denied> {
+    let request = || {
+        json!({
+            "request-method": "post",
+            "uri": "/rpc",
+            "scheme": scheme(app),
+            "headers": headers(&call.headers),
+            "params": {},
+            "body": asked,
+        })
+    };
+    let access = AccessRequest { target: None, operation, explicit: false, request: &request };
+    access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
+}
+
 /// Whether the caller of `call` may do `act`, which is no write, and on what.
 ///
 /// # Errors
@@ -196,7 +215,7 @@ fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
     let mut request = json!({
         "request-method": act.method,
         "uri": act.path(call.dialect),
-        "scheme": app.settings.base_url.split(':').next(),
+        "scheme": scheme(app),
         "headers": headers(&call.headers),
         "params": params,
     });
@@ -207,6 +226,10 @@ fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
         members.extend(act.resource.map(|resource| ("resource".to_owned(), resource.clone())));
     }
     request
+}
+
+fn scheme(app: &App) -> Option<&str> {
+    app.settings.base_url.split(':').next()
 }
 
 /// A parameter that is sent again becomes a list.

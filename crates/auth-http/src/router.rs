@@ -8,11 +8,12 @@ use axum::routing::{get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    b2b_claim, bundle, discovery, health, introspect, jwks, list, metadata, resource, revoke, style, token, userinfo,
-    version,
+    apps, authorize, b2b_claim, bundle, discovery, grant, health, introspect, jwks, list, login, logout, metadata,
+    patient, resource, revoke, rpc, style, token, userinfo, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
+use crate::page;
 use crate::state::{App, Parts, Site};
 use crate::surface::Surface;
 
@@ -31,8 +32,9 @@ pub fn router(parts: Parts) -> Router {
     // Inside out: a request passes the layers from the last one here to the first.
     Router::new()
         .merge(counted(documents()).layer(panic::layer()).layer(cors::any_origin()))
-        .merge(counted(people()).layer(panic::layer()).layer(cors::echoed_origin()))
+        .merge(counted(pages()).layer(panic::layer()).layer(from_fn(page::shield)))
         .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
+        .merge(counted(people()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(counted(resources()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(operations())
         .layer(from_fn(drain::drain))
@@ -51,6 +53,19 @@ fn documents() -> Router<App> {
         .route("/fhir/metadata", get(metadata::get))
         .route(oauth_core::smart_style::PATH, get(discovery::smart_style))
         .route("/auth/style/{name}", get(style::get))
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// What people see. No other origin reads it.
+fn pages() -> Router<App> {
+    Router::new()
+        .route(page::AUTHORIZE, get(authorize::get).post(authorize::post))
+        .route(page::LOGIN, get(login::get).post(login::post))
+        .route(page::PATIENT, get(patient::get).post(patient::post))
+        .route(page::GRANT, get(grant::get).post(grant::post))
+        .route(page::APPS, get(apps::get))
+        .route(page::REVOKE, post(apps::revoke))
+        .route(page::LOGOUT, post(logout::post))
         .method_not_allowed_fallback(method_not_allowed)
 }
 
@@ -73,6 +88,7 @@ fn people() -> Router<App> {
 /// Resources, natively and as FHIR, and whatever is nothing else.
 fn resources() -> Router<App> {
     Router::new()
+        .route("/rpc", post(rpc::post))
         .merge(resources_under(""))
         .merge(resources_under("/fhir"))
         .fallback(unknown_route)
@@ -115,6 +131,6 @@ async fn method_not_allowed() -> Fault {
 async fn resource_method_not_allowed(uri: Uri) -> Fault {
     match Surface::of(uri.path()) {
         Surface::OAuth | Surface::Page => Fault::UnknownRoute,
-        Surface::Resources(_) => Fault::MethodNotAllowed,
+        Surface::Rpc | Surface::Resources(_) => Fault::MethodNotAllowed,
     }
 }

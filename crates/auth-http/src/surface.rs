@@ -11,6 +11,8 @@ pub(crate) enum Surface {
     Page,
     /// The rest of `/auth/…`: RFC 6749 JSON.
     OAuth,
+    /// `/rpc`: an error object.
+    Rpc,
     /// Everything else: resources, in one of two forms.
     Resources(Dialect),
 }
@@ -33,6 +35,7 @@ impl Surface {
                 Some("authorize" | "login" | "patient" | "grant" | "apps" | "logout") => Self::Page,
                 _ => Self::OAuth,
             },
+            Some("rpc") => Self::Rpc,
             Some("fhir") => Self::Resources(Dialect::Fhir),
             _ => Self::Resources(Dialect::Native),
         }
@@ -44,7 +47,7 @@ impl Dialect {
     pub(crate) fn of(path: &str) -> Self {
         match Surface::of(path) {
             Surface::Resources(dialect) => dialect,
-            Surface::OAuth | Surface::Page => Self::Native,
+            Surface::OAuth | Surface::Page | Surface::Rpc => Self::Native,
         }
     }
 
@@ -80,6 +83,7 @@ mod tests {
             ("/auth/authorize", Surface::Page),
             ("/auth/apps/revoke", Surface::Page),
             ("/authority/x", native),
+            ("/rpc", Surface::Rpc),
             ("/fhir", fhir),
             ("/fhir/Client/x", fhir),
             ("/fhirs", native),

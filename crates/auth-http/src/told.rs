@@ -5,10 +5,23 @@
 //! has a secret, an assertion or a token.
 
 use oauth_core::authenticate::ClientFault;
+use oauth_core::authorize::Refusal;
 use oauth_core::token::{Omission, TokenError, TokenResponse};
 
 use crate::error;
 use crate::state::App;
+
+/// Counts and logs an authorization that ended with an error at the app. A failure of the server is
+/// logged here, as the app is told nothing of it.
+pub(crate) fn not_authorized(cause: &Refusal) {
+    let code = cause.code();
+    metrics::counter!("oauth_authorizations_refused_total", "cause" => code).increment(1);
+    if cause.is_failure() {
+        tracing::error!(%cause, "the server failed while it authorized an app");
+    } else {
+        tracing::info!(%cause, code, "authorization refused");
+    }
+}
 
 /// Counts a token, and says why it carries no B2B claim when it does not.
 pub(crate) fn issued(response: &TokenResponse) {

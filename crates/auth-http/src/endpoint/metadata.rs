@@ -11,7 +11,7 @@ use crate::state::{App, HttpSettings};
 use crate::{document, media};
 
 /// The day of the last change to what [`statement`] says.
-const DATE: &str = "2026-11-20";
+const DATE: &str = "2026-11-21";
 
 /// What the server can do.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
@@ -77,9 +77,11 @@ fn security(settings: &HttpSettings) -> Value {
         "extension": [{
             "url": "http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris",
             "extension": [
+                uri("authorize", "/auth/authorize"),
                 uri("token", "/auth/token"),
                 uri("introspect", "/auth/introspect"),
                 uri("revoke", "/auth/revoke"),
+                uri("manage", "/auth/apps"),
             ],
         }],
     })

@@ -1,10 +1,47 @@
-//! A fault as a page: what happened in words of people, what to do, and the cause for developers.
+//! The rows of the table about pages, and a fault as a page: what happened in words of people, what to
+//! do, and the cause for developers.
 
 use askama::Template as _;
+use fhir_store::outcome;
 use http::StatusCode;
+use oauth_core::authorize::PageFault;
+use oauth_core::sign_in::SignInFault;
 
-use super::{Place, Verdict};
+use super::resources::parties;
+use super::{Fault, Place, Verdict};
+use crate::page::FormFault;
 use crate::page::view::Trouble;
+
+/// Why nobody signed in. 403 for wrong credentials: 401 would have to name a scheme that a browser could
+/// ask by (RFC 9110, section 15.5.2).
+pub(super) fn not_signed_in(cause: &SignInFault) -> Verdict {
+    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+    match cause {
+        SignInFault::Wrong => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied"),
+        SignInFault::TooMany { retry_after_s } => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
+            .oauth("temporarily_unavailable")
+            .retry_after(*retry_after_s),
+        SignInFault::Crowded { retry_after_s } => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE)
+            .oauth("temporarily_unavailable")
+            .retry_after(*retry_after_s),
+        SignInFault::Store(cause) => parties(cause),
+    }
+}
+
+/// Why an authorization ended here and not at the app.
+pub(super) fn not_authorized(cause: PageFault) -> Verdict {
+    Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string())
+}
+
+/// Why a form was not believed.
+pub(super) fn not_believed(cause: FormFault) -> Verdict {
+    match cause {
+        FormFault::Incomplete => Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()),
+        FormFault::Foreign | FormFault::Unmarked => {
+            Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, cause.to_string()).oauth("access_denied")
+        }
+    }
+}
 
 /// The words of a page.
 struct Words {
@@ -14,8 +51,8 @@ struct Words {
 }
 
 /// The page.
-pub(super) fn body(verdict: &Verdict, place: &Place<'_>) -> String {
-    let Words { heading, text, advice } = words(verdict.status);
+pub(super) fn body(fault: &Fault, verdict: &Verdict, place: &Place<'_>) -> String {
+    let Words { heading, text, advice } = words(fault, verdict.status);
     let page = Trouble {
         frame: place.pages.frame(),
         heading,
@@ -32,24 +69,30 @@ pub(super) fn body(verdict: &Verdict, place: &Place<'_>) -> String {
     })
 }
 
-fn words(status: StatusCode) -> Words {
-    match status {
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Words {
+fn words(fault: &Fault, status: StatusCode) -> Words {
+    match (fault, status) {
+        (Fault::Authorize(cause), _) => unauthorized(*cause),
+        (Fault::Form(FormFault::Foreign | FormFault::Unmarked), _) => Words {
+            heading: "This page is out of date",
+            text: "Nothing was changed. You may have signed in or out in another window since the page was opened.",
+            advice: "Go back to the app and start again, or reload the page you came from.",
+        },
+        (_, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) => Words {
             heading: "There is nothing here",
             text: "The address is not one of a page.",
             advice: "If a link brought you here, it is wrong or too old.",
         },
-        StatusCode::TOO_MANY_REQUESTS => Words {
+        (_, StatusCode::TOO_MANY_REQUESTS) => Words {
             heading: "Too many attempts",
             text: "To protect your account, we have to make a pause.",
             advice: "Wait a little, then try again.",
         },
-        StatusCode::SERVICE_UNAVAILABLE => Words {
+        (_, StatusCode::SERVICE_UNAVAILABLE) => Words {
             heading: "We are very busy",
             text: "Your request could not be answered just now. Nothing was changed.",
             advice: "Try again in a minute.",
         },
-        status if status.is_server_error() => Words {
+        (_, status) if status.is_server_error() => Words {
             heading: "Something went wrong on our side",
             text: "Your request could not be finished.",
             advice: "Try again in a minute. If it happens again, tell us the reference below.",
@@ -58,6 +101,33 @@ fn words(status: StatusCode) -> Words {
             heading: "This request cannot be read",
             text: "What your browser sent is not what this page expects. Nothing was changed.",
             advice: "Go back and try again.",
+        },
+    }
+}
+
+/// An authorization that cannot go on, and of which the app must not be told.
+fn unauthorized(cause: PageFault) -> Words {
+    match cause {
+        PageFault::UnknownApp | PageFault::InactiveApp => Words {
+            heading: "This app cannot be connected",
+            text: "The app that brought you here is not registered with us, or not any more. Nothing was shared with it.",
+            advice: "Ask whoever makes the app.",
+        },
+        PageFault::RedirectUri => Words {
+            heading: "This app cannot be connected",
+            text: "The app wants our answer sent to a place that is not known to be its own. To protect you, nothing was \
+                   shared with it.",
+            advice: "Ask whoever makes the app.",
+        },
+        PageFault::Transaction | PageFault::TransactionExpired => Words {
+            heading: "This took too long",
+            text: "For your safety a request has to be finished within a quarter of an hour. Nothing was shared.",
+            advice: "Go back to the app and start again.",
+        },
+        PageFault::Patient => Words {
+            heading: "This record cannot be chosen",
+            text: "You may not use this record, or not any more. Nothing was shared.",
+            advice: "Go back and choose another one.",
         },
     }
 }

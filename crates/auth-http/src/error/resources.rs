@@ -7,9 +7,11 @@ use fhir_store::{ResourceKey, StoreError, WriteFault};
 use http::StatusCode;
 use oauth_core::access::Denied;
 use oauth_core::caller::CallerFault;
+use oauth_core::launch::LaunchUriFault;
 use oauth_core::registration::Issue;
 
 use super::{Challenge, Verdict, internal};
+use crate::endpoint::rpc::RpcFault;
 
 /// When to try again where the server is too busy, in seconds: not at once, as that is what made it so.
 const BUSY_RETRY_S: u64 = 5;
@@ -122,6 +124,25 @@ pub(super) fn unidentified(cause: &CallerFault) -> Verdict {
         CallerFault::Basic(_) => row().oauth("invalid_client").challenge(Challenge::Basic),
         CallerFault::Token(_) => row().oauth("invalid_token").challenge(Challenge::InvalidToken),
         CallerFault::Store(cause) => parties(cause),
+    }
+}
+
+/// A call by name that was not done.
+pub(super) fn not_called(cause: &RpcFault) -> Verdict {
+    let row = |kind| Verdict::new(StatusCode::UNPROCESSABLE_ENTITY, kind, cause.to_string());
+    match cause {
+        RpcFault::NotACall => Verdict::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string()),
+        RpcFault::UnknownMethod(_) => row(outcome::NOT_SUPPORTED),
+        RpcFault::LaunchUri(LaunchUriFault::Store(cause)) => parties(cause),
+        RpcFault::LaunchUri(LaunchUriFault::Sign(_)) => internal(),
+        RpcFault::LaunchUri(
+            LaunchUriFault::Malformed(_)
+            | LaunchUriFault::UnknownClient
+            | LaunchUriFault::NotLaunchable
+            | LaunchUriFault::UnknownUser
+            | LaunchUriFault::UnknownPatient
+            | LaunchUriFault::OtherIssuer { .. },
+        ) => row(outcome::INVALID),
     }
 }
 

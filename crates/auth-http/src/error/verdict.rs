@@ -11,6 +11,8 @@ pub(crate) struct Verdict {
     /// The status, the same on every face.
     pub(crate) status: StatusCode,
     outcome: Outcome,
+    /// `issue.code` of it.
+    code: &'static str,
     /// `error` of RFC 6749.
     error: &'static str,
     /// `error_description` of RFC 6749.
@@ -39,6 +41,7 @@ impl Verdict {
         Self {
             status,
             outcome: kind.outcome().diagnostics(text.as_str()),
+            code: kind.code,
             error: "invalid_request",
             text,
             challenge: None,
@@ -87,6 +90,11 @@ impl Verdict {
     /// The body under `/auth` (RFC 6749, section 5.2).
     pub(crate) fn oauth_body(&self) -> Value {
         json!({"error": self.error, "error_description": printable(&self.text)})
+    }
+
+    /// The body at `/rpc`.
+    pub(crate) fn rpc_body(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.text}})
     }
 
     /// The body elsewhere.

@@ -62,7 +62,7 @@ impl Title {
 }
 
 /// The first letter of a name, as a picture of what has none.
-fn initial(name: &str) -> String {
+pub(crate) fn initial(name: &str) -> String {
     name.chars().find(|c| c.is_alphanumeric()).map_or_else(String::new, |c| c.to_uppercase().collect())
 }
 

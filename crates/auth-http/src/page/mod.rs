@@ -1,30 +1,83 @@
-//! The pages people see: their frame and their looks.
+//! The pages people see: their frame, their looks, their forms.
 //!
 //! A page is a struct of plain strings ([`view`]) and a template beside it. Every page works without
-//! script and loads nothing but the stylesheet and pictures.
+//! script and loads nothing but the stylesheet and pictures; the headers that hold browsers to that
+//! are set in one place ([`shield`]).
 
+mod cookie;
+mod form;
 mod look;
+pub(crate) mod next;
 mod style;
 pub(crate) mod view;
+mod visitor;
+pub(crate) mod words;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use crate::error::Fault;
+use crate::media;
+use crate::state::App;
 
 pub use look::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
 
+pub(crate) use cookie::{Cookies, Kind};
+pub(crate) use form::{FormFault, PageForm, fields};
 pub(crate) use style::{Asset, Assets};
+pub(crate) use visitor::Visitor;
 
-use view::Frame;
+use view::{Form, Frame};
+
+/// Where one signs in.
+pub(crate) const LOGIN: &str = "/auth/login";
+/// Where one picks a patient.
+pub(crate) const PATIENT: &str = "/auth/patient";
+/// Where one lets an app in.
+pub(crate) const GRANT: &str = "/auth/grant";
+/// Where one sees the apps one let in.
+pub(crate) const APPS: &str = "/auth/apps";
+/// Where one takes that back.
+pub(crate) const REVOKE: &str = "/auth/apps/revoke";
+/// Where one signs out.
+pub(crate) const LOGOUT: &str = "/auth/logout";
+/// Where an app sends a browser to.
+pub(crate) const AUTHORIZE: &str = "/auth/authorize";
+
+/// What browsers hold these pages to. No `form-action`: browsers apply it to the redirect that answers
+/// a form, and that one leads to the app.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' https: data:; base-uri 'none'; \
+                      frame-ancestors 'none'";
 
 /// Everything the pages of a deployment have in common.
 pub(crate) struct Pages {
     frame: Frame,
     assets: Assets,
+    cookies: Cookies,
+    origin: String,
+    root: String,
 }
 
 impl Pages {
     pub(crate) fn new(base_url: &str, look: &Look) -> Self {
         let parsed = url::Url::parse(base_url).ok();
-        let root = parsed.as_ref().map_or("", |url| url.path().trim_end_matches('/'));
+        let root = parsed.as_ref().map_or("", |url| url.path().trim_end_matches('/')).to_owned();
         let assets = Assets::new(look);
-        Self { frame: Frame::new(look, &assets, root), assets }
+        Self {
+            frame: Frame::new(look, &assets, &root),
+            assets,
+            cookies: Cookies::new(base_url),
+            origin: parsed.map_or_else(String::new, |url| url.origin().ascii_serialization()),
+            root,
+        }
     }
 
     /// What every page begins with.
@@ -35,5 +88,93 @@ impl Pages {
     /// The file of this name.
     pub(crate) fn asset(&self, name: &str) -> Option<&Asset> {
         self.assets.find(name)
+    }
+
+    pub(crate) const fn cookies(&self) -> Cookies {
+        self.cookies
+    }
+
+    /// The origin browsers know this server by.
+    fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The address of a page of ours, as links on pages name it.
+    pub(crate) fn link(&self, path: &str) -> String {
+        format!("{}{path}", self.root)
+    }
+
+    /// The address of the page at `path` for a pending authorization.
+    pub(crate) fn link_with(&self, path: &str, transaction: &str) -> String {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("transaction", transaction).finish();
+        format!("{}{path}?{query}", self.root)
+    }
+}
+
+/// The form at `path`, marked for this visitor.
+pub(crate) fn form(app: &App, visitor: &Visitor, path: &str) -> Form {
+    let csrf = app.authority.forms().token(visitor.anchor(path), path);
+    Form { action: app.pages.link(path), csrf }
+}
+
+/// A page.
+///
+/// # Errors
+/// When the template cannot be written, which is a bug.
+pub(crate) fn show(page: &impl Template) -> Result<Response, Fault> {
+    let mut response = Response::new(Body::from(page.render().map_err(Fault::Unrendered)?));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media::HTML));
+    Ok(response)
+}
+
+/// A page that is shown again, because of `fault`, with the fault's status and headers.
+///
+/// # Errors
+/// When the template cannot be written, which is a bug.
+pub(crate) fn show_again(page: &impl Template, fault: &Fault, realm: &str) -> Result<Response, Fault> {
+    let mut response = show(page)?;
+    let verdict = fault.verdict();
+    *response.status_mut() = verdict.status;
+    verdict.add_headers(response.headers_mut(), realm);
+    Ok(response)
+}
+
+/// Sends the browser on, with GET whatever it came with.
+pub(crate) fn see(location: &str) -> Result<Response, Fault> {
+    let location = HeaderValue::try_from(location).map_err(|_| Fault::Location)?;
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
+}
+
+/// `response` with one more cookie.
+pub(crate) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// The value of a parameter in a query; one without a value counts as absent.
+pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes()).filter(|(key, value)| key == name && !value.is_empty());
+    pairs.next().map(|(_, value)| value.into_owned())
+}
+
+/// Gives every answer to a browser its headers: pages, redirects and refusals alike.
+pub(crate) async fn shield(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    harden(response.headers_mut());
+    response
+}
+
+/// The headers that hold a browser to what pages need.
+pub(crate) fn harden(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
     }
 }

@@ -36,6 +36,138 @@ impl Frame {
     }
 }
 
+/// A form's address and its mark.
+#[derive(Debug, Clone)]
+pub(crate) struct Form {
+    pub(crate) action: String,
+    pub(crate) csrf: String,
+}
+
+/// What went wrong with what a form said, above the form.
+#[derive(Debug, Clone)]
+pub(crate) struct Alert {
+    pub(crate) heading: &'static str,
+    pub(crate) text: String,
+}
+
+/// An app, as it introduces itself.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    pub(crate) name: String,
+    /// Stands where there is no logo.
+    pub(crate) initial: String,
+    pub(crate) description: Option<String>,
+    /// By https; anything else is not loaded.
+    pub(crate) logo: Option<String>,
+    pub(crate) policy: Option<String>,
+    pub(crate) terms: Option<String>,
+}
+
+/// `/auth/login`
+#[derive(Debug, Template)]
+#[template(path = "sign_in.html")]
+pub(crate) struct SignIn<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) form: Form,
+    /// Empty when nobody waits for the answer but the person.
+    pub(crate) transaction: &'a str,
+    pub(crate) app_name: Option<&'a str>,
+    pub(crate) username: &'a str,
+    pub(crate) alert: Option<Alert>,
+    pub(crate) notice: Option<&'static str>,
+}
+
+/// `/auth/patient`
+#[derive(Debug, Template)]
+#[template(path = "patient.html")]
+pub(crate) struct Patient<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) form: Form,
+    pub(crate) logout: Form,
+    pub(crate) transaction: &'a str,
+    pub(crate) app: App,
+    pub(crate) person: &'a str,
+    /// What was searched for; `None` for a person who chooses among few.
+    pub(crate) search: Option<&'a str>,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) alert: Option<Alert>,
+}
+
+/// A record one may choose.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) born: Option<String>,
+}
+
+/// `/auth/grant`
+#[derive(Debug, Template)]
+#[template(path = "grant.html")]
+pub(crate) struct Grant<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) form: Form,
+    pub(crate) logout: Form,
+    pub(crate) apps_url: String,
+    pub(crate) transaction: &'a str,
+    pub(crate) app: App,
+    pub(crate) person: &'a str,
+    pub(crate) patient: Option<Subject>,
+    pub(crate) groups: Vec<Group>,
+}
+
+/// Whose record it is about.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    /// `your`, or the name with `’s`.
+    pub(crate) whose: String,
+    pub(crate) name: String,
+    pub(crate) born: Option<String>,
+}
+
+/// Requests that belong together.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) detail: Option<&'static str>,
+    pub(crate) items: Vec<Item>,
+}
+
+/// One thing that is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    pub(crate) scope: String,
+    pub(crate) title: String,
+    pub(crate) detail: Option<String>,
+    pub(crate) ticked: bool,
+    /// Comes with the rest.
+    pub(crate) required: bool,
+}
+
+/// `/auth/apps`
+#[derive(Debug, Template)]
+#[template(path = "apps.html")]
+pub(crate) struct Apps<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) revoke: Form,
+    pub(crate) logout: Form,
+    pub(crate) person: &'a str,
+    pub(crate) connected: Vec<Connected>,
+    pub(crate) notice: Option<&'static str>,
+}
+
+/// An app that was let in.
+#[derive(Debug, Clone)]
+pub(crate) struct Connected {
+    pub(crate) grant_id: String,
+    pub(crate) card: App,
+    pub(crate) patient: Option<String>,
+    pub(crate) since: String,
+    pub(crate) last_used: String,
+    /// In words.
+    pub(crate) scopes: Vec<String>,
+}
+
 /// A refusal that ends the visit.
 #[derive(Debug, Template)]
 #[template(path = "trouble.html")]

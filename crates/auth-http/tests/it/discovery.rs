@@ -96,7 +96,11 @@ async fn the_capability_statement_says_how_to_authorize() {
     let security = &statement["rest"][0]["security"];
     assert_eq!(security["service"][0]["coding"][0]["code"], "SMART-on-FHIR");
     let token = json!({"url": "token", "valueUri": format!("{BASE}/auth/token")});
-    assert_eq!(security["extension"][0]["extension"][0], token);
+    let addresses = security["extension"][0]["extension"].as_array().unwrap();
+    assert!(addresses.contains(&token));
+    for (name, path) in [("authorize", "/auth/authorize"), ("manage", "/auth/apps")] {
+        assert!(addresses.contains(&json!({"url": name, "valueUri": format!("{BASE}{path}")})), "{addresses:?}");
+    }
     world.end().await;
 }
 
@@ -110,5 +114,15 @@ async fn health_is_ok_until_the_database_is_gone() {
     world.wait_s(1);
     let answer = world.get("/health").send().await;
     assert_eq!(answer.outcome(), (503, "transient"));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_style_that_apps_take_on_is_public() {
+    let world = World::new().await;
+    let answer = world.get("/fhir/smart-style.json?v=1").header("origin", "https://app.example").send().await;
+    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"));
+    assert_eq!(answer.header("access-control-allow-origin"), "*");
+    assert!(answer.body["color_background"].is_string() && answer.body["font_family_body"].is_string());
     world.end().await;
 }

@@ -5,11 +5,17 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod apps;
+#[cfg(test)]
 mod attacks;
+#[cfg(test)]
+mod browser;
 #[cfg(test)]
 mod bundles;
 #[cfg(test)]
 mod discovery;
+#[cfg(test)]
+mod grant;
 #[cfg(test)]
 mod introspection;
 #[cfg(test)]
@@ -21,12 +27,22 @@ mod member;
 #[cfg(test)]
 mod member_tokens;
 #[cfg(test)]
+mod members;
+#[cfg(test)]
 mod middleware;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod resources;
 #[cfg(test)]
+mod rpc;
+#[cfg(test)]
+mod sign_in;
+#[cfg(test)]
+mod standalone;
+#[cfg(test)]
 mod token;
+#[cfg(test)]
+mod userinfo;
 #[cfg(test)]
 mod world;

@@ -1,37 +1,224 @@
-//! What holds for every page: its frame, its looks, its refusals.
+//! What holds for every page: its headers, its frame, what its forms believe.
 
-use crate::world::World;
+use auth_http::{Accents, Logo, LogoKind, Look};
+use bytes::Bytes;
+
+use crate::browser::{Browser, tags};
+use crate::world::{Choice, World};
+
+/// Every address where people are, with a method it takes.
+const PAGES: [(&str, &str); 9] = [
+    ("GET", "/auth/authorize"),
+    ("POST", "/auth/authorize"),
+    ("GET", "/auth/login"),
+    ("POST", "/auth/login"),
+    ("GET", "/auth/patient"),
+    ("GET", "/auth/grant"),
+    ("GET", "/auth/apps"),
+    ("POST", "/auth/apps/revoke"),
+    ("POST", "/auth/logout"),
+];
 
 #[tokio::test]
-async fn a_refusal_where_people_are_is_a_page_with_a_reference() {
+async fn no_answer_to_a_browser_can_be_framed_kept_or_made_to_load_what_is_foreign() {
     let world = World::new().await;
-    for path in ["/auth/login/deeper", "/auth/apps/deeper"] {
-        let answer = world.get(path).header("x-request-id", "seen-in-the-log").send().await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.header("content-type")),
-            (404, "text/html; charset=utf-8"),
-            "{path}"
-        );
-        assert_eq!(answer.header("cache-control"), "no-store");
-        assert!(
-            answer.text.contains("<html lang=\"en\">") && answer.text.contains("seen-in-the-log"),
-            "{}",
-            answer.text
-        );
+    for (method, path) in PAGES.into_iter().chain([("DELETE", "/auth/login"), ("GET", "/auth/login/deeper")]) {
+        let answer = world.call(method, path).header("origin", "https://app.example").send().await;
+        let policy = answer.header("content-security-policy");
+        for rule in ["default-src 'none'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"] {
+            assert!(policy.contains(rule), "{method} {path}: {policy}");
+        }
+        assert!(!policy.contains("form-action"), "browsers would apply it to the redirect to the app");
+        assert_eq!(answer.header("x-frame-options"), "DENY", "{method} {path}");
+        assert_eq!(answer.header("referrer-policy"), "no-referrer", "{method} {path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{method} {path}");
+        assert_eq!(answer.header("cache-control"), "no-store", "{method} {path}");
+        if PAGES.contains(&(method, path)) {
+            assert_eq!(answer.header("access-control-allow-origin"), "", "{method} {path}");
+        }
     }
     world.end().await;
 }
 
 #[tokio::test]
-async fn the_stylesheet_is_kept_for_ever_under_the_name_of_its_content() {
+async fn a_page_needs_no_script_and_loads_one_stylesheet() {
     let world = World::new().await;
-    let page = world.get("/auth/login/deeper").send().await.text;
-    let path = page.split_once("rel=\"stylesheet\" href=\"").unwrap().1.split('"').next().unwrap();
-    let sheet = world.get(path).send().await;
+    let page = Browser::new(&world).open("/auth/login").await;
+    assert_eq!(page.answer.status, 200);
+    assert_eq!(page.answer.header("content-type"), "text/html; charset=utf-8");
+    let tags = tags(page.html());
+    assert!(
+        tags.iter().all(|(name, attributes)| name != "script" && !attributes.keys().any(|key| key.starts_with("on")))
+    );
+    assert!(tags.iter().any(|(name, attributes)| name == "html" && attributes["lang"] == "en"));
+    assert!(
+        tags.iter()
+            .any(|(name, attributes)| name == "meta" && attributes.get("name").is_some_and(|it| it == "viewport"))
+    );
+    let sheets: Vec<_> = tags.iter().filter(|(_, it)| it.get("rel").is_some_and(|rel| rel == "stylesheet")).collect();
+    assert_eq!(sheets.len(), 1);
+
+    let sheet = world.get(&sheets[0].1["href"]).send().await;
     assert_eq!(sheet.header("content-type"), "text/css; charset=utf-8");
     assert_eq!(sheet.header("cache-control"), "public, max-age=31536000, immutable");
-    let again = world.get(path).header("if-none-match", sheet.header("etag")).send().await;
+    let again = world.get(&sheets[0].1["href"]).header("if-none-match", sheet.header("etag")).send().await;
     assert_eq!((again.status.as_u16(), again.length), (304, 0));
     assert_eq!(world.get("/auth/style/other.css").send().await.oauth_error().0, 404);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn every_field_has_a_label_and_every_control_of_a_group_its_legend() {
+    let world = World::new().await;
+    let page = Browser::new(&world).open("/auth/login").await;
+    let tags = tags(page.html());
+    let labels: Vec<_> =
+        tags.iter().filter_map(|(name, it)| (name == "label").then(|| it.get("for")).flatten()).collect();
+    for (_, input) in tags.iter().filter(|(name, it)| name == "input" && it["type"] != "hidden") {
+        assert!(labels.contains(&&input["id"]), "{input:?}");
+    }
+    for landmark in ["header", "main", "footer", "h1"] {
+        assert_eq!(tags.iter().filter(|(name, _)| name == landmark).count(), 1, "{landmark}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_organization_s_name_logo_and_colours_are_on_its_pages() {
+    let accents = Accents::new(Some("#7a0019".parse().unwrap()), Some("#ffb3c1".parse().unwrap())).unwrap();
+    let look = Look {
+        title: "Lake & Shore <Health>".parse().unwrap(),
+        logo: Some(Logo::File {
+            bytes: Bytes::from_static(b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+            kind: LogoKind::Svg,
+        }),
+        accents,
+        help: Some("mailto:help@lake.example".to_owned()),
+    };
+    let world = World::with(Choice { look, ..Choice::default() }).await;
+    let page = Browser::new(&world).open("/auth/login").await;
+    assert!(page.html().contains("Lake &#38; Shore &#60;Health&#62;</title>"));
+    let tags = tags(page.html());
+    let logo = tags.iter().find(|(name, _)| name == "img").unwrap();
+    assert_eq!(logo.1["alt"], "Lake & Shore <Health>");
+    let picture = world.get(&logo.1["src"]).send().await;
+    assert_eq!((picture.status.as_u16(), picture.header("content-type")), (200, "image/svg+xml"));
+    assert!(picture.header("content-security-policy").contains("sandbox"), "a drawing may hold script");
+    assert!(tags.iter().any(|(name, it)| name == "a" && it["href"] == "mailto:help@lake.example"));
+    let (_, sheet) = tags.iter().find(|(_, it)| it.get("rel").is_some_and(|rel| rel == "stylesheet")).unwrap();
+    let css = world.get(&sheet["href"]).send().await.text;
+    assert!(css.contains("--accent-on-light: #7a0019") && css.contains("--accent-on-dark: #ffb3c1"));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_form_without_the_mark_of_its_browser_is_refused_with_a_page() {
+    let world = World::new().await;
+    let (own, other) = (Browser::new(&world), Browser::new(&world));
+    let form = own.open("/auth/login").await.form("/auth/login");
+    let foreign = other.open("/auth/login").await.form("/auth/login").value("csrf").to_owned();
+    for forged in [form.clone().with("csrf", ""), form.clone().without("csrf"), form.clone().with("csrf", &foreign)] {
+        let answer = own.submit(&forged).await;
+        assert_eq!(answer.answer.status, 403, "{forged:?}");
+        assert_eq!(answer.title(), "This page is out of date");
+        assert_eq!(answer.answer.header("content-type"), "text/html; charset=utf-8");
+    }
+    let moved = form.to("/auth/logout");
+    assert_eq!(own.submit(&moved).await.answer.status, 403, "the mark of one form opens no other");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_form_that_the_browser_says_is_another_site_s_is_refused_whatever_its_mark() {
+    let world = World::new().await;
+    let browser = Browser::new(&world);
+    let form = browser.open("/auth/login").await.form("/auth/login");
+    let pairs = [("csrf", form.value("csrf")), ("username", "a"), ("password", "b")];
+    let send = async |name: &str, value: &str| {
+        let call = world.post("/auth/login").header("host", "payer.example").header(name, value);
+        browser.send(call.form(&pairs)).await.text
+    };
+    let is_refused = |html: String| html.contains("out of date");
+    for (name, value) in [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "https://app.example"),
+        ("origin", "http://payer.example.evil.example"),
+    ] {
+        assert!(is_refused(send(name, value).await), "{name}: {value}");
+    }
+    for (name, value) in [("sec-fetch-site", "same-origin"), ("origin", "https://payer.example"), ("origin", "null")] {
+        assert!(!is_refused(send(name, value).await), "{name}: {value}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_cookie_of_a_browser_is_its_host_s_alone_and_stays() {
+    let world = World::new().await;
+    let browser = Browser::new(&world);
+    let first = browser.get("/auth/login").await;
+    let set = first.header("set-cookie");
+    assert!(set.starts_with("__Host-browser=") && !set.contains("Max-Age"), "{set}");
+    for attribute in ["HttpOnly", "SameSite=Lax", "Secure", "Path=/"] {
+        assert!(set.contains(attribute), "{set}");
+    }
+    assert_eq!(browser.get("/auth/login").await.header("set-cookie"), "", "it has one already");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_refusal_where_people_are_is_a_page_with_a_reference_and_a_cause() {
+    let world = World::new().await;
+    let browser = Browser::new(&world);
+    let call = world.get("/auth/authorize?client_id=nobody").header("x-request-id", "seen-in-the-log");
+    let answer = browser.send(call).await;
+    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (400, "text/html; charset=utf-8"));
+    assert!(answer.text.contains("This app cannot be connected"));
+    assert!(answer.text.contains("seen-in-the-log"));
+    let head = world.call("HEAD", "/auth/login").send().await;
+    assert_eq!((head.status.as_u16(), head.length), (200, 0));
+    let wrong = world.call("DELETE", "/auth/login").send().await;
+    assert_eq!((wrong.status.as_u16(), wrong.header("content-type")), (405, "text/html; charset=utf-8"));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_page_that_fails_says_nothing_of_the_inside() {
+    let world = World::new().await;
+    let browser = Browser::new(&world);
+    let form = browser.open("/auth/login").await.form("/auth/login").with("username", "amy").with("password", "x");
+    world.break_database().await;
+    let page = browser.submit(&form).await;
+    assert_eq!(page.answer.status, 500);
+    assert_eq!(page.title(), "Something went wrong on our side");
+    for inner in ["pool", "sql", "SELECT", "closed"] {
+        assert!(!page.html().to_lowercase().contains(&inner.to_lowercase()), "{inner}: {page:?}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_request_sent_as_a_form_comes_again_with_get() {
+    let world = World::new().await;
+    let fields = [("client_id", "a b"), ("state", "x&y"), ("scope", "openid patient/*.rs")];
+    let answer = world.post("/auth/authorize").header("origin", "https://app.example").form(&fields).send().await;
+    assert_eq!(answer.status, 303);
+    assert_eq!(answer.header("location"), "/auth/authorize?client_id=a+b&state=x%26y&scope=openid+patient%2F*.rs");
+    let json = world.post("/auth/authorize").text("application/json", "{}").send().await;
+    assert_eq!(json.status, 400);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn too_many_requests_for_pages_are_refused_with_a_page() {
+    let world = World::with(Choice { rate_limit_per_minute: 2, ..Choice::default() }).await;
+    let browser = Browser::new(&world);
+    for _ in 0..2 {
+        assert_eq!(browser.get("/auth/login").await.status, 200);
+    }
+    let page = browser.open("/auth/login").await;
+    assert_eq!((page.answer.status.as_u16(), page.answer.header("retry-after")), (429, "30"));
+    assert_eq!(page.title(), "Too many attempts");
     world.end().await;
 }

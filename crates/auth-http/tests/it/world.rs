@@ -62,11 +62,18 @@ pub(crate) struct Choice {
     pub(crate) correct_format: bool,
     pub(crate) rate_limit_per_minute: u32,
     pub(crate) platform_name: &'static str,
+    pub(crate) look: Look,
 }
 
 impl Default for Choice {
     fn default() -> Self {
-        Self { max_body_bytes: 1024 * 1024, correct_format: true, rate_limit_per_minute: 0, platform_name: "acme" }
+        Self {
+            max_body_bytes: 1024 * 1024,
+            correct_format: true,
+            rate_limit_per_minute: 0,
+            platform_name: "acme",
+            look: Look::default(),
+        }
     }
 }
 
@@ -114,7 +121,7 @@ impl World {
                 rate_limit_per_minute: choice.rate_limit_per_minute,
                 platform_name: choice.platform_name.to_owned(),
                 version: "1.2.3".to_owned(),
-                look: Look::default(),
+                look: choice.look,
             },
         });
         Self { router, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }

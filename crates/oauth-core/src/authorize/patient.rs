@@ -53,8 +53,8 @@ impl Scene<'_> {
             }
             (Intent::Pick(_), _) => Err(PageFault::Patient.into()),
             (_, Some(id)) if self.reaches(person, &reach, id).await? => Ok(Patient::Chosen(id.to_owned(), None)),
-            (_, Some(_)) => Err(Refusal::NoPatient.into()),
-            (_, None) => self.choice(person, reach, intent).await,
+            // Nobody has chosen yet, or somebody else did before this person signed in.
+            (_, Some(_) | None) => self.choice(person, reach, intent).await,
         }
     }
 

@@ -1,0 +1,43 @@
+//! `/auth/apps`: which apps one has let in, and taking that back.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use oauth_core::{connected, session};
+
+use crate::error::Fault;
+use crate::page::view::Apps;
+use crate::page::{self, APPS, FormFault, LOGIN, LOGOUT, PageForm, REVOKE, Visitor, words};
+use crate::state::App;
+
+/// What the page says to who has just taken access back.
+const REMOVED: &str = "removed";
+
+/// The page; who is not signed in does so first.
+pub(crate) async fn get(
+    State(app): State<App>,
+    visitor: Visitor,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Fault> {
+    let Some(person) = session::person(&app.env(), &app.authority, visitor.as_browser()).await? else {
+        return page::see(&app.pages.link(LOGIN));
+    };
+    let apps = connected::list(&app.env(), &app.authority, &person).await?;
+    page::show(&Apps {
+        frame: app.pages.frame(),
+        revoke: page::form(&app, &visitor, REVOKE),
+        logout: page::form(&app, &visitor, LOGOUT),
+        person: &person.display_name,
+        connected: apps.iter().map(words::connected).collect(),
+        notice: (query.as_deref() == Some(REMOVED)).then_some("The app has no access any more."),
+    })
+}
+
+/// Takes back what one let an app do.
+pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+    let grant = form.get("grant").ok_or(FormFault::Incomplete)?;
+    let Some(person) = session::person(&app.env(), &app.authority, form.visitor.as_browser()).await? else {
+        return page::see(&app.pages.link(LOGIN));
+    };
+    connected::revoke(&app.env(), &app.authority, &person, grant).await?;
+    page::see(&format!("{}?{REMOVED}", app.pages.link(APPS)))
+}

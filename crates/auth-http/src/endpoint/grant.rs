@@ -1,0 +1,49 @@
+//! `/auth/grant`: what an app may see and do.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use oauth_core::authorize::{self, ConsentPage, Decision, Step};
+
+use crate::error::Fault;
+use crate::page::view::Grant;
+use crate::page::{self, APPS, FormFault, GRANT, LOGOUT, PageForm, Visitor, next, words};
+use crate::state::App;
+
+/// The page, where there is something to decide.
+pub(crate) async fn get(
+    State(app): State<App>,
+    visitor: Visitor,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Fault> {
+    let transaction = page::parameter(&query.unwrap_or_default(), "transaction").unwrap_or_default();
+    match authorize::resume(&app.env(), &app.authority, &transaction, visitor.as_browser()).await {
+        Ok(Step::Consent(asked)) => page::show(&grant(&app, &visitor, &asked)),
+        other => next::go(&app, other),
+    }
+}
+
+/// Allows or denies.
+pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+    let decision = match form.get("decision") {
+        Some("allow") => Decision::Allow { scopes: form.all("scope") },
+        Some("deny") => Decision::Deny,
+        _ => return Err(FormFault::Incomplete.into()),
+    };
+    let transaction = form.get("transaction").unwrap_or_default();
+    let browser = form.visitor.as_browser();
+    next::go(&app, authorize::decide(&app.env(), &app.authority, transaction, decision, browser).await)
+}
+
+fn grant<'a>(app: &'a App, visitor: &Visitor, asked: &'a ConsentPage) -> Grant<'a> {
+    Grant {
+        frame: app.pages.frame(),
+        form: page::form(app, visitor, GRANT),
+        logout: page::form(app, visitor, LOGOUT),
+        apps_url: app.pages.link(APPS),
+        transaction: &asked.transaction,
+        app: words::app(&asked.app),
+        person: &asked.person,
+        patient: asked.patient.as_ref().map(|patient| words::subject(patient, &asked.person)),
+        groups: words::groups(&asked.items),
+    }
+}

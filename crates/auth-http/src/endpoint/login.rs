@@ -1,0 +1,108 @@
+//! `/auth/login`: who is there.
+
+use std::time::Duration;
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use oauth_core::authorize::{self, Browser, SignInPage, Step};
+use oauth_core::sign_in::{self, Attempt, SignInFault};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::error::Fault;
+use crate::page::view::{Alert, SignIn};
+use crate::page::{self, APPS, Kind, LOGIN, PageForm, Visitor, next, words};
+use crate::state::App;
+
+/// What the page says to who has just signed out.
+pub(super) const SIGNED_OUT: &str = "signed-out";
+
+/// The page; for a pending authorization that needs nobody to sign in, what comes next instead.
+pub(crate) async fn get(
+    State(app): State<App>,
+    visitor: Visitor,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Fault> {
+    let query = query.unwrap_or_default();
+    let waiting = match page::parameter(&query, "transaction") {
+        None => None,
+        Some(transaction) => {
+            match authorize::resume(&app.env(), &app.authority, &transaction, visitor.as_browser()).await {
+                Ok(Step::SignIn(page)) => Some(page),
+                other => return next::go(&app, other),
+            }
+        }
+    };
+    let hint = waiting.as_ref().and_then(|page| page.login_hint.clone()).unwrap_or_default();
+    let mut page = sign_in(&app, &visitor, waiting.as_ref(), &hint);
+    page.notice = (query == SIGNED_OUT).then_some("You are signed out.");
+    let response = page::show(&page)?;
+    Ok(visitor.remembered(&app, response))
+}
+
+/// Signs in.
+pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+    let password = SecretString::from(form.get("password").unwrap_or_default());
+    let attempt = Attempt {
+        login: form.get("username").unwrap_or_default(),
+        password: &password,
+        session: form.visitor.session.as_deref(),
+        address: form.visitor.address.as_deref(),
+    };
+    let signed_in = match sign_in::sign_in(&app.env(), &app.authority, &attempt).await {
+        Ok(signed_in) => signed_in,
+        Err(SignInFault::Store(cause)) => return Err(Fault::Parties(cause)),
+        Err(fault) => return again(&app, &form, Fault::SignIn(fault)).await,
+    };
+    let session = signed_in.cookie.expose_secret();
+    let response = match form.get("transaction") {
+        None => page::see(&app.pages.link(APPS))?,
+        Some(transaction) => {
+            let browser = Browser { session: Some(session), ..form.visitor.as_browser() };
+            next::go(&app, authorize::resume(&app.env(), &app.authority, transaction, browser).await)?
+        }
+    };
+    let lasts = Duration::from_secs(u64::try_from(signed_in.lifetime_s).unwrap_or(0));
+    Ok(page::with_cookie(response, app.pages.cookies().set(Kind::Session, session, Some(lasts))))
+}
+
+/// The page again, with what was wrong.
+async fn again(app: &App, form: &PageForm, fault: Fault) -> Result<Response, Fault> {
+    let visitor = &form.visitor;
+    let waiting = match form.get("transaction") {
+        None => None,
+        Some(transaction) => {
+            match authorize::resume(&app.env(), &app.authority, transaction, visitor.as_browser()).await {
+                Ok(Step::SignIn(page)) => Some(page),
+                other => return next::go(app, other),
+            }
+        }
+    };
+    let mut page = sign_in(app, visitor, waiting.as_ref(), form.get("username").unwrap_or_default());
+    page.alert = Some(alert(&fault));
+    page::show_again(&page, &fault, &app.settings.base_url)
+}
+
+fn sign_in<'a>(app: &'a App, visitor: &Visitor, waiting: Option<&'a SignInPage>, username: &'a str) -> SignIn<'a> {
+    SignIn {
+        frame: app.pages.frame(),
+        form: page::form(app, visitor, LOGIN),
+        transaction: waiting.map_or("", |page| page.transaction.as_str()),
+        app_name: waiting.map(|page| page.app_name.as_str()),
+        username,
+        alert: None,
+        notice: None,
+    }
+}
+
+fn alert(fault: &Fault) -> Alert {
+    match fault {
+        Fault::SignIn(SignInFault::TooMany { retry_after_s } | SignInFault::Crowded { retry_after_s }) => Alert {
+            heading: "Please wait a moment",
+            text: format!("There were too many attempts to sign in. Try again in {}.", words::duration(*retry_after_s)),
+        },
+        _ => Alert {
+            heading: "That did not work",
+            text: "The user name or the password is wrong. Check both and try again.".to_owned(),
+        },
+    }
+}

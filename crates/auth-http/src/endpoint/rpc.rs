@@ -1,0 +1,68 @@
+//! `/rpc`: calls by name.
+//!
+//! The body is one call, `{"method", "params"}`, or a list of them; the answer to a call is
+//! `{"result": …}` or `{"error": {"code", "message"}}`. A call of its own that is refused has the status
+//! of its refusal; in a list every call has its own answer, and the status is 200.
+//!
+//! # Source
+//! Specification, POST /rpc. The form of its errors is not specified; we use the platform's envelope for
+//! every refusal, so that a caller reads one form. Who may call is not specified either: the
+//! administrator, and whom a policy allows the operation `RpcGetLaunchUri`; a token with SMART scopes
+//! does not, because no scope speaks of it.
+
+use axum::extract::State;
+use axum::response::Response;
+use oauth_core::launch;
+use serde_json::{Value, json};
+
+use super::introspect::private_json;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::gate;
+use crate::state::App;
+
+/// The one method, after its brand and the dot.
+const GET_LAUNCH_URI: &str = "smart/get-launch-uri";
+/// What policies call it.
+const OPERATION: &str = "RpcGetLaunchUri";
+/// Most calls in a list.
+const CALLS_MAX: usize = 100;
+
+/// Why a call was not done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RpcFault {
+    #[error("a call must be an object with a method and params, or a list of at most {CALLS_MAX} of them")]
+    NotACall,
+    #[error("there is no such method; the one there is: {0}.{GET_LAUNCH_URI}")]
+    UnknownMethod(String),
+    #[error("{0}")]
+    LaunchUri(#[from] launch::LaunchUriFault),
+}
+
+/// Does one call, or each of a list.
+pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+    match call.take_resource()? {
+        Value::Array(calls) if calls.len() > CALLS_MAX => Err(RpcFault::NotACall.into()),
+        Value::Array(calls) => {
+            let mut answers = Vec::with_capacity(calls.len());
+            for one in &calls {
+                answers.push(run(&app, &call, one).await.unwrap_or_else(Fault::into_rpc));
+            }
+            private_json(&answers)
+        }
+        one => private_json(&run(&app, &call, &one).await?),
+    }
+}
+
+async fn run(app: &App, call: &Call, asked: &Value) -> Result<Value, Fault> {
+    let method = asked.get("method").and_then(Value::as_str).ok_or(RpcFault::NotACall)?;
+    gate::permit_rpc(app, call, OPERATION, asked).await?;
+    let brand = method.strip_suffix(GET_LAUNCH_URI).and_then(|brand| brand.strip_suffix('.'));
+    let own = &app.settings.platform_name;
+    if !brand.is_some_and(|brand| brand == "platform" || brand == own) {
+        return Err(RpcFault::UnknownMethod(own.clone()).into());
+    }
+    let params = asked.get("params").unwrap_or(&Value::Null);
+    let result = launch::get_launch_uri(&app.env(), &app.authority, params).await.map_err(RpcFault::from)?;
+    Ok(json!({"result": result}))
+}

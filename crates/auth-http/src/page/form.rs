@@ -1,0 +1,94 @@
+//! A form of one of the pages, sent by the page itself.
+
+use axum::extract::{FromRequest, FromRequestParts as _, Request};
+use http::HeaderMap;
+use http::header::{HOST, ORIGIN};
+use oauth_core::limits::FORM_MAX_BYTES;
+
+use super::Pages;
+use super::visitor::Visitor;
+use crate::error::Fault;
+use crate::state::App;
+use crate::{body, media};
+
+/// A form that was checked to come from a page this server gave this browser.
+pub(crate) struct PageForm {
+    /// Who sent it.
+    pub(crate) visitor: Visitor,
+    fields: Vec<(String, String)>,
+}
+
+/// Why a form is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FormFault {
+    /// The browser says so itself.
+    #[error("the form was sent by a page of another site")]
+    Foreign,
+    /// The mark is missing, or was made for another form or browser.
+    #[error("the form does not carry the mark of this browser's session")]
+    Unmarked,
+    /// A field without which the form says nothing is missing.
+    #[error("a field of the form is missing")]
+    Incomplete,
+}
+
+impl FromRequest<App> for PageForm {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Fault> {
+        let (mut parts, body) = request.into_parts();
+        if is_foreign(&parts.headers, &app.pages) {
+            return Err(FormFault::Foreign.into());
+        }
+        let visitor = Visitor::from_request_parts(&mut parts, app).await?;
+        let fields = fields(app, &parts.headers, body).await?;
+        let form = Self { visitor, fields };
+        let path = parts.uri.path();
+        let mark = form.get("csrf");
+        if mark.is_some_and(|mark| app.authority.forms().verifies(form.visitor.anchor(path), path, mark)) {
+            return Ok(form);
+        }
+        Err(FormFault::Unmarked.into())
+    }
+}
+
+impl PageForm {
+    /// The first field of this name; one without a value counts as absent.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// Every value of a field.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.fields.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+    }
+}
+
+/// The fields of a form, decoded, in the order sent.
+pub(crate) async fn fields(
+    app: &App,
+    headers: &HeaderMap,
+    body: axum::body::Body,
+) -> Result<Vec<(String, String)>, Fault> {
+    if !media::is_form(headers) {
+        return Err(Fault::NotAForm);
+    }
+    let limit_bytes = app.settings.max_body_bytes.min(FORM_MAX_BYTES);
+    let body = body::read(headers, body, limit_bytes).await?;
+    Ok(form_urlencoded::parse(&body).into_owned().collect())
+}
+
+/// Whether the browser says that a page of another origin sent this: the second line behind the mark.
+///
+/// An `Origin` of `null` says nothing here. Our own pages send it, because they tell nobody where they
+/// are (`Referrer-Policy`).
+fn is_foreign(headers: &HeaderMap, pages: &Pages) -> bool {
+    let text = |value: Option<&http::HeaderValue>| value.and_then(|value| value.to_str().ok()).map(str::to_owned);
+    if let Some(site) = text(headers.get("sec-fetch-site")) {
+        return !matches!(site.as_str(), "same-origin" | "none");
+    }
+    let Some(origin) = text(headers.get(ORIGIN)).filter(|origin| origin != "null") else { return false };
+    let host = text(headers.get(HOST)).unwrap_or_default();
+    let called = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
+    !called && !origin.eq_ignore_ascii_case(pages.origin())
+}

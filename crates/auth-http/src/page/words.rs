@@ -1,0 +1,101 @@
+//! The rules' values in the words of pages.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use oauth_core::authorize::{AppCard, ConsentItem, ItemGroup};
+use oauth_core::connected::ConnectedApp;
+use oauth_core::ports::PatientSummary;
+
+use super::look::initial;
+use super::view::{App, Connected, Group, Item, Subject};
+
+/// An app.
+pub(crate) fn app(card: &AppCard) -> App {
+    App {
+        name: card.name.clone(),
+        initial: initial(&card.name),
+        description: card.description.clone(),
+        // The policy of the pages lets browsers load nothing else.
+        logo: card.logo_uri.clone().filter(|logo| logo.starts_with("https://")),
+        policy: card.policy_uri.clone(),
+        terms: card.terms_uri.clone(),
+    }
+}
+
+/// A patient, for the person who is signed in.
+pub(crate) fn subject(patient: &PatientSummary, person: &str) -> Subject {
+    let whose = if patient.name == person { "your".to_owned() } else { format!("{}’s", patient.name) };
+    Subject { whose, name: patient.name.clone(), born: patient.birth_date.as_deref().map(birth_date) }
+}
+
+/// What is asked for, group by group.
+pub(crate) fn groups(items: &[ConsentItem]) -> Vec<Group> {
+    let groups = items.chunk_by(|one, other| one.group == other.group);
+    groups.filter_map(|items| items.first().map(|first| group(first.group, items))).collect()
+}
+
+fn group(of: ItemGroup, items: &[ConsentItem]) -> Group {
+    let (title, detail) = match of {
+        ItemGroup::Identity => ("Who you are", None),
+        ItemGroup::Record => ("Health information", Some("Take away the tick from what you want to keep to yourself.")),
+        ItemGroup::Directory => ("Names behind the record", Some("Doctors, places and organizations it speaks of.")),
+        ItemGroup::User => ("What you may see", Some("Whatever you may open yourself, not one record alone.")),
+        ItemGroup::Duration => ("For how long", None),
+        ItemGroup::Other => ("More", None),
+    };
+    let items = items.iter().map(|item| Item {
+        scope: item.scope.clone(),
+        title: item.title.clone(),
+        detail: item.detail.clone(),
+        ticked: item.ticked,
+        required: item.required,
+    });
+    Group { title, detail, items: items.collect() }
+}
+
+/// An app that was let in.
+pub(crate) fn connected(let_in: &ConnectedApp) -> Connected {
+    Connected {
+        grant_id: let_in.grant_id.clone(),
+        card: app(&let_in.app),
+        patient: let_in.patient.as_ref().map(|patient| patient.name.clone()),
+        since: day(let_in.since_s),
+        last_used: let_in.last_used_s.map_or_else(|| "never".to_owned(), day),
+        scopes: let_in.allowed.clone(),
+    }
+}
+
+/// `21 November 2026`, in UTC.
+fn day(at_s: i64) -> String {
+    let time = Timestamp::from_second(at_s).unwrap_or_default();
+    time.to_zoned(TimeZone::UTC).strftime("%-d %B %Y").to_string()
+}
+
+/// A date of birth as people write it; one that is less than a day stays as it is stored.
+pub(crate) fn birth_date(stored: &str) -> String {
+    stored.parse::<Date>().map_or_else(|_| stored.to_owned(), |date| date.strftime("%-d %B %Y").to_string())
+}
+
+/// How long to wait: `40 seconds`, `2 minutes`.
+pub(crate) fn duration(seconds: u64) -> String {
+    let (count, unit) = if seconds < 60 { (seconds, "second") } else { (seconds.div_ceil(60), "minute") };
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_waits_are_written_as_people_say_them() {
+        assert_eq!(day(1_767_225_600), "1 January 2026");
+        assert_eq!(birth_date("1987-05-12"), "12 May 1987");
+        assert_eq!(birth_date("1987-05"), "1987-05");
+        for (seconds, text) in
+            [(1, "1 second"), (59, "59 seconds"), (60, "1 minute"), (61, "2 minutes"), (900, "15 minutes")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+}
