@@ -53,6 +53,8 @@ impl Scene<'_> {
             }
             (Intent::Pick(_), _) => Err(PageFault::Patient.into()),
             (_, Some(id)) if self.reaches(person, &reach, id).await? => Ok(Patient::Chosen(id.to_owned(), None)),
+            // What was decided is about that patient and no other.
+            (Intent::Decide(_), Some(_)) => Err(Refusal::NoPatient.into()),
             // Nobody has chosen yet, or somebody else did before this person signed in.
             (_, Some(_) | None) => self.choice(person, reach, intent).await,
         }
