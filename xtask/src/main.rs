@@ -1,7 +1,7 @@
 //! The workspace's own commands, run as `cargo xtask <command>`.
 //!
-//! Owns: what a developer and the continuous integration run (`demo`, `test-all`, `check`, `tidy`,
-//! `bench`, `pg`). Refuses: any dependency on a crate of this workspace, so that it still builds and
+//! Owns: what a developer and the continuous integration run (`demo`, `test-all`, `conformance`,
+//! `check`, `tidy`, `bench`, `pg`). Refuses: any dependency on a crate of this workspace, so that it still builds and
 //! judges when one of them does not; it meets the servers as strangers do, over HTTP.
 //!
 //! Decision: one Rust program instead of shell scripts, because it runs wherever the workspace builds
@@ -46,6 +46,12 @@ enum Command {
     Tidy,
     /// Everything: checks, tests on both engines, release build, third-party clients; ends with a table.
     TestAll,
+    /// What certification kits ask of the authorization server, compared with docs/conformance.md.
+    Conformance {
+        /// Write the table instead of comparing with it.
+        #[arg(long)]
+        write: bool,
+    },
     /// Start both servers with demonstration data and run their main job before your eyes.
     Demo(demo::Options),
     /// The benchmarks, as ratios against a limit measured in the same run.
@@ -71,6 +77,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Check => check::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::TestAll => test_all::run(&workspace),
+        Command::Conformance { write } => test_all::conformance(&workspace, write),
         Command::Demo(options) => demo::run(&workspace, options),
         Command::Bench(options) => bench::run(&workspace, &options),
         Command::Pg => postgres::serve(&workspace),

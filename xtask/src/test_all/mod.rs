@@ -61,9 +61,28 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     report.step("tests", || run.tests(found.postgres.as_ref()));
     report.step("deny", || run.deny());
     report.step("release", || run.release(&mut found));
-    report.step("black-box", || run.black_box(&found));
+    report.step("black-box", || run.black_box(&found, &[]));
 
     // Stopped before the table, so that the table is the end of the output.
+    drop(found);
+    report.finish()
+}
+
+/// `cargo xtask conformance`: the checks of certification kits against the release binary, compared with
+/// the table in `docs/conformance.md`, or written into it.
+///
+/// # Errors
+/// When a check fails, or the table says otherwise than what was found.
+pub(crate) fn conformance(workspace: &Workspace, write: bool) -> Result<()> {
+    let run = Run { workspace, logs: workspace.target.join("conformance"), interrupted: interrupt::Flag::install()? };
+    step::clear(&run.logs)?;
+    let mut report = Report::new(run.logs.clone());
+    let mut found = Found::default();
+    report.step("tools", || run.tools(&mut found));
+    report.step("release", || run.release(&mut found));
+    let mut flags = vec!["--engine", "sqlite", "--only", "conformance"];
+    flags.extend(write.then_some("--write-conformance"));
+    report.step("black-box", || run.black_box(&found, &flags));
     drop(found);
     report.finish()
 }
@@ -80,7 +99,7 @@ impl Run<'_> {
             Err(error) => wrong.push(format!("black-box clients: {error:#}")),
         }
         if wrong.is_empty() {
-            return Ok(Outcome::passed("Postgres, Python and npm clients"));
+            return Ok(Outcome::passed("Postgres, Python and npm clients, Chromium"));
         }
         bail!("{}", wrong.join("\n"))
     }
@@ -122,7 +141,7 @@ impl Run<'_> {
         Ok(Outcome::passed("auth-server, chat-server"))
     }
 
-    fn black_box(&self, found: &Found) -> Result<Outcome> {
+    fn black_box(&self, found: &Found, flags: &[&str]) -> Result<Outcome> {
         let Some(postgres) = found.postgres.as_ref().filter(|_| found.released && found.clients) else {
             bail!("not run: it needs Postgres, the clients and the release build, see their steps");
         };
@@ -141,7 +160,10 @@ impl Run<'_> {
             .arg(release.join("chat-server"))
             .arg("--node-modules")
             .arg(tools::node_folder(self.workspace).join("node_modules"))
-            .args(["--postgres-url", &url]);
+            .arg("--screens")
+            .arg(self.workspace.target.join("screens"))
+            .args(["--postgres-url", &url])
+            .args(flags);
         let ended = process::run_logged(&mut command, &self.log("black-box"), LONG, &self.interrupted);
         let counted = Count::of_last_line(&step::read(&self.log("black-box"))).with_context(|| {
             format!("{} printed no `N passed, N failed`", self.workspace.shown(&self.log("black-box")))

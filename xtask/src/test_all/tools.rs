@@ -1,4 +1,5 @@
-//! The third-party clients of the black-box tests, installed below `target/` from pinned lists.
+//! The third-party clients of the black-box tests, installed below `target/` from pinned lists, and the browser,
+//! which is Debian's.
 
 use std::{
     fs,
@@ -34,10 +35,10 @@ pub(super) fn node_folder(workspace: &Workspace) -> PathBuf {
 pub(super) fn install_clients(run: &Run<'_>) -> Result<()> {
     let python = install_python(run).context("Python");
     let node = install_node(run).context("npm");
-    match (python, node) {
-        (Err(python), Err(node)) => bail!("{python:#}; {node:#}"),
-        (python, node) => python.and(node),
-    }
+    let browser = ensure("chromium --version", "chromium fonts-liberation").context("Chromium");
+    let wrong: Vec<String> =
+        [python, node, browser].into_iter().filter_map(Result::err).map(|e| format!("{e:#}")).collect();
+    if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("; ")) }
 }
 
 fn install_python(run: &Run<'_>) -> Result<()> {
@@ -77,7 +78,7 @@ fn install_node(run: &Run<'_>) -> Result<()> {
     } else {
         "install"
     };
-    let mut install = run.command("npm", &[verb, "--no-audit", "--no-fund"]);
+    let mut install = run.command("npm", &[verb, "--no-audit", "--no-fund", "--ignore-scripts"]);
     install.current_dir(&folder);
     process::run_logged(&mut install, &run.log("tools"), LONG, &run.interrupted)?;
     mark(&folder, &wanted)
