@@ -19,6 +19,7 @@ use crate::call::Call;
 use crate::error::Fault;
 use crate::guarded;
 use crate::state::App;
+use crate::surface::Dialect;
 
 /// What of a type an interaction may touch.
 ///
@@ -84,6 +85,48 @@ fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &P
         Membership::Shared | Membership::Closed => return Err(Unreached::Closed),
     };
     Ok(Region { compartment, criteria })
+}
+
+/// What a list at the FHIR endpoint asks for by `patient` and `category`, taken out of its parameters; the
+/// others are equalities on elements.
+///
+/// Apps ask for a member's record by these two. `patient` finds what is in the patient's compartment, which
+/// is what the parameter of that name finds and, of a few types, what the patient wrote down.
+pub(crate) fn narrow<'a>(
+    app: &App,
+    kind: &ResourceType,
+    mut within: Selection,
+    (dialect, query): (Dialect, &'a [(String, String)]),
+) -> (Selection, Vec<(&'a str, &'a str)>) {
+    let mut others = Vec::with_capacity(query.len());
+    for (name, value) in query {
+        match asked(app, kind, (name, value)).filter(|_| dialect == Dialect::Fhir) {
+            Some(region) => within = within.narrowed(&region),
+            None => others.push((name.as_str(), value.as_str())),
+        }
+    }
+    (within, others)
+}
+
+fn asked(app: &App, kind: &ResourceType, (name, value): (&str, &str)) -> Option<Region> {
+    match name {
+        "patient" if is_about_patients(kind) => {
+            Some(Region { compartment: Some(compartment(app, value)?), criteria: Vec::new() })
+        }
+        _ => Some(Region { compartment: None, criteria: vec![Criterion::read(kind, name, value).ok()?] }),
+    }
+}
+
+fn is_about_patients(kind: &ResourceType) -> bool {
+    matches!(membership(kind), Membership::Reference(_))
+}
+
+/// The compartment of a patient that is named by its id or by a reference.
+fn compartment(app: &App, value: &str) -> Option<Compartment> {
+    let base = app.settings.fhir_base();
+    let own = value.strip_prefix(&base).and_then(|path| path.strip_prefix('/')).unwrap_or(value);
+    let id = own.strip_prefix("Patient/").unwrap_or(own);
+    Some(Compartment::of(id.parse().ok()?, &base))
 }
 
 /// The current version of a resource within what the caller reaches, or the fault of there being none.

@@ -51,6 +51,15 @@ impl Selection {
         if regions.contains(&Region::default()) { Self::Everything } else { Self::Within(regions.into()) }
     }
 
+    /// What of it also lies in `region`, as a list asks for it.
+    #[must_use]
+    pub fn narrowed(self, region: &Region) -> Self {
+        match self {
+            Self::Everything => Self::union(vec![region.clone()]),
+            Self::Within(regions) => Self::Within(regions.iter().filter_map(|part| part.narrowed(region)).collect()),
+        }
+    }
+
     /// Whether something may lie outside.
     #[must_use]
     pub const fn is_confined(&self) -> bool {
@@ -81,6 +90,17 @@ impl Selection {
 }
 
 impl Region {
+    /// What lies in both; `None` where they are compartments of different patients.
+    ///
+    /// Not specified; what is in two patients' compartments is not found by the one for the other.
+    fn narrowed(&self, by: &Self) -> Option<Self> {
+        let compartment = match (&self.compartment, &by.compartment) {
+            (Some(own), Some(asked)) if own != asked => return None,
+            (own, asked) => own.as_ref().or(asked.as_ref()).cloned(),
+        };
+        Some(Self { compartment, criteria: self.criteria.iter().chain(&by.criteria).cloned().collect() })
+    }
+
     fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
         let inside = self.compartment.as_ref().is_none_or(|compartment| compartment.contains(key, resource));
         inside && self.criteria.iter().all(|criterion| criterion.holds(resource))

@@ -65,8 +65,8 @@ impl Documents {
 }
 
 /// The specification's table, and what SMART requires beside it: `issuer` (with
-/// `sso-openid-connect`), `revocation_endpoint`, `response_types_supported`, and the capabilities whose
-/// parameters the token response has.
+/// `sso-openid-connect`), `revocation_endpoint`, `management_endpoint`, `response_types_supported`, and the
+/// capabilities that certified servers name.
 fn smart_configuration(settings: &Settings) -> Value {
     let at = |path: &str| format!("{}{path}", settings.base_url);
     json!({
@@ -76,6 +76,7 @@ fn smart_configuration(settings: &Settings) -> Value {
         "introspection_endpoint": at("/auth/introspect"),
         "revocation_endpoint": at("/auth/revoke"),
         "userinfo_endpoint": at("/auth/userinfo"),
+        "management_endpoint": at("/auth/apps"),
         "jwks_uri": at("/.well-known/jwks.json"),
         "grant_types_supported": [
             "authorization_code", "client_credentials", "password", "implicit",
@@ -84,11 +85,12 @@ fn smart_configuration(settings: &Settings) -> Value {
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "private_key_jwt"],
         "token_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
         "code_challenge_methods_supported": ["S256"],
-        "response_types_supported": ["code"],
+        "response_types_supported": ["code", "token"],
         "capabilities": [
             "launch-standalone", "launch-ehr", "client-public", "client-confidential-symmetric",
             "client-confidential-asymmetric", "permission-patient", "permission-user", "permission-v1",
-            "permission-v2", "permission-offline", "sso-openid-connect", "context-banner", "context-style"
+            "permission-v2", "permission-offline", "sso-openid-connect", "context-banner", "context-style",
+            "context-standalone-patient", "context-ehr-patient", "context-ehr-encounter", "authorize-post"
         ],
         "scopes_supported": [
             "openid", "profile", "email", "launch", "launch/patient", "patient/*.cruds", "system/*.cruds",
@@ -106,6 +108,7 @@ fn openid_only(settings: &Settings) -> Value {
             "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "fhirUser", "email", "name",
             "given_name", "middle_name", "family_name", "preferred_username", "picture", "locale", "zoneinfo"
         ],
+        "authorization_response_iss_parameter_supported": true,
         "request_parameter_supported": false,
         // Absent means true (OpenID Connect Discovery 1.0, section 3).
         "request_uri_parameter_supported": false,
@@ -114,6 +117,7 @@ fn openid_only(settings: &Settings) -> Value {
 
 fn oauth_only() -> Value {
     json!({
+        "authorization_response_iss_parameter_supported": true,
         "introspection_endpoint_auth_methods_supported":
             ["client_secret_basic", "client_secret_post", "private_key_jwt"],
         "introspection_endpoint_auth_signing_alg_values_supported": ["RS384", "ES384"],
@@ -125,7 +129,7 @@ fn oauth_only() -> Value {
 
 /// The OAuth metadata both documents share, without the members only SMART knows.
 fn with(smart: &Value, more: &Value) -> Value {
-    let smart_only = ["capabilities"];
+    let smart_only = ["capabilities", "management_endpoint"];
     let members = smart.as_object().into_iter().chain(more.as_object()).flatten();
     let members = members.filter(|(name, _)| !smart_only.contains(&name.as_str()));
     members.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -12,7 +12,8 @@ use crate::person::Person;
 use crate::ports::StoreError;
 use crate::registration::is_web_address;
 
-/// How long a launch context can be used, in seconds. Not specified; an app is opened at once.
+/// How long a launch context can be used unless the deployment says otherwise, in seconds. Not specified; an
+/// app is opened at once.
 pub const LAUNCH_LIFETIME_S: i64 = 300;
 
 /// Longest `ctx` of a launch, in bytes of JSON: the launch travels in an address.
@@ -188,7 +189,7 @@ pub(crate) fn sign(
     let claims = LaunchClaims {
         iss: authority.settings.base_url.clone(),
         aud: authority.settings.authorization_endpoint(),
-        exp: env.now_s() + LAUNCH_LIFETIME_S,
+        exp: env.now_s() + authority.settings.launch_lifetime_s,
         jti: env.identifier(),
         client: client.to_owned(),
         user: user.to_owned(),

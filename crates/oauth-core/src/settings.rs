@@ -1,6 +1,7 @@
 //! What the deployment decides about the authorization rules.
 
 use crate::jose::SigningAlg;
+use crate::launch::LAUNCH_LIFETIME_S;
 
 /// Addresses and defaults, fixed at start.
 #[derive(Debug, Clone)]
@@ -11,16 +12,19 @@ pub struct Settings {
     pub ext_base: String,
     /// What access tokens are signed with where a Client does not say.
     pub access_token_alg: SigningAlg,
+    /// How long the launch context of an EHR launch can be used, in seconds.
+    pub launch_lifetime_s: i64,
 }
 
 impl Settings {
-    /// Settings with the default algorithm ES256. A trailing slash of either address is dropped.
+    /// Settings with the defaults: ES256, five minutes for a launch. A trailing slash of either address is dropped.
     #[must_use]
     pub fn new(base_url: &str, ext_base: &str) -> Self {
         Self {
             base_url: base_url.trim_end_matches('/').to_owned(),
             ext_base: ext_base.trim_end_matches('/').to_owned(),
             access_token_alg: SigningAlg::ES256,
+            launch_lifetime_s: LAUNCH_LIFETIME_S,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{answer, confine};
 /// Lists the resources of a type that meet the query, a page at a time.
 pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::list(&kind, &call.asked)).await?;
-    let parameters = call.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let (within, parameters) = confine::narrow(&app, &kind, within, (call.dialect, &call.query));
     let (asked, page) = confine::page(&app, query::list(kind, parameters)?, within).await?;
     let set = searchset(&app, call.dialect, &asked, &page, &call.query);
     Ok(answer::json(StatusCode::OK, call.dialect, &set))

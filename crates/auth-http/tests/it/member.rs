@@ -360,3 +360,35 @@ async fn a_user_scope_opens_what_policies_allow_that_user_and_its_roles() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_list_by_patient_and_category_finds_what_the_token_opens_of_it() {
+    on_every_engine(async |world| {
+        two_records(world).await;
+        let member = member(world, "patient/*.rs");
+        let total = async |query: &str, token: Option<&str>| {
+            let call = world.get(&format!("/fhir/Observation?{query}"));
+            let call = token
+                .map_or_else(|| world.get(&format!("/fhir/Observation?{query}")).by_root(), |token| call.bearer(token));
+            let answer = call.send().await;
+            assert_eq!(answer.status, 200, "{query}: {answer:?}");
+            answer.body["total"].as_u64().unwrap()
+        };
+        for (query, to_the_member, to_the_administrator) in [
+            ("patient=me", 1, 1),
+            ("patient=Patient/me", 1, 1),
+            (&format!("patient={BASE}/fhir/Patient/me"), 1, 1),
+            ("patient=you", 0, 1),
+            ("patient=me&patient=you", 0, 0),
+            ("patient=nobody", 0, 0),
+            ("category=laboratory", 1, 2),
+            ("category=http://lab.example|laboratory&patient=me", 1, 1),
+            ("category=vital-signs", 0, 0),
+            ("patient=me&status=amended", 0, 0),
+        ] {
+            assert_eq!(total(query, Some(&member)).await, to_the_member, "{query}");
+            assert_eq!(total(query, None).await, to_the_administrator, "{query}");
+        }
+    })
+    .await;
+}

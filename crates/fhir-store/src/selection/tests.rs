@@ -121,3 +121,34 @@ fn a_write_stays_inside_and_takes_nobody_in() {
     assert!(!selection.admits(&me, None, &json!({})), "no Patient is made");
     assert!(Selection::Everything.admits(&key, None, &theirs));
 }
+
+#[test]
+fn a_narrowed_selection_is_what_lies_in_both() {
+    let key = "Observation/1".parse().unwrap();
+    let lab = |patient: &str| json!({"subject": {"reference": format!("Patient/{patient}")}, "category": [{"coding": [{"code": "lab"}]}]});
+    let of = |patient: &str| Region {
+        compartment: Some(Compartment::of(patient.parse().unwrap(), "https://h/fhir")),
+        criteria: Vec::new(),
+    };
+    let labs = Region { compartment: None, criteria: vec![category("lab")] };
+    let vitals = Region { compartment: None, criteria: vec![category("vital")] };
+    let mine = || Selection::union(vec![of("me")]);
+    for (selection, region, expected) in [
+        (Selection::Everything, of("me"), true),
+        (Selection::Everything, of("you"), false),
+        (mine(), of("me"), true),
+        (mine(), labs.clone(), true),
+        (mine(), vitals.clone(), false),
+        (Selection::union(vec![labs.clone()]), of("me"), true),
+        (Selection::union(vec![labs.clone()]), vitals, false),
+        (Selection::union(Vec::new()), labs, false),
+    ] {
+        assert_eq!(
+            selection.clone().narrowed(&region).contains(&key, &lab("me")),
+            expected,
+            "{selection:?} {region:?}"
+        );
+    }
+    let nobody = mine().narrowed(&of("you"));
+    assert!(nobody.is_confined() && !nobody.contains(&key, &lab("you")), "asking for another's record opens nothing");
+}
