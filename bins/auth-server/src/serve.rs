@@ -124,6 +124,7 @@ async fn authority(config: &Config, base_url: &str, stores: Stores) -> anyhow::R
     let trust = &config.trust;
     let mut settings = Settings::new(base_url, &config.platform.ext_base);
     settings.access_token_alg = trust.access_token_alg;
+    settings.launch_lifetime_s = trust.launch_lifetime_s();
     let reach = if trust.allow_private_jwks { Reach::Anywhere } else { Reach::Public };
     if reach == Reach::Anywhere {
         tracing::warn!("key sets may be fetched by plain http and from the inner network (--allow-private-jwks)");

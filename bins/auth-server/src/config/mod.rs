@@ -219,6 +219,10 @@ pub(crate) struct TrustConfig {
     #[arg(value_parser = value::algorithm)]
     #[arg(help = format!("What access tokens are signed with: {}", value::ALGORITHMS))]
     pub(crate) access_token_alg: SigningAlg,
+    /// Seconds within which an app has to use what an EHR launched it with
+    #[arg(long, env = "BOX_LAUNCH_LIFETIME", value_name = "SECONDS", default_value = "300")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 3600))]
+    launch_lifetime: u64,
 }
 
 impl TrustConfig {
@@ -230,6 +234,10 @@ impl TrustConfig {
     /// Id and password of the User that is to exist.
     pub(crate) fn admin(&self) -> Option<(&str, &SecretString)> {
         Some((word(self.admin_id.as_ref())?, secret(self.admin_password.as_ref())?))
+    }
+
+    pub(crate) fn launch_lifetime_s(&self) -> i64 {
+        i64::try_from(self.launch_lifetime).unwrap_or(i64::MAX)
     }
 
     pub(crate) fn key_encryption_secret(&self) -> Option<&SecretString> {
