@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use fhir_store::{Stored, Written, format};
-use http::header::{CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
@@ -23,11 +23,13 @@ pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
     }
 }
 
-/// A JSON answer.
+/// A JSON answer that no cache keeps: with a date alone a browser would keep a member's record, and show it to the
+/// next person at the same computer, or to an app whose access was taken back.
 pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Response {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, dialect.media_type());
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

@@ -54,6 +54,11 @@ pub fn membership(kind: &ResourceType) -> Membership {
     if patient::SHARED.binary_search(&name).is_ok() { Membership::Shared } else { Membership::Closed }
 }
 
+/// The types of which resources may be in a patient's compartment by what they refer to, in their order.
+pub fn types() -> impl Iterator<Item = &'static str> {
+    patient::PATHS.iter().map(|(kind, _)| *kind)
+}
+
 /// The compartment of one patient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compartment {

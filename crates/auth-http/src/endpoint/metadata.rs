@@ -3,6 +3,8 @@
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
+use fhir_store::compartment;
+use fhir_store::selection::Criterion;
 use http::{HeaderMap, HeaderValue};
 use oauth_core::document::StaticDocument;
 use serde_json::{Value, json};
@@ -24,13 +26,15 @@ pub(crate) fn document(settings: &HttpSettings) -> StaticDocument {
 }
 
 /// A `CapabilityStatement` that lists what the server does and nothing else. Any resource type can
-/// be stored, so the types named are those the server itself gives a meaning.
+/// be stored; named are those the server itself gives a meaning, and those of which a patient's record is
+/// made, with the parameters by which apps ask for them.
 ///
 /// # Source
 /// FHIR R4, `CapabilityStatement`; SMART App Launch 2.2.0, conformance; the `oauth-uris` extension is
 /// SMART 1's and still what older clients read.
 fn statement(settings: &HttpSettings) -> Value {
-    let types = ["AccessPolicy", "Client", "Organization", "PlatformMigration", "User"];
+    let own = ["AccessPolicy", "Client", "Organization", "Patient", "PlatformMigration", "User"];
+    let types: Vec<Value> = own.into_iter().chain(compartment::types()).map(resource).collect();
     json!({
         "resourceType": "CapabilityStatement",
         "status": "active",
@@ -44,7 +48,7 @@ fn statement(settings: &HttpSettings) -> Value {
         "rest": [{
             "mode": "server",
             "security": security(settings),
-            "resource": types.map(resource),
+            "resource": types,
             "interaction": [{"code": "transaction"}, {"code": "batch"}],
         }],
     })
@@ -60,7 +64,16 @@ fn resource(name: &str) -> Value {
         "conditionalCreate": true,
         "conditionalUpdate": true,
         "conditionalDelete": "single",
+        "searchParam": parameters(name),
     })
+}
+
+fn parameters(name: &str) -> Vec<Value> {
+    let of_a_record = compartment::types().any(|kind| kind == name);
+    let coded = name.parse().is_ok_and(|kind| Criterion::read(&kind, "category", "any").is_ok());
+    let known = [("_id", "token", true), ("patient", "reference", of_a_record), ("category", "token", coded)];
+    let known = known.into_iter().filter(|(.., is_known)| *is_known);
+    known.map(|(name, kind, _)| json!({"name": name, "type": kind})).collect()
 }
 
 fn security(settings: &HttpSettings) -> Value {

@@ -392,3 +392,16 @@ async fn a_list_by_patient_and_category_finds_what_the_token_opens_of_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn no_cache_keeps_a_members_record() {
+    on_every_engine(async |world| {
+        two_records(world).await;
+        let token = member(world, "patient/*.rs");
+        for path in ["/fhir/Patient/me", "/fhir/Observation", "/fhir/Observation/of-you", "/fhir/Observation/of-me"] {
+            let answer = world.get(path).bearer(&token).send().await;
+            assert_eq!(answer.headers["cache-control"], "no-store", "{path}");
+        }
+    })
+    .await;
+}

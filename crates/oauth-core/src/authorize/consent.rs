@@ -104,15 +104,19 @@ pub(super) fn remembered(stored: &MemberGrant, requested: &ScopeSet) -> Option<S
     says_something(&given).then_some(given)
 }
 
-/// What is kept of a decision: beside it, what the person allowed before and was not asked about now.
+/// What is kept of a decision: beside it, what the person decided before and was not asked about now.
+///
+/// A wider scope that was allowed before stays where all that is asked of it now is allowed again. Where some of it
+/// is not, it goes, and with it that it was ever asked for, so that the person is asked about the rest anew.
 pub(super) fn kept(before: Option<&MemberGrant>, requested: &ScopeSet, allowed: &ScopeSet) -> (ScopeSet, ScopeSet) {
     let read = |text: Option<&String>| text.and_then(|text| ScopeSet::parse(text).ok()).unwrap_or_default();
-    let was_asked = read(before.map(|grant| &grant.requested));
-    let untouched = |scope: &&Scope| {
+    let stays = |scope: &&Scope| {
         let one: ScopeSet = [(*scope).clone()].into_iter().collect();
-        restrict(&one, requested).granted.is_empty()
+        restrict(&one, requested).granted.iter().all(|asked| allowed.covers(asked))
     };
-    let was_granted: ScopeSet = read(before.map(|grant| &grant.granted)).iter().filter(untouched).cloned().collect();
+    let was_granted: ScopeSet = read(before.map(|grant| &grant.granted)).iter().filter(stays).cloned().collect();
+    let was_asked = read(before.map(|grant| &grant.requested));
+    let was_asked = was_asked.iter().filter(|scope| was_granted.covers(scope) || stays(scope)).cloned().collect();
     (bounded(requested, &was_asked), bounded(allowed, &was_granted))
 }
 
@@ -263,4 +267,65 @@ fn capital(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(characters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(text: &str) -> ScopeSet {
+        ScopeSet::parse(text).unwrap()
+    }
+
+    fn grant((requested, granted): (&str, &str)) -> MemberGrant {
+        MemberGrant {
+            id: "g".to_owned(),
+            user_id: "ada".to_owned(),
+            client_id: "app".to_owned(),
+            patient_id: None,
+            requested: requested.to_owned(),
+            granted: granted.to_owned(),
+            created_s: 0,
+            used_s: None,
+        }
+    }
+
+    /// What the app gets without a page, after the decisions in turn; `None` when the person is asked.
+    fn after(decisions: &[(&str, &str)], request: &str) -> Option<String> {
+        let mut held: Option<MemberGrant> = None;
+        for (requested, allowed) in decisions {
+            let (requested, granted) = kept(held.as_ref(), &set(requested), &set(allowed));
+            held = Some(grant((&requested.to_string(), &granted.to_string())));
+        }
+        remembered(&held?, &set(request)).map(|scopes| scopes.to_string())
+    }
+
+    #[test]
+    fn allowing_less_again_takes_nothing_of_the_rest_away() {
+        let wide = ("patient/*.rs", "patient/*.rs");
+        let narrow = ("patient/Patient.rs", "patient/Patient.rs");
+        let lab = "patient/Observation.rs?category=lab";
+        assert_eq!(after(&[wide, narrow], lab).as_deref(), Some(lab));
+        assert_eq!(after(&[wide, narrow], "patient/*.rs").as_deref(), Some("patient/*.rs"));
+    }
+
+    #[test]
+    fn what_was_declined_later_is_not_given_by_what_was_allowed_before() {
+        let wide = ("patient/*.rs", "patient/*.rs");
+        let declined = ("patient/Patient.rs patient/Goal.rs", "patient/Patient.rs");
+        assert_eq!(
+            after(&[wide, declined], "patient/Patient.rs patient/Goal.rs").as_deref(),
+            Some("patient/Patient.rs")
+        );
+        assert_eq!(after(&[wide, declined], "patient/Encounter.rs"), None, "the person is asked about the rest");
+        assert_eq!(after(&[wide, declined], "patient/*.rs"), None);
+    }
+
+    #[test]
+    fn what_was_declined_once_is_not_asked_again() {
+        let partly = ("patient/*.rs", "patient/Patient.rs");
+        assert_eq!(after(&[partly], "patient/*.rs").as_deref(), Some("patient/Patient.rs"));
+        let more = ("patient/Goal.rs", "patient/Goal.rs");
+        assert_eq!(after(&[partly, more], "patient/Goal.rs").as_deref(), Some("patient/Goal.rs"));
+    }
 }

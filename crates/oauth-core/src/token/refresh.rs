@@ -50,6 +50,9 @@ impl std::fmt::Debug for SuccessorKey {
 
 /// Uses a refresh token.
 ///
+/// An app without a secret may leave out `client_id`, as the SMART library for browsers does by default and
+/// RFC 6749, section 6, permits: the token says whose it is. A confidential app is refused without its proof.
+///
 /// # Source
 /// RFC 6749, section 6; RFC 9700, section 4.14; SMART App Launch 2.2.0, "Use a refresh token".
 pub(super) async fn grant(
@@ -60,9 +63,16 @@ pub(super) async fn grant(
 ) -> Result<TokenResponse, TokenError> {
     let requested = form.get("scope").map(ScopeSet::parse).transpose();
     let requested = requested.map_err(|fault| TokenError::MalformedScope(fault.to_string()))?;
+    let token = form.get("refresh_token");
+    let owner = match (credentials, token) {
+        (Credentials::None, Some(token)) => Some(owner(authority, token).await?),
+        _ => None,
+    };
+    let named = owner.as_deref().map(Credentials::Public);
+    let credentials = named.as_ref().unwrap_or(credentials);
     for _ in 0..ATTEMPTS {
         let who = app_for(env, authority, credentials, &REFRESHABLE).await?;
-        let token = form.get("refresh_token").ok_or(TokenError::Missing("refresh_token"))?;
+        let token = token.ok_or(TokenError::Missing("refresh_token"))?;
         let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
         let found = found.ok_or(GrantFault::UnknownRefreshToken)?;
         if found.family.client_id != who.client.id {
@@ -78,6 +88,12 @@ pub(super) async fn grant(
         return rotate(env, authority, (credentials, &who, token), (&authorization, &scope, found)).await;
     }
     Err(TokenError::Unsettled)
+}
+
+/// The app a refresh token was given to.
+async fn owner(authority: &Authority, token: &str) -> Result<String, TokenError> {
+    let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
+    Ok(found.ok_or(GrantFault::UnknownRefreshToken)?.family.client_id)
 }
 
 /// What was asked for, if it was granted; all of it when nothing was asked for. The refresh token keeps
