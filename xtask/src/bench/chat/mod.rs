@@ -1,4 +1,4 @@
-//! `chat-server` at work: messages sent, events delivered to long polls, history read, memory, start.
+//! `chat-server` at work: messages sent, events delivered to long polls, history read, presence noted, memory, start.
 //!
 //! The server is the release binary in its default configuration but for the limits of rate, on a database of its
 //! own that syncs every commit to the disk. The figures count the server and its database together. Beside each
@@ -34,6 +34,8 @@ const WARM_UP: usize = 1_000;
 const SENT: usize = 9_000;
 const HISTORIES: usize = 6_000;
 const ANSWERS: usize = 60_000;
+/// Signs of life, and polls that end in nothing.
+const SIGNS: usize = 30_000;
 /// Listeners of the large crowd, and of the small one.
 const LISTENERS: [usize; 2] = [50, 500];
 /// Twenty messages a second for a quarter of a minute.
@@ -78,6 +80,8 @@ fn on(bench: &Bench<'_>, folder: &Path, engine: Engine<'_>, floor: &Floor) -> Re
     let deployment = Deployment::start(bench, folder, engine, MEMBERS)?;
     let mut rows = vec![send(&deployment, engine, floor)?];
     rows.push(history(bench, &deployment)?);
+    rows.push(sign_of_life(bench, &deployment)?);
+    rows.push(empty_poll(bench, &deployment)?);
     let (deployment, start) = deployment.restart(bench)?;
     rows.push(Row {
         unit: Unit::Millis,
@@ -144,6 +148,37 @@ fn history(bench: &Bench<'_>, deployment: &Deployment<'_>) -> Result<Row> {
         target: Some(HISTORY_TARGET),
         ..row(deployment, &format!("the last 100 messages ({} KiB)", body.len() / 1024))
     })
+}
+
+/// Members say that they are there, beside the bare server with an answer of the same size.
+fn sign_of_life(bench: &Bench<'_>, deployment: &Deployment<'_>) -> Result<Row> {
+    let fields = [("status", "active"), ("ping_only", "true"), ("new_user_input", "true")];
+    let sign = load::post_form(deployment.address(), "/api/v1/users/me/presence", &fields);
+    let requests: Vec<Wire> = deployment.members.iter().map(|member| member.signed(sign.clone())).collect();
+    asked(bench, deployment, "a presence update", &requests)
+}
+
+/// Members ask for events where there are none: what a heartbeat costs beside the waiting.
+fn empty_poll(bench: &Bench<'_>, deployment: &Deployment<'_>) -> Result<Row> {
+    let poll = |member: &Member| {
+        let (queue, last) = deployment.register(member)?;
+        let path = format!("/api/v1/events?queue_id={queue}&last_event_id={last}&dont_block=true");
+        Ok(member.signed(load::get(deployment.address(), &path)))
+    };
+    let requests: Vec<Wire> = deployment.members.iter().map(poll).collect::<Result<_>>()?;
+    asked(bench, deployment, "a poll that finds no event", &requests)
+}
+
+/// CPU of a small request, beside the bare server with an answer of the same size.
+fn asked(bench: &Bench<'_>, deployment: &Deployment<'_>, work: &str, requests: &[Wire]) -> Result<Row> {
+    let first = requests.first().context("there is a member")?;
+    let answer_bytes = load::ask(deployment.address(), first)?.len();
+    load::drive(deployment.address(), requests, WARM_UP)?;
+    let from = deployment.spent()?;
+    load::drive(deployment.address(), requests, SIGNS)?;
+    let cost = deployment.cost_since(&from, SIGNS)?;
+    let (limit_us, _) = bare(bench, &Kind::Fixed(answer_bytes), ANSWERS)?;
+    Ok(Row { limit: Some(limit_us), ours: Some(cost.all_us), ..row(deployment, work) })
 }
 
 /// Crowds that listen: memory while nothing happens, CPU of each event, delays.
