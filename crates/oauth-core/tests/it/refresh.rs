@@ -115,10 +115,18 @@ async fn a_refresh_token_is_bound_to_its_app() {
     let token = first(&world).await;
     assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "other")).await, "invalid_grant");
     assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "nobody")).await, "invalid_client");
-    assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "")).await, "invalid_client");
     assert_eq!(refused(&world, None, &but(&form(&token), "refresh_token", "")).await, "invalid_request");
     assert_eq!(refused(&world, None, &but(&form(&token), "refresh_token", "unknown")).await, "invalid_grant");
     assert!(refresh(&world, &token).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_public_app_may_leave_out_its_id_because_the_token_says_whose_it_is() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    assert!(world.token(&but(&form(&token), "client_id", "")).await.is_ok());
+    let unknown = but(&form("unknown"), "client_id", "");
+    assert_eq!(refused(&world, None, &unknown).await, "invalid_grant");
 }
 
 #[tokio::test]
@@ -132,6 +140,7 @@ async fn a_confidential_app_authenticates_at_every_refresh() {
     let redeem = but(&redemption(&code), "client_id", "");
     let token = world.token_with(Some(&header), &redeem).await.unwrap().refresh_token.unwrap();
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_client");
+    assert_eq!(refused(&world, None, &but(&form(&token), "client_id", "")).await, "invalid_client");
     assert!(world.token_with(Some(&header), &but(&form(&token), "client_id", "")).await.is_ok());
 }
 
