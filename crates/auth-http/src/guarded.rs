@@ -124,14 +124,14 @@ fn veil(before: &Value, shown: &Value, patched: &mut Value) {
 
 /// The types whose documents are checked after a patch, which a transaction of the store does not.
 pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
-    matches!(kind.as_str(), "Client" | "User" | "AccessPolicy" | "Organization")
+    matches!(kind.as_str(), "Client" | "User" | "AccessPolicy" | "Organization" | "TokenIntrospector")
 }
 
 type Seal = fn(&Env<'_>, &oauth_core::secret::Pepper, &str, &mut Value) -> Result<(), Vec<Issue>>;
 
-/// Hashes what is secret in a document or a patch of a type that has secrets.
+/// Hashes what is secret in a document or a patch of a type that has secrets, and keeps patches off the rest.
 async fn seal(app: &App, kind: &ResourceType, mut body: Value, seal: Seal) -> Result<Value, Fault> {
-    if !matches!(kind.as_str(), "Client" | "User") {
+    if !matches!(kind.as_str(), "Client" | "User" | "TokenIntrospector") {
         return Ok(body);
     }
     let (site, kind) = (Arc::clone(app), kind.clone());

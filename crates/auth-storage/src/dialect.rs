@@ -60,6 +60,12 @@ const FRAGMENTS: &[Fragment] = &[
         "lower((u.resource ->> '@') COLLATE \"C\")",
         "CASE WHEN json_valid(u.resource) THEN lower(u.resource ->> '@') END",
     ),
+    // Whose tokens a TokenIntrospector is about.
+    (
+        "introspected_issuer",
+        "t.resource -> 'jwt' ->> 'iss'",
+        "CASE WHEN json_valid(t.resource) THEN t.resource -> 'jwt' ->> 'iss' END",
+    ),
     // A table emptied at once, without visiting its rows.
     ("truncate", "TRUNCATE", "DELETE FROM"),
 ];

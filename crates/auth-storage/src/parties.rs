@@ -1,6 +1,7 @@
 //! The resources authorization decisions are made from, each read in one statement.
 
 use async_trait::async_trait;
+use fhir_store::ResourceType;
 use oauth_core::ports::{PartyStore, PolicySet, Standing, StandingQuery, StoreError, Versioned};
 use serde_json::Value;
 use sqlx::types::Json;
@@ -11,7 +12,10 @@ use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
 use crate::members::hash_of;
+use crate::resources::Table;
 
+/// A type without a table until the first is written.
+const INTROSPECTOR: &str = "TokenIntrospector";
 const CLIENT: &str = "SELECT txid, resource FROM client WHERE id = $1";
 const USER: &str = "SELECT txid, resource FROM \"user\" WHERE id = $1";
 const ORGANIZATION: &str = "SELECT txid, resource FROM organization WHERE id = $1";
@@ -20,6 +24,8 @@ const ORGANIZATION: &str = "SELECT txid, resource FROM organization WHERE id = $
 /// does not compile.
 const POLICIES: &str = "SELECT security_revision.revision, accesspolicy.id, accesspolicy.resource
 FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
+/// A document that cannot be read has no issuer.
+const INTROSPECTORS: &str = "SELECT t.id, t.resource FROM {table} t WHERE {introspected_issuer} = $1 ORDER BY t.id";
 static STANDING: Sql = Sql::new(
     "SELECT
     (SELECT txid FROM client WHERE id = $1),
@@ -42,6 +48,19 @@ impl PartyStore for Db {
 
     async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
         party(self, ORGANIZATION, id).await
+    }
+
+    async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError> {
+        // Postgres refuses the character NUL even as a parameter, and no document has it there.
+        if issuer.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let kind: ResourceType = INTROSPECTOR.parse().map_err(|fault| StoreError(Box::new(fault)))?;
+        let Some(table) = Table::find(self, &kind).await.map_err(oauth)? else { return Ok(Vec::new()) };
+        let sql = table.sql(self.dialect(), INTROSPECTORS);
+        let rows: Vec<(String, Document)> =
+            run!(self.reader(), fetch_all: sqlx::query_as(sql).bind(issuer)).map_err(oauth)?;
+        Ok(rows.into_iter().filter_map(|(id, document)| document.read(INTROSPECTOR, &id)).collect())
     }
 
     async fn policies(&self) -> Result<PolicySet, StoreError> {

@@ -24,7 +24,8 @@ pub struct AccessRequest<'a> {
     /// Whether only a policy that spells out what it allows counts, not one of engine `allow`.
     ///
     /// Not specified; we ask for it where a caller could make itself more than it is: writing Clients,
-    /// Users, access policies and the Organizations that B2B claims are made of, and looking into another's registration. Partners are often
+    /// Users, access policies, the Organizations that B2B claims are made of and the `TokenIntrospector`s that
+    /// say whose word for a User is taken, and looking into another's registration. Partners are often
     /// registered with a policy of engine `allow`, and such a partner must not be able to call itself
     /// another organization. See [`registers`].
     pub explicit: bool,
@@ -36,7 +37,7 @@ pub struct AccessRequest<'a> {
 /// Whether writing resources of this type changes who may do what, or who a caller is said to be.
 #[must_use]
 pub fn registers(resource_type: &str) -> bool {
-    matches!(resource_type, "Client" | "User" | "AccessPolicy" | "Organization")
+    matches!(resource_type, "Client" | "User" | "AccessPolicy" | "Organization" | "TokenIntrospector")
 }
 
 /// The caller may.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::env::Env;
 use crate::form::printable;
-use crate::jose::{CompactFault, CompactJws, Header, KeySet, SigningAlg};
+use crate::jose::{CompactFault, CompactJws, Header, KeySet, SigningAlg, numeric_date};
 use crate::jwks::JwksFault;
 use crate::limits::{ASSERTION_LIFETIME_MAX_S, ASSERTION_MAX_BYTES, CLOCK_LEEWAY_S, JTI_MAX_BYTES, KID_MAX_BYTES};
 use crate::ports::Nonce;
@@ -320,15 +320,6 @@ fn string(name: &'static str, claim: Option<&Value>) -> Result<String, Assertion
     claim.and_then(Value::as_str).map(str::to_owned).ok_or(AssertionFault::Claim(name))
 }
 
-/// A `NumericDate` (RFC 7519, section 2), which may carry a fraction.
 fn seconds(name: &'static str, claim: Option<&Value>) -> Result<Option<i64>, AssertionFault> {
-    match claim {
-        None => Ok(None),
-        Some(value) => match (value.as_i64(), value.as_f64()) {
-            (Some(whole), _) => Ok(Some(whole)),
-            #[expect(clippy::cast_possible_truncation, reason = "bounded to years that exist in the line before")]
-            (None, Some(fraction)) if fraction.abs() < 1e12 => Ok(Some(fraction.floor() as i64)),
-            _ => Err(AssertionFault::Claim(name)),
-        },
-    }
+    claim.map(|value| numeric_date(value).ok_or(AssertionFault::Claim(name))).transpose()
 }

@@ -43,6 +43,7 @@ pub mod env;
 pub mod form;
 pub mod identity;
 pub mod introspection;
+mod introspector;
 pub mod jose;
 pub mod jwks;
 pub mod keys;

@@ -2,6 +2,10 @@
 
 /// Longest client assertion accepted, in bytes. A RS384 assertion with ample claims has under 2 KiB.
 pub const ASSERTION_MAX_BYTES: usize = 8 * 1024;
+/// Longest token presented for exchange, in bytes. Not specified; identity providers put group lists into theirs.
+pub const SUBJECT_TOKEN_MAX_BYTES: usize = 16 * 1024;
+/// Most keys of a `TokenIntrospector`: a token that names none is tried with each that fits.
+pub const INTROSPECTOR_MAX_KEYS: usize = 10;
 /// Longest `jti`, in bytes. Not specified; 256 holds every identifier scheme in use.
 pub const JTI_MAX_BYTES: usize = 256;
 /// Longest `client_id`, in bytes.

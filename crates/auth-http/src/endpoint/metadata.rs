@@ -33,7 +33,7 @@ pub(crate) fn document(settings: &HttpSettings) -> StaticDocument {
 /// FHIR R4, `CapabilityStatement`; SMART App Launch 2.2.0, conformance; the `oauth-uris` extension is
 /// SMART 1's and still what older clients read.
 fn statement(settings: &HttpSettings) -> Value {
-    let own = ["AccessPolicy", "Client", "Organization", "Patient", "PlatformMigration", "User"];
+    let own = ["AccessPolicy", "Client", "Organization", "Patient", "PlatformMigration", "TokenIntrospector", "User"];
     let types: Vec<Value> = own.into_iter().chain(compartment::types()).map(resource).collect();
     json!({
         "resourceType": "CapabilityStatement",

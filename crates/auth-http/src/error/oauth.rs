@@ -21,6 +21,9 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         TokenError::Repeated(_)
         | TokenError::Missing(_)
         | TokenError::Credentials(_)
+        | TokenError::Parameter { .. }
+        | TokenError::Subject(_)
+        | TokenError::Target { .. }
         | TokenError::UnsupportedGrant(_)
         | TokenError::UnauthorizedClient
         | TokenError::MalformedScope(_)
@@ -74,7 +77,12 @@ pub(super) fn not_introspected(cause: &IntrospectionError, credentials: Credenti
 /// would grow without bound.
 pub(crate) const fn label(cause: &TokenError) -> &'static str {
     match cause {
-        TokenError::Repeated(_) | TokenError::Missing(_) | TokenError::Credentials(_) => "invalid_request",
+        TokenError::Repeated(_)
+        | TokenError::Missing(_)
+        | TokenError::Credentials(_)
+        | TokenError::Parameter { .. }
+        | TokenError::Target { .. } => "invalid_request",
+        TokenError::Subject(_) => "subject_token",
         TokenError::Client(ClientFault::Assertion { .. }) => "assertion",
         TokenError::Client(_) => "client",
         TokenError::UnsupportedGrant(_) => "unsupported_grant",

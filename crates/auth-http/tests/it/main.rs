@@ -15,6 +15,7 @@ mod bundles;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
+mod exchange;
 mod grant;
 #[cfg(test)]
 mod introspection;

@@ -44,6 +44,28 @@ told! {
         assert_eq!(db.client("nul\0").await.unwrap(), None);
     }
 
+    async fn an_issuer_elsewhere_is_found_by_its_name(home) {
+        let db = home.open().await;
+        assert_eq!(db.introspectors("https://idp.example").await.unwrap(), Vec::<Value>::new(), "no table yet");
+        let of = |issuer: &str| json!({"type": "jwt", "jwt": {"iss": issuer, "keys": [{"kty": "RSA"}]}});
+        put(&db, "TokenIntrospector/b", of("https://idp.example")).await;
+        put(&db, "TokenIntrospector/other", of("https://other.example")).await;
+        for (id, odd) in [("s", json!({"jwt": "text"})), ("n", json!({"jwt": {"iss": 7}})), ("e", json!({"type": "x"}))] {
+            put(&db, &format!("TokenIntrospector/{id}"), odd).await;
+        }
+        assert_eq!(db.introspectors("https://idp.example").await.unwrap(), [of("https://idp.example")]);
+        let mut first = of("https://idp.example");
+        first["note"] = json!("first by id");
+        put(&db, "TokenIntrospector/a", first.clone()).await;
+        assert_eq!(db.introspectors("https://idp.example").await.unwrap(), [first, of("https://idp.example")]);
+        for id in ["a", "b"] {
+            delete(&db, &format!("TokenIntrospector/{id}")).await;
+        }
+        for unknown in ["https://idp.example", "https://IDP.example", "", "nul\0"] {
+            assert_eq!(db.introspectors(unknown).await.unwrap(), Vec::<Value>::new(), "{unknown}");
+        }
+    }
+
     async fn standing_is_of_the_moment(home) {
         let db = home.open().await;
         let nobody = standing(&db).await;

@@ -8,7 +8,7 @@ use aws_lc_rs::signature::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The algorithms this server signs with, two of which it accepts from clients
+/// The algorithms this server signs with, two of which it accepts from clients, and all from token issuers
 /// (RFC 7518, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SigningAlg {

@@ -1,6 +1,8 @@
 //! Public keys of others: one JWK, and sets of them (RFC 7517).
 
 use aws_lc_rs::signature::{ParsedPublicKey, RsaPublicKeyComponents};
+use rustls_pki_types::SubjectPublicKeyInfoDer;
+use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,7 +39,7 @@ pub enum JwkFault {
     #[error("the key type is not RSA or EC")]
     UnknownKeyType,
     /// An EC key on another curve than the algorithm needs.
-    #[error("the key's curve does not fit: ES384 needs P-384")]
+    #[error("the key's curve does not fit: ES384 needs P-384, ES256 needs P-256")]
     UnknownCurve,
     /// The key may not be used for signatures (`use`, `key_ops`) or names another `alg`.
     #[error("the key is not for verifying signatures with an accepted algorithm")]
@@ -103,6 +105,23 @@ impl PublicKey {
             _ => return Err(JwkFault::UnknownKeyType),
         };
         Ok(Self { kid, alg, key })
+    }
+
+    /// Reads a key that verifies `alg` from PEM (RFC 7468, section 13). It has no identifier.
+    ///
+    /// # Errors
+    /// [`JwkFault::Private`] for a private key, and [`JwkFault::Invalid`].
+    pub fn from_pem(pem: &str, alg: SigningAlg) -> Result<Self, JwkFault> {
+        if pem.contains("PRIVATE KEY") {
+            return Err(JwkFault::Private);
+        }
+        let spki = SubjectPublicKeyInfoDer::from_pem_slice(pem.as_bytes()).map_err(|_| JwkFault::Invalid)?;
+        let key = match (alg.ecdsa(), alg.rsa()) {
+            (Some(algorithm), _) => ParsedPublicKey::new(algorithm, spki.as_ref()),
+            (None, Some(parameters)) => ParsedPublicKey::new(parameters, spki.as_ref()),
+            (None, None) => return Err(JwkFault::UnknownKeyType),
+        };
+        Ok(Self { kid: String::new(), alg, key: key.map_err(|_| JwkFault::Invalid)? })
     }
 
     /// The key's identifier.
@@ -193,7 +212,7 @@ pub enum KeySetFault {
 }
 
 impl KeySet {
-    /// Reads a fetched set. Keys this server cannot use are skipped, as RFC 7517, section 5 asks.
+    /// Reads a fetched set. A key is there once for each algorithm it verifies. Keys this server cannot use are skipped, as RFC 7517, section 5 asks.
     ///
     /// # Errors
     /// Any [`KeySetFault`].
@@ -214,7 +233,8 @@ impl KeySet {
         if jwks.len() > JWKS_MAX_KEYS {
             return Err(KeySetFault::TooManyKeys);
         }
-        Ok(Self { keys: jwks.iter().filter_map(|jwk| PublicKey::for_assertions(jwk).ok()).collect() })
+        let readings = |jwk| SigningAlg::ALL.into_iter().filter_map(move |alg| PublicKey::for_alg(jwk, alg).ok());
+        Ok(Self { keys: jwks.iter().flat_map(readings).collect() })
     }
 
     /// The keys with this identifier that verify `alg`.
@@ -229,7 +249,7 @@ impl KeySet {
         self.keys.iter().any(|key| key.kid == kid && key.alg == alg)
     }
 
-    /// Number of usable keys.
+    /// Number of usable keys, each counted once for every algorithm it verifies.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()

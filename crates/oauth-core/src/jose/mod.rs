@@ -7,11 +7,13 @@
 mod alg;
 mod compact;
 mod jwk;
+mod shared;
 mod sign;
 
 pub use alg::SigningAlg;
 pub use compact::{CompactFault, CompactJws, Header};
 pub use jwk::{JwkFault, KeySet, KeySetFault, PublicKey};
+pub use shared::SharedKey;
 pub use sign::{GeneratedKey, SignError, SigningKey};
 
 use base64::Engine as _;
@@ -27,6 +29,17 @@ pub fn base64url(bytes: &[u8]) -> String {
 #[must_use]
 pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
+}
+
+/// A `NumericDate` in whole seconds, rounded down: it may carry a fraction (RFC 7519, section 2).
+#[must_use]
+pub fn numeric_date(value: &serde_json::Value) -> Option<i64> {
+    match (value.as_i64(), value.as_f64()) {
+        (Some(whole), _) => Some(whole),
+        #[expect(clippy::cast_possible_truncation, reason = "bounded to years that exist in the line before")]
+        (None, Some(fraction)) if fraction.abs() < 1e12 => Some(fraction.floor() as i64),
+        _ => None,
+    }
 }
 
 /// SHA-256 of `bytes`.

@@ -42,6 +42,8 @@ pub trait PartyStore: Send + Sync {
     async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
     /// The Organization of this id.
     async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    /// Every `TokenIntrospector` whose `jwt.iss` is `issuer`, in the order of their ids.
+    async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError>;
     /// Every `AccessPolicy` with its id, and the revision the set was read at, in one snapshot.
     async fn policies(&self) -> Result<PolicySet, StoreError>;
     /// What must be known about a caller before its request is judged, in one statement.

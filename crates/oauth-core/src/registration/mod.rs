@@ -1,6 +1,6 @@
 //! What is asked of a security resource when it is written, and what of it is never shown.
 //!
-//! Clients, Users, access policies and Organizations come in by many doors (the native endpoint,
+//! Clients, Users, access policies, Organizations and `TokenIntrospector`s come in by many doors (the native endpoint,
 //! `/fhir`, patches, Bundles, the init bundle). These rules are the same at every door:
 //! - [`validate`] names everything that is wrong with the document to be stored,
 //! - [`seal`] and [`seal_patch`] replace secrets by their hashes before anything is stored,
@@ -41,6 +41,7 @@ pub(crate) use user::PERSONS;
 
 use serde_json::Value;
 
+use crate::introspector::Trust;
 use crate::policy::AccessPolicy;
 
 /// Everything that forbids storing `resource` as a `kind`; empty when it may be stored. Kinds
@@ -63,6 +64,7 @@ pub fn validate(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
         "Client" => client::validate(resource, ext_base),
         "User" => user::validate(resource),
         "AccessPolicy" => AccessPolicy::parse("", resource).err().unwrap_or_default(),
+        "TokenIntrospector" => Trust::read(resource).err().unwrap_or_default(),
         _ => organization::validate(resource),
     }
 }
@@ -79,5 +81,5 @@ pub fn warnings(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
 }
 
 fn is_ruled(kind: &str) -> bool {
-    matches!(kind, "Client" | "User" | "AccessPolicy" | "Organization")
+    matches!(kind, "Client" | "User" | "AccessPolicy" | "Organization" | "TokenIntrospector")
 }

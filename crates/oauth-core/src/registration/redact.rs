@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::jwks::PRIVATE_MEMBERS;
 
 /// Removes what never leaves the server from a resource of this kind: `Client.secret`,
-/// `User.password`, `User.twoFactor.secretKey`, and the private part of keys that came in past the
-/// checks of registration.
+/// `User.password`, `User.twoFactor.secretKey`, the shared keys of a `TokenIntrospector`, and the private part of
+/// keys that came in past the checks of registration.
 ///
 /// For every answer that holds the resource: read, version, history, search, the answer to a write,
 /// an entry of a Bundle, an entry of an audit log. A document without them is left as it is.
@@ -20,6 +20,13 @@ pub fn redact(kind: &str, resource: &mut Value) {
             remove(Some(resource), "password");
             remove(resource.get_mut("twoFactor"), "secretKey");
         }
+        "TokenIntrospector" => {
+            if let Some(jwt) = resource.get_mut("jwt") {
+                remove(Some(jwt), "secret");
+                jwt.get_mut("keys").into_iter().for_each(keep_verifying);
+            }
+            remove(resource.get_mut("introspection_endpoint"), "authorization");
+        }
         _ => {}
     }
 }
@@ -28,6 +35,20 @@ pub fn redact(kind: &str, resource: &mut Value) {
 fn remove(object: Option<&mut Value>, key: &str) {
     if let Some(members) = object.and_then(Value::as_object_mut) {
         members.shift_remove(key);
+    }
+}
+
+/// One key of a `TokenIntrospector`, or an array of them: never a shared key, nor a private one in the place of
+/// the public.
+fn keep_verifying(keys: &mut Value) {
+    if let Value::Array(keys) = keys {
+        keys.iter_mut().for_each(keep_verifying);
+        return;
+    }
+    keep_public(keys);
+    let is_public = keys.get("pub").and_then(Value::as_str).is_none_or(|pem| !pem.contains("PRIVATE KEY"));
+    if !is_public {
+        remove(Some(keys), "pub");
     }
 }
 
@@ -62,6 +83,24 @@ mod tests {
         assert_eq!(redacted("Client", client).to_string(), expected.to_string());
         let user = json!({"password": "x", "twoFactor": {"enabled": true, "secretKey": "x"}, "email": "e"});
         assert_eq!(redacted("User", user), json!({"twoFactor": {"enabled": true}, "email": "e"}));
+    }
+
+    #[test]
+    fn what_verifies_tokens_of_an_issuer_is_shown_only_where_it_is_public() {
+        let issuer = json!({
+            "type": "jwt", "introspection_endpoint": {"url": "u", "authorization": "x"},
+            "jwt": {"iss": "i", "secret": "x", "keys": [
+                {"kty": "OCT", "k": "x"}, {"kty": "RSA", "pub": "-----BEGIN PUBLIC KEY-----"},
+                {"kty": "RSA", "pub": "-----BEGIN PRIVATE KEY-----"},
+            ]},
+        });
+        let shown = json!({
+            "type": "jwt", "introspection_endpoint": {"url": "u"},
+            "jwt": {"iss": "i", "keys": [
+                {"kty": "OCT"}, {"kty": "RSA", "pub": "-----BEGIN PUBLIC KEY-----"}, {"kty": "RSA"},
+            ]},
+        });
+        assert_eq!(redacted("TokenIntrospector", issuer), shown);
     }
 
     #[test]

@@ -7,11 +7,12 @@ use super::{Issue, IssueCode};
 use crate::env::Env;
 use crate::secret::{Pepper, hash_password, hash_secret};
 
-/// A top-level element that is stored as a hash.
+/// A type with secrets. Of a `TokenIntrospector` they are kept as they are, because they verify tokens.
 #[derive(Clone, Copy)]
 enum Sealed {
     ClientSecret,
     UserPassword,
+    IntrospectorKeys,
 }
 
 impl Sealed {
@@ -19,14 +20,17 @@ impl Sealed {
         match kind {
             "Client" => Some(Self::ClientSecret),
             "User" => Some(Self::UserPassword),
+            "TokenIntrospector" => Some(Self::IntrospectorKeys),
             _ => None,
         }
     }
 
-    fn key(self) -> &'static str {
+    /// The top-level element that is stored as a hash.
+    fn key(self) -> Option<&'static str> {
         match self {
-            Self::ClientSecret => "secret",
-            Self::UserPassword => "password",
+            Self::ClientSecret => Some("secret"),
+            Self::UserPassword => Some("password"),
+            Self::IntrospectorKeys => None,
         }
     }
 
@@ -34,6 +38,7 @@ impl Sealed {
         match self {
             Self::ClientSecret => "Client.secret",
             Self::UserPassword => "User.password",
+            Self::IntrospectorKeys => "TokenIntrospector.jwt",
         }
     }
 
@@ -42,6 +47,7 @@ impl Sealed {
         match self {
             Self::ClientSecret => &["/secret"],
             Self::UserPassword => &["/password", "/twoFactor/secretKey"],
+            Self::IntrospectorKeys => &["/jwt/secret", "/jwt/keys", "/introspection_endpoint/authorization"],
         }
     }
 }
@@ -59,7 +65,7 @@ impl Sealed {
 /// What is wrong with the secret; the document is then as it was.
 pub fn seal(env: &Env<'_>, pepper: &Pepper, kind: &str, resource: &mut Value) -> Result<(), Vec<Issue>> {
     let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
-    match resource.get_mut(sealed.key()) {
+    match sealed.key().and_then(|key| resource.get_mut(key)) {
         None | Some(Value::Null) => Ok(()),
         Some(value) => hash(env, pepper, sealed, value),
     }
@@ -94,11 +100,11 @@ fn seal_operation(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, operation: &mu
     }
     let Some(value) = operation.get_mut("value") else { return Ok(()) };
     match path.strip_prefix('/') {
-        None if path.is_empty() => match value.get_mut(sealed.key()) {
+        None if path.is_empty() => match sealed.key().and_then(|key| value.get_mut(key)) {
             Some(secret) => hash(env, pepper, sealed, secret),
             None => Ok(()),
         },
-        Some(key) if key == sealed.key() => hash(env, pepper, sealed, value),
+        Some(key) if sealed.key() == Some(key) => hash(env, pepper, sealed, value),
         _ => Ok(()),
     }
 }
@@ -116,6 +122,7 @@ fn hash(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, value: &mut Value) -> Re
     let hashed = match sealed {
         Sealed::ClientSecret => hash_secret(env, pepper, secret.as_bytes()),
         Sealed::UserPassword => hash_password(env, secret.as_bytes()),
+        Sealed::IntrospectorKeys => return Ok(()),
     };
     let hashed = hashed.map_err(|error| one(IssueCode::Value, sealed.expression(), error.to_string()))?;
     *value = Value::from(hashed.to_text());
@@ -233,6 +240,10 @@ mod tests {
             ("User", json!({"op": "copy", "from": "/twoFactor/secretKey", "path": "/email"})),
             ("User", json!({"op": "copy", "from": "/twoFactor", "path": "/data"})),
             ("User", json!({"op": "test", "path": "/twoFactor", "value": {}})),
+            ("TokenIntrospector", json!({"op": "test", "path": "/jwt/secret", "value": "x"})),
+            ("TokenIntrospector", json!({"op": "copy", "from": "/jwt/secret", "path": "/title"})),
+            ("TokenIntrospector", json!({"op": "move", "from": "/jwt/keys/0/k", "path": "/title"})),
+            ("TokenIntrospector", json!({"op": "copy", "from": "/jwt", "path": "/details"})),
         ] {
             let issues = sealed_patch(kind, json!([operation])).unwrap_err();
             assert_eq!(issues[0].code, IssueCode::Security, "{operation}");

@@ -62,7 +62,10 @@ pub(super) fn check(who: &Authenticated, grant: GrantType) -> Result<(), TokenEr
     let client = &who.client;
     let settings = client.member_settings(grant).filter(|_| client.may_use(grant));
     let settings = settings.ok_or(TokenError::UnauthorizedClient)?;
-    if who.method == Method::Public && !client.is_public(settings) {
+    // Who exchanges a token has no other proof that it is its own to use, neither a code challenge nor a
+    // password; not specified for public apps, the platform knows Basic there.
+    let demanded = grant == GrantType::TokenExchange || !client.is_public(settings);
+    if who.method == Method::Public && demanded {
         let client_id = printable(&client.id);
         return Err(ClientFault::Rejected { client_id, rejection: Rejection::NotPublic }.into());
     }

@@ -1,5 +1,6 @@
 //! Why there is no token.
 
+use super::subject::SubjectFault;
 use crate::authenticate::{ClientFault, CredentialsFault};
 use crate::form::Repeated;
 use crate::jose::SignError;
@@ -17,6 +18,25 @@ pub enum TokenError {
     /// The credentials are not of one kind: `invalid_request`.
     #[error(transparent)]
     Credentials(#[from] CredentialsFault),
+    /// A parameter has a value that is not taken: `invalid_request`.
+    #[error("the parameter {name} {expected}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The token to be exchanged fails a check: `invalid_request` (RFC 8693, section 2.2.2).
+    #[error(transparent)]
+    Subject(#[from] SubjectFault),
+    /// `audience` or `resource` is another service: `invalid_target` (RFC 8693, section 2.2.2).
+    #[error("{name}: tokens are issued for {expected} alone")]
+    Target {
+        /// The parameter.
+        name: &'static str,
+        /// `{base_url}/fhir`.
+        expected: String,
+    },
     /// The client did not prove who it is: `invalid_client`.
     #[error("{0}")]
     Client(ClientFault),
@@ -66,7 +86,10 @@ impl TokenError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Repeated(_) | Self::Missing(_) | Self::Credentials(_) => "invalid_request",
+            Self::Repeated(_) | Self::Missing(_) | Self::Credentials(_) | Self::Parameter { .. } | Self::Subject(_) => {
+                "invalid_request"
+            }
+            Self::Target { .. } => "invalid_target",
             Self::Client(_) => "invalid_client",
             Self::UnsupportedGrant(_) => "unsupported_grant_type",
             Self::UnauthorizedClient => "unauthorized_client",

@@ -4,6 +4,7 @@ mod app;
 mod authorization_code;
 pub mod claims;
 mod client_credentials;
+mod exchange_grant;
 mod fault;
 mod id_token;
 mod implicit;
@@ -12,12 +13,14 @@ mod member;
 mod password;
 mod refresh;
 mod scope;
+mod subject;
 
 pub use fault::{GrantFault, TokenError};
 pub use implicit::implicit;
 pub(crate) use issue::b2b_of;
 pub(crate) use member::told;
 pub(crate) use refresh::SuccessorKey;
+pub use subject::SubjectFault;
 
 pub use b2b_claim::Omission;
 use serde::Serialize;
@@ -106,12 +109,8 @@ pub async fn exchange(
         GrantType::AuthorizationCode => authorization_code::grant(env, authority, &credentials, form).await,
         GrantType::RefreshToken => refresh::grant(env, authority, &credentials, form).await,
         GrantType::Password => password::grant(env, authority, &credentials, form).await,
-        // The other grants are not built yet; whether the client is registered for one is answered all
-        // the same, as it will be.
-        other => Err(match app::app_for(env, authority, &credentials, &[other]).await {
-            Ok(_) => unsupported(),
-            Err(refusal) => refusal,
-        }),
+        GrantType::TokenExchange => exchange_grant::grant(env, authority, &credentials, form).await,
+        GrantType::Basic | GrantType::Implicit | GrantType::ClientCredentials => Err(unsupported()),
     };
     audit::token(env, authority, credentials.client_id(), &outcome);
     outcome

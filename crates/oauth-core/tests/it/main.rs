@@ -16,6 +16,7 @@ mod claim;
 mod code;
 mod connected;
 mod consent;
+mod exchange_grant;
 mod introspection;
 mod jose;
 mod jwks;

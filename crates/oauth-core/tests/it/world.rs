@@ -101,6 +101,12 @@ impl PartyStore for Memory {
     async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
         Ok(self.get("Organization", id))
     }
+    async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError> {
+        let resources = self.resources.lock().unwrap();
+        let held = resources.iter().filter(|((kind, _), _)| *kind == "TokenIntrospector");
+        let held = held.map(|(_, held)| held.resource.clone());
+        Ok(held.filter(|held| held.pointer("/jwt/iss").and_then(Value::as_str) == Some(issuer)).collect())
+    }
     async fn policies(&self) -> Result<PolicySet, StoreError> {
         let (revision, policies) = self.policies.lock().unwrap().clone();
         Ok(PolicySet { revision, policies })
@@ -371,7 +377,7 @@ impl Partner {
     }
 }
 
-fn pem(label: &str, der: &[u8]) -> String {
+pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     use base64::Engine as _;
     let text = base64::engine::general_purpose::STANDARD.encode(der);
     let lines: Vec<_> = text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();

@@ -183,8 +183,7 @@ fn set(document: &mut Value, member: &str, value: Value) {
     }
 }
 
-/// A part of a JWT.
-pub(super) fn decoded(part: &str) -> Option<Value> {
+fn decoded(part: &str) -> Option<Value> {
     use base64::Engine as _;
     serde_json::from_slice(&base64::prelude::BASE64_URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }

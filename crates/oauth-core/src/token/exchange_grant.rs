@@ -1,0 +1,75 @@
+//! Token exchange: an app that holds a token of another issuer about a person who is a User here.
+//!
+//! Only for Clients that list the grant and the issuer. The claims of the token presented say who the person
+//! is and nothing else: what the new token carries comes from what is registered here.
+
+use super::app::{claim, current_app_for};
+use super::member::{Member, begin};
+use super::password::for_person;
+use super::scope::granted;
+use super::subject::{Subject, SubjectFault};
+use super::{TokenError, TokenResponse};
+use crate::authenticate::Credentials;
+use crate::authority::Authority;
+use crate::client::GrantType;
+use crate::env::Env;
+use crate::form::Form;
+use crate::person::Person;
+
+/// What is presented (RFC 8693, section 3).
+const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
+/// What is given for it.
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+
+/// Verifies the token presented and issues.
+///
+/// # Source
+/// RFC 8693, section 2; `reference/auth/oauth-smart.md`, section 4.7.
+pub(super) async fn grant(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+    form: &Form,
+) -> Result<TokenResponse, TokenError> {
+    let who = current_app_for(env, authority, credentials, &[GrantType::TokenExchange]).await?;
+    let subject = Subject::read(subject_token(authority, form)?)?;
+    let user_id = subject.verified(env, authority, &who.client).await?;
+    let stored = authority.directory.store().user(user_id).await?;
+    let person = stored.map(|stored| Person::read(user_id, &stored)).filter(|person| person.active);
+    let person = person.ok_or(SubjectFault::User)?;
+    let scope = granted(&who.client, &person, form.get("scope"))?;
+    let authorization = for_person(env, (&who.client, &person), GrantType::TokenExchange, scope);
+    let member = Member::of(&who.client, Some(&person), &authorization, &person.credential)?;
+    let (mut response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
+    response.issued_token_type = Some(ACCESS_TOKEN);
+    claim(env, authority, credentials, &who).await?;
+    authority.members.begin_family(tokens).await?;
+    Ok(response)
+}
+
+/// The token presented, once the other parameters ask for nothing this server does not do. One trailing slash
+/// of the target is forgiven, as at the authorization endpoint.
+fn subject_token<'f>(authority: &Authority, form: &'f Form) -> Result<&'f str, TokenError> {
+    let token = form.get("subject_token").ok_or(TokenError::Missing("subject_token"))?;
+    let kind = form.get("subject_token_type").ok_or(TokenError::Missing("subject_token_type"))?;
+    let refused = |name, expected| Err(TokenError::Parameter { name, expected });
+    if kind != JWT {
+        return refused("subject_token_type", "must be urn:ietf:params:oauth:token-type:jwt");
+    }
+    if form.get("requested_token_type").is_some_and(|kind| kind != ACCESS_TOKEN) {
+        return refused("requested_token_type", "must be urn:ietf:params:oauth:token-type:access_token");
+    }
+    for name in ["actor_token", "actor_token_type"] {
+        if form.get(name).is_some() {
+            return refused(name, "is not supported: nobody acts for another with these tokens");
+        }
+    }
+    let expected = authority.documents().fhir_base();
+    let is_ours = |target: &str| target == expected || target.strip_suffix('/') == Some(expected);
+    for name in ["audience", "resource"] {
+        if form.get(name).is_some_and(|target| !is_ours(target)) {
+            return Err(TokenError::Target { name, expected: expected.to_owned() });
+        }
+    }
+    Ok(token)
+}

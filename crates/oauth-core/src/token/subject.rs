@@ -1,0 +1,207 @@
+//! The token of another issuer that is presented for exchange: every check on it.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::assertion::WantedKey;
+use crate::authority::Authority;
+use crate::client::Client;
+use crate::env::Env;
+use crate::form::printable;
+use crate::introspector::{HS256, Trust, TrustedKey};
+use crate::jose::{CompactFault, CompactJws, SigningAlg, numeric_date};
+use crate::jwks::JwksFault;
+use crate::limits::{CLOCK_LEEWAY_S, KID_MAX_BYTES, SUBJECT_TOKEN_MAX_BYTES};
+use crate::ports::StoreError;
+
+use super::TokenError;
+
+/// A token of another issuer; nothing of it is verified yet.
+#[derive(Debug)]
+pub(super) struct Subject<'a> {
+    jws: CompactJws<'a>,
+    claims: Claims,
+    issuer: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Claims {
+    iss: Option<Value>,
+    sub: Option<Value>,
+    exp: Option<Value>,
+    nbf: Option<Value>,
+    iat: Option<Value>,
+    box_user: Option<Value>,
+}
+
+/// Which check the token of another issuer failed. Every one is `invalid_request` (RFC 8693, section 2.2.2).
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SubjectFault {
+    /// Not a compact JWS within the size limit.
+    #[error("subject_token: {0}")]
+    Shape(#[from] CompactFault),
+    /// Signed with an algorithm that is not accepted, or not at all.
+    #[error("subject_token: alg is {0}, accepted are ES256, ES384, RS256, RS384 and HS256")]
+    Algorithm(String),
+    /// `crit` names extensions.
+    #[error("subject_token: critical header extensions are not supported")]
+    Critical,
+    /// A claim that must be there is missing or of the wrong type.
+    #[error("subject_token: the claim {0} is missing or of the wrong type")]
+    Claim(&'static str),
+    /// The Client's `allowedIssuers` does not have the issuer.
+    #[error("subject_token: the client may not exchange tokens of the issuer {0}")]
+    Issuer(String),
+    /// No `TokenIntrospector` has the issuer.
+    #[error("subject_token: no TokenIntrospector is registered for the issuer {0}")]
+    NoIntrospector(String),
+    /// More than one has it, so that it is not clear which keys are the issuer's.
+    #[error("subject_token: several TokenIntrospectors are registered for the issuer {0}")]
+    SeveralIntrospectors(String),
+    /// What is stored for the issuer is not what registration would take.
+    #[error("subject_token: the TokenIntrospector of the issuer {0} cannot be used")]
+    BadIntrospector(String),
+    /// `exp` has passed.
+    #[error("subject_token: expired, exp is {exp}, server time is {now}")]
+    Expired {
+        /// Seconds since the UNIX epoch.
+        exp: i64,
+        /// Seconds since the UNIX epoch.
+        now: i64,
+    },
+    /// `nbf` or `iat` lies in the future.
+    #[error("subject_token: {claim} is {value}, in the future, server time is {now}")]
+    NotYet {
+        /// `nbf` or `iat`.
+        claim: &'static str,
+        /// Seconds since the UNIX epoch.
+        value: i64,
+        /// Seconds since the UNIX epoch.
+        now: i64,
+    },
+    /// The issuer's keys are at an address, and the header does not name one.
+    #[error("subject_token: the header has no kid")]
+    NoKid,
+    /// The issuer's keys could not be had.
+    #[error("subject_token: {0}")]
+    Keys(#[from] JwksFault),
+    /// No key of the issuer fits.
+    #[error("subject_token: no key of the issuer fits {0}")]
+    UnknownKey(String),
+    /// Several keys at the issuer's address share the `kid`.
+    #[error("subject_token: several keys of the issuer have kid {0}")]
+    AmbiguousKey(String),
+    /// The signature is not the issuer's.
+    #[error("subject_token: the signature does not verify with a key of the issuer")]
+    Signature,
+    /// There is no such User, or it is not active: nobody is told which.
+    #[error("subject_token: it names no active User")]
+    User,
+}
+
+impl<'a> Subject<'a> {
+    /// Reads a token: size, shape, header, issuer. No cryptography.
+    pub(super) fn read(text: &'a str) -> Result<Self, SubjectFault> {
+        let jws = CompactJws::parse(text, SUBJECT_TOKEN_MAX_BYTES)?;
+        let alg = &jws.header.alg;
+        if alg != HS256 && alg.parse::<SigningAlg>().is_err() {
+            return Err(SubjectFault::Algorithm(printable(alg)));
+        }
+        if jws.header.has_critical_extensions() {
+            return Err(SubjectFault::Critical);
+        }
+        let claims: Claims = jws.payload()?;
+        let issuer = text_of("iss", claims.iss.as_ref())?.to_owned();
+        Ok(Self { jws, claims, issuer })
+    }
+
+    /// Checks everything up to the signature, and returns the id of the User the token is about. The address
+    /// of an issuer's keys is asked only after all that costs nothing.
+    ///
+    /// Not specified whether `aud` is checked; we do not, because neither the Client nor the
+    /// `TokenIntrospector` says what it should be, and both were registered by whoever runs the deployment.
+    pub(super) async fn verified(
+        &self,
+        env: &Env<'_>,
+        authority: &Authority,
+        client: &Client,
+    ) -> Result<&str, TokenError> {
+        if !client.allowed_issuers.contains(&self.issuer) {
+            return Err(SubjectFault::Issuer(printable(&self.issuer)).into());
+        }
+        let user_id = self.user_id()?;
+        self.check_times(env.now_s())?;
+        let trust = self.trust(authority).await??;
+        match &trust {
+            Trust::Keys(keys) => self.check_signature(keys)?,
+            Trust::At(uri) => self.check_signature_at(env, authority, uri).await?,
+        }
+        Ok(user_id)
+    }
+
+    /// `box_user` names the User, else `sub` does. Both must be right, whichever is used.
+    fn user_id(&self) -> Result<&str, SubjectFault> {
+        let subject = text_of("sub", self.claims.sub.as_ref())?;
+        match &self.claims.box_user {
+            None => Ok(subject),
+            named => text_of("box_user", named.as_ref()),
+        }
+    }
+
+    fn check_times(&self, now: i64) -> Result<(), SubjectFault> {
+        let exp = self.claims.exp.as_ref().and_then(numeric_date).ok_or(SubjectFault::Claim("exp"))?;
+        if exp.saturating_add(CLOCK_LEEWAY_S) < now {
+            return Err(SubjectFault::Expired { exp, now });
+        }
+        for (claim, value) in [("nbf", &self.claims.nbf), ("iat", &self.claims.iat)] {
+            let Some(value) = value else { continue };
+            let value = numeric_date(value).ok_or(SubjectFault::Claim(claim))?;
+            if value > now.saturating_add(CLOCK_LEEWAY_S) {
+                return Err(SubjectFault::NotYet { claim, value, now });
+            }
+        }
+        Ok(())
+    }
+
+    async fn trust(&self, authority: &Authority) -> Result<Result<Trust, SubjectFault>, StoreError> {
+        let found = authority.directory.store().introspectors(&self.issuer).await?;
+        let issuer = printable(&self.issuer);
+        Ok(match found.as_slice() {
+            [] => Err(SubjectFault::NoIntrospector(issuer)),
+            [one] => Trust::read(one).map_err(|_| SubjectFault::BadIntrospector(issuer)),
+            _ => Err(SubjectFault::SeveralIntrospectors(issuer)),
+        })
+    }
+
+    /// Registered keys have no identifiers, so each that fits is tried.
+    fn check_signature(&self, keys: &[TrustedKey]) -> Result<(), SubjectFault> {
+        let alg = &self.jws.header.alg;
+        let mut fitting = keys.iter().filter(|key| key.fits(alg)).peekable();
+        if fitting.peek().is_none() {
+            return Err(SubjectFault::UnknownKey(printable(alg)));
+        }
+        let verified = fitting.any(|key| key.verifies(self.jws.signing_input(), self.jws.signature()));
+        if verified { Ok(()) } else { Err(SubjectFault::Signature) }
+    }
+
+    /// A set at an address is public, so it never verifies a shared key's algorithm.
+    async fn check_signature_at(&self, env: &Env<'_>, authority: &Authority, uri: &str) -> Result<(), SubjectFault> {
+        let header = &self.jws.header;
+        let unknown = || SubjectFault::UnknownKey(printable(&header.alg));
+        let alg: SigningAlg = header.alg.parse().map_err(|_| unknown())?;
+        let kid = header.kid.as_deref().filter(|kid| !kid.is_empty() && kid.len() <= KID_MAX_BYTES);
+        let kid = kid.ok_or(SubjectFault::NoKid)?;
+        let keys = authority.jwks.keys(env, uri, WantedKey { kid, alg }).await?;
+        let mut matching = keys.matching(kid, alg);
+        let key = matching.next().ok_or_else(unknown)?;
+        if matching.next().is_some() {
+            return Err(SubjectFault::AmbiguousKey(printable(kid)));
+        }
+        let verified = key.verifies(self.jws.signing_input(), self.jws.signature());
+        if verified { Ok(()) } else { Err(SubjectFault::Signature) }
+    }
+}
+
+fn text_of<'c>(name: &'static str, claim: Option<&'c Value>) -> Result<&'c str, SubjectFault> {
+    claim.and_then(Value::as_str).filter(|text| !text.is_empty()).ok_or(SubjectFault::Claim(name))
+}
