@@ -36,7 +36,7 @@ impl Cores {
     /// # Errors
     /// When `taskset` refuses.
     pub(super) fn take_measured(self) -> Result<()> {
-        pin(self.measured)
+        pin(std::process::id(), &self.measured.to_string())
     }
 
     /// The same, to the other core. What was started before stays where it is.
@@ -44,7 +44,15 @@ impl Cores {
     /// # Errors
     /// When `taskset` refuses.
     pub(super) fn take_beside(self) -> Result<()> {
-        pin(self.beside)
+        pin(std::process::id(), &self.beside.to_string())
+    }
+
+    /// Lets a server that runs use both.
+    ///
+    /// # Errors
+    /// When `taskset` refuses.
+    pub(super) fn give_both(self, process: u32) -> Result<()> {
+        pin(process, &format!("{},{}", self.measured, self.beside))
     }
 
     /// In words, for the head of the output.
@@ -53,16 +61,16 @@ impl Cores {
     }
 }
 
-fn pin(core: u32) -> Result<()> {
+fn pin(process: u32, cores: &str) -> Result<()> {
     let status = Command::new("taskset")
         .args(["--all-tasks", "--cpu-list", "--pid"])
-        .args([core.to_string(), std::process::id().to_string()])
+        .args([cores, &process.to_string()])
         .stdout(Stdio::null())
         .status()?;
     if status.success() {
         return Ok(());
     }
-    bail!("taskset refused to pin this process: {status}")
+    bail!("taskset refused to pin process {process}: {status}")
 }
 
 /// # Source

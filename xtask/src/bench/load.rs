@@ -6,12 +6,13 @@
 
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::{IpAddr, SocketAddr, TcpStream},
     str, thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use tokio::net::TcpSocket;
 
 /// Connections that ask at the same time.
 const CONNECTIONS: usize = 32;
@@ -77,23 +78,49 @@ impl Callers {
     /// # Errors
     /// As [`drive`].
     pub(super) fn drive(&mut self, requests: &[Wire], count: usize) -> Result<()> {
-        let mut left = requests.iter().cycle().take(count);
-        let mut asking = 0;
-        for (connection, request) in self.0.iter_mut().zip(&mut left) {
+        self.each(requests.iter().cycle().take(count), |_, reply| reply.accepted().map(drop))
+    }
+
+    /// Sends every request once; the replies in the order of the requests, whatever their status.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or is silent for 30 s.
+    pub(super) fn exchange(&mut self, requests: &[Wire]) -> Result<Vec<Reply>> {
+        let mut replies = Vec::with_capacity(requests.len());
+        self.each(requests.iter(), |number, reply| {
+            replies.push((number, reply));
+            Ok(())
+        })?;
+        replies.sort_unstable_by_key(|(number, _)| *number);
+        Ok(replies.into_iter().map(|(_, reply)| reply).collect())
+    }
+
+    /// Gives every reply and the number of its request away as it arrives.
+    fn each<'r>(
+        &mut self,
+        requests: impl Iterator<Item = &'r Wire>,
+        mut take: impl FnMut(usize, Reply) -> Result<()>,
+    ) -> Result<()> {
+        let mut left = requests.enumerate();
+        let mut asking = Vec::with_capacity(self.0.len());
+        for (connection, (number, request)) in self.0.iter_mut().zip(&mut left) {
             connection.send(request)?;
-            asking += 1;
+            asking.push(number);
         }
-        let mut heard = Instant::now();
-        while asking > 0 {
+        let (mut waiting, mut heard) = (asking.len(), Instant::now());
+        while waiting > 0 {
             let mut progress = false;
-            for connection in self.0.iter_mut().filter(|connection| connection.waits) {
-                if connection.answer()?.is_none() {
-                    continue;
-                }
+            let asked = self.0.iter_mut().zip(&mut asking);
+            for (connection, asked) in asked.filter(|(connection, _)| connection.waits) {
+                let Some(reply) = connection.reply()? else { continue };
+                take(*asked, reply)?;
                 progress = true;
                 match left.next() {
-                    Some(request) => connection.send(request)?,
-                    None => asking -= 1,
+                    Some((number, request)) => {
+                        connection.send(request)?;
+                        *asked = number;
+                    }
+                    None => waiting -= 1,
                 }
             }
             if progress {
@@ -112,16 +139,50 @@ impl Callers {
 /// # Errors
 /// As [`drive`].
 pub(super) fn ask(server: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
+    reply(server, request)?.accepted()
+}
+
+/// Sends one request and gives its reply, whatever its status.
+///
+/// # Errors
+/// When the server cannot be reached or is silent for 30 s.
+pub(super) fn reply(server: SocketAddr, request: &[u8]) -> Result<Reply> {
     let mut connection = Connection::open(server)?;
     connection.send(request)?;
     let sent = Instant::now();
     while sent.elapsed() < ANSWER_MAX {
-        if let Some(body) = connection.answer()? {
-            return Ok(body);
+        if let Some(reply) = connection.reply()? {
+            return Ok(reply);
         }
         thread::sleep(PAUSE);
     }
     bail!("no answer within {} s", ANSWER_MAX.as_secs())
+}
+
+/// An answer as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) status: String,
+    /// Status line and header fields.
+    head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Reply {
+    /// The values of a header field, in the order they came.
+    pub(super) fn fields(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(':'));
+        fields.filter(move |(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+
+    /// The body of an answer of status 200.
+    ///
+    /// # Errors
+    /// When it has another, with its text.
+    pub(super) fn accepted(self) -> Result<Vec<u8>> {
+        ensure!(self.status == "200", "answered {}: {}", self.status, String::from_utf8_lossy(&self.body));
+        Ok(self.body)
+    }
 }
 
 /// A kept-alive connection that is looked at, never waited for.
@@ -139,7 +200,21 @@ impl Connection {
     /// # Errors
     /// When the server cannot be reached.
     pub(super) fn open(server: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(server).with_context(|| format!("cannot reach {server}"))?;
+        Self::over(TcpStream::connect(server).with_context(|| format!("cannot reach {server}"))?)
+    }
+
+    /// From another address of this machine, as if from another machine.
+    ///
+    /// # Errors
+    /// When the address is not one of this machine, or the server cannot be reached.
+    pub(super) async fn open_from(source: IpAddr, server: SocketAddr) -> Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::new(source, 0)).with_context(|| format!("cannot speak from {source}"))?;
+        let stream = socket.connect(server).await.with_context(|| format!("cannot reach {server} from {source}"))?;
+        Self::over(stream.into_std()?)
+    }
+
+    fn over(stream: TcpStream) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         Ok(Self { stream, chunk: vec![0; CHUNK_BYTES], received: Vec::new(), waits: false })
@@ -165,42 +240,48 @@ impl Connection {
     /// # Errors
     /// When the answer is not 200, or the connection is gone.
     pub(super) fn answer(&mut self) -> Result<Option<Vec<u8>>> {
+        self.reply()?.map(Reply::accepted).transpose()
+    }
+
+    /// The answer, whatever its status, when all of it has arrived.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub(super) fn reply(&mut self) -> Result<Option<Reply>> {
         match self.stream.read(&mut self.chunk) {
             Ok(0) => bail!("the server closed the connection"),
             Ok(read) => self.received.extend_from_slice(self.chunk.get(..read).unwrap_or_default()),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
             Err(error) => return Err(error).context("cannot receive"),
         }
-        let Some((status, body)) = take_answer(&mut self.received)? else { return Ok(None) };
-        ensure!(status == "200", "answered {status}: {}", String::from_utf8_lossy(&body));
-        self.waits = false;
-        Ok(Some(body))
+        let reply = take_reply(&mut self.received)?;
+        self.waits &= reply.is_none();
+        Ok(reply)
     }
 }
 
-/// Takes the status and the body of an answer, when it is there as a whole.
+/// Takes an answer, when it is there as a whole.
 ///
 /// # Source
 /// RFC 9112, sections 4 and 6, with `Content-Length` alone: our servers know the size of what they send.
-fn take_answer(received: &mut Vec<u8>) -> Result<Option<(String, Vec<u8>)>> {
+fn take_reply(received: &mut Vec<u8>) -> Result<Option<Reply>> {
     const HEAD_END: &[u8] = b"\r\n\r\n";
     ensure!(received.len() <= ANSWER_MAX_BYTES, "the answer is longer than {ANSWER_MAX_BYTES} bytes");
     let Some(head_length) = received.windows(HEAD_END.len()).position(|bytes| bytes == HEAD_END) else {
         return Ok(None);
     };
     let (head, rest) = received.split_at(head_length);
-    let head = str::from_utf8(head).context("the head of the answer is no text")?;
+    let head = str::from_utf8(head).context("the head of the answer is no text")?.to_owned();
     let status = head.split(' ').nth(1).context("the answer has no status")?.to_owned();
-    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
-    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let mut reply = Reply { status, head, body: Vec::new() };
     let length: usize =
-        length.map_or(Ok(0), |(_, value)| value.trim().parse()).context("content-length is no number")?;
+        reply.fields("content-length").next().map_or(Ok(0), str::parse).context("content-length is no number")?;
     if rest.len() < HEAD_END.len() + length {
         return Ok(None);
     }
-    let body = rest.iter().skip(HEAD_END.len()).take(length).copied().collect();
+    reply.body = rest.iter().skip(HEAD_END.len()).take(length).copied().collect();
     received.drain(..head_length + HEAD_END.len() + length);
-    Ok(Some((status, body)))
+    Ok(Some(reply))
 }
 
 #[cfg(test)]
@@ -210,24 +291,29 @@ mod tests {
     #[test]
     fn an_answer_is_its_status_and_as_much_body_as_it_says() {
         let mut wire = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nx: y\r\n\r\nokHTTP/1.1 404 Not Found\r\n\r\n".to_vec();
-        assert_eq!(take_answer(&mut wire).unwrap(), Some(("200".to_owned(), b"ok".to_vec())));
-        assert_eq!(take_answer(&mut wire).unwrap(), Some(("404".to_owned(), Vec::new())));
-        assert_eq!(take_answer(&mut wire).unwrap(), None);
+        let reply = take_reply(&mut wire).unwrap().unwrap();
+        assert_eq!((reply.status.as_str(), reply.body.as_slice()), ("200", b"ok".as_slice()));
+        assert_eq!(reply.fields("X").collect::<Vec<_>>(), ["y"]);
+        assert_eq!(reply.accepted().unwrap(), b"ok");
+        let reply = take_reply(&mut wire).unwrap().unwrap();
+        assert_eq!((reply.status.as_str(), reply.body.len()), ("404", 0));
+        assert!(reply.accepted().is_err());
+        assert_eq!(take_reply(&mut wire).unwrap(), None);
     }
 
     #[test]
     fn an_answer_that_has_not_arrived_is_waited_for() {
         for wire in ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no"] {
             let mut received = wire.as_bytes().to_vec();
-            assert_eq!(take_answer(&mut received).unwrap(), None, "{wire}");
+            assert_eq!(take_reply(&mut received).unwrap(), None, "{wire}");
             assert_eq!(received, wire.as_bytes());
         }
     }
 
     #[test]
     fn an_answer_of_another_protocol_is_refused() {
-        assert!(take_answer(&mut b"HELLO\r\n\r\n".to_vec()).is_err());
-        assert!(take_answer(&mut b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n".to_vec()).is_err());
+        assert!(take_reply(&mut b"HELLO\r\n\r\n".to_vec()).is_err());
+        assert!(take_reply(&mut b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n".to_vec()).is_err());
     }
 
     #[test]

@@ -102,7 +102,11 @@ const BENCHES: &[Listed] = &[
         what: "the bare cryptography of a token request, which no server goes below",
         run: limits::run,
     },
-    Listed { name: "auth", what: "tokens, public documents and memory of auth-server on both engines", run: auth::run },
+    Listed {
+        name: "auth",
+        what: "tokens, members' apps, public documents and memory of auth-server on both engines",
+        run: auth::run,
+    },
     Listed {
         name: "chat",
         what: "messages, long polls, history and memory of chat-server on both engines",
@@ -196,6 +200,11 @@ impl Bench<'_> {
     /// What is started from now on does not disturb what is measured, where there is a second core.
     fn take_other_core(&self) -> Result<()> {
         self.cores.map_or(Ok(()), Cores::take_beside)
+    }
+
+    /// A server that runs may use both cores from now on.
+    fn give_both_cores(&self, process: u32) -> Result<()> {
+        self.cores.map_or(Ok(()), |cores| cores.give_both(process))
     }
 
     /// Where the servers are, built as they are shipped.

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::Path};
 
 use anyhow::{Context, Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     super::{Bench, cpu::Meter},
@@ -35,6 +35,7 @@ pub(super) struct Deployment<'p> {
     es384: Partner,
     rs384: Partner,
     secret: Partner,
+    root_secret: String,
 }
 
 impl<'p> Deployment<'p> {
@@ -43,13 +44,13 @@ impl<'p> Deployment<'p> {
     /// # Errors
     /// When it does not start, or refuses a Client.
     pub(super) fn start(bench: &Bench<'_>, folder: &Path, engine: Engine<'p>) -> Result<Self> {
-        let secret = random_text()?;
+        let root_secret = random_text()?;
         let url = match engine {
             Engine::Sqlite => None,
             Engine::Postgres(postgres) => Some(postgres.create_database("bench")?),
         };
         let mut environment =
-            vec![("BOX_ROOT_CLIENT_ID", ROOT), ("BOX_ROOT_CLIENT_SECRET", &secret), ("BOX_EXT_BASE", EXT_BASE)];
+            vec![("BOX_ROOT_CLIENT_ID", ROOT), ("BOX_ROOT_CLIENT_SECRET", &root_secret), ("BOX_EXT_BASE", EXT_BASE)];
         environment.extend(url.as_deref().map(|url| ("DATABASE_URL", url)));
         bench.take_measured_core()?;
         let started = Server::start(&PROGRAM, &bench.binaries(), folder, &environment, &bench.interrupted)?;
@@ -60,32 +61,52 @@ impl<'p> Deployment<'p> {
         };
         let address = server.base_url().trim_start_matches("http://").parse().context("the server has no address")?;
         let (es384, rs384) = (Partner::generate(Kind::Es384)?, Partner::generate(Kind::Rs384)?);
-        let deployment = Self { server, address, engine, es384, rs384, secret: Partner::generate(Kind::Secret)? };
-        deployment.register(&secret)?;
+        let secret = Partner::generate(Kind::Secret)?;
+        let deployment = Self { server, address, engine, es384, rs384, secret, root_secret };
+        deployment.register()?;
         Ok(deployment)
     }
 
-    fn register(&self, root_secret: &str) -> Result<()> {
-        let base_url = self.server.base_url();
+    fn register(&self) -> Result<()> {
         let organization = json!({
             "resourceType": "Organization",
             "id": ORGANIZATION,
             "name": "Acme Health",
             "identifier": [{"system": NPI, "value": "1234567893"}],
         });
-        let organization = Call::put_fhir(format!("{base_url}/fhir/Organization/{ORGANIZATION}"), &organization);
-        let clients = [&self.es384, &self.rs384, &self.secret].into_iter().map(|partner| {
-            let (id, client) = partner.client();
-            Call::put(format!("{base_url}/Client/{id}"), &client)
-        });
-        for call in [organization].into_iter().chain(clients) {
-            let call = call.basic(ROOT, root_secret);
-            let answer = call.send()?;
-            if !(200..300).contains(&answer.status) {
-                bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body);
-            }
+        self.put_fhir(&organization)?;
+        for partner in [&self.es384, &self.rs384, &self.secret] {
+            self.put(&partner.client().1)?;
         }
         Ok(())
+    }
+
+    /// Writes a resource of the platform's own kinds.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub(super) fn put(&self, resource: &Value) -> Result<()> {
+        self.accepted(&Call::put(format!("{}/{}", self.base_url(), place(resource)?), resource))
+    }
+
+    /// Writes a resource of FHIR.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub(super) fn put_fhir(&self, resource: &Value) -> Result<()> {
+        self.accepted(&Call::put_fhir(format!("{}/fhir/{}", self.base_url(), place(resource)?), resource))
+    }
+
+    fn accepted(&self, call: &Call) -> Result<()> {
+        let answer = call.clone().basic(ROOT, &self.root_secret).send()?;
+        if !(200..300).contains(&answer.status) {
+            bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body);
+        }
+        Ok(())
+    }
+
+    pub(super) fn base_url(&self) -> &str {
+        self.server.base_url()
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -123,4 +144,11 @@ impl<'p> Deployment<'p> {
             Engine::Postgres(postgres) => Meter::of(postgres.process()).map(Some),
         }
     }
+}
+
+/// Type and id, as a path.
+fn place(resource: &Value) -> Result<String> {
+    let member = |name| resource.get(name).and_then(Value::as_str);
+    let (kind, id) = member("resourceType").zip(member("id")).context("a resource has a type and an id")?;
+    Ok(format!("{kind}/{id}"))
 }

@@ -5,7 +5,9 @@
 //! and gets the B2B claim, the server's main job; the other two are plain.
 
 mod deployment;
+mod members;
 mod partner;
+mod queue;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -63,12 +65,16 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let mut rows = vec![at_rest(&embedded)?];
     rows.extend(documents(bench, &embedded)?);
     rows.extend(tokens(bench, &embedded, &limits)?);
+    rows.extend(members::rows(bench, &embedded, &limits)?);
+    rows.push(queue::row(bench, &embedded)?);
     drop(embedded);
 
     let postgres = Postgres::start(bench.workspace, Binaries::find_or_install()?)?;
     let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
     rows.push(at_rest(&served)?);
     rows.extend(tokens(bench, &served, &limits)?);
+    rows.extend(members::rows(bench, &served, &limits)?);
+    rows.push(queue::row(bench, &served)?);
     Ok(rows)
 }
 
@@ -169,7 +175,7 @@ fn tokens(bench: &Bench<'_>, deployment: &Deployment<'_>, limits: &Signatures) -
     Ok(rows)
 }
 
-/// CPU of one token.
+/// CPU of one operation.
 struct Cost {
     server: Medians,
     /// Over all slices: Postgres works on after the answer.
@@ -186,12 +192,22 @@ fn token(deployment: &Deployment<'_>, kind: Kind, limit: impl FnMut() -> Result<
     let measured = requests(deployment, kind, SLICES * count)?;
     let mut callers = Callers::open(deployment.address())?;
     callers.drive(&warm_up, WARM_UP)?;
-    let postgres = deployment.postgres_meter()?;
-    let from = postgres.map(Meter::read).transpose()?;
     let slice = |slice: usize| {
         let own = measured.get(slice * count..(slice + 1) * count).unwrap_or(&measured);
         slice_us(deployment.process(), &mut callers, own, count)
     };
+    cost(deployment, count, slice, limit)
+}
+
+/// Slices of load, of so many operations, and of the limit in turn.
+fn cost(
+    deployment: &Deployment<'_>,
+    count: usize,
+    slice: impl FnMut(usize) -> Result<f64>,
+    limit: impl FnMut() -> Result<f64>,
+) -> Result<Cost> {
+    let postgres = deployment.postgres_meter()?;
+    let from = postgres.map(Meter::read).transpose()?;
     let server = slices::alternate(slice, limit)?;
     let operations = u32::try_from(SLICES * count)?;
     let span = from.zip(postgres.map(Meter::read).transpose()?);

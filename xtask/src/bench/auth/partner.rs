@@ -183,7 +183,8 @@ fn set(document: &mut Value, member: &str, value: Value) {
     }
 }
 
-fn decoded(part: &str) -> Option<Value> {
+/// A part of a JWT.
+pub(super) fn decoded(part: &str) -> Option<Value> {
     use base64::Engine as _;
     serde_json::from_slice(&base64::prelude::BASE64_URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
