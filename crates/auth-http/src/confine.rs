@@ -9,6 +9,8 @@
 //! `reference/auth/oauth-smart.md`, section 7.3.
 
 use fhir_store::compartment::{Membership, membership};
+use fhir_store::limits;
+use fhir_store::query::QueryFault;
 use fhir_store::selection::{Criterion, UnsupportedCriterion};
 use fhir_store::{Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored};
 use oauth_core::access::Denied;
@@ -87,17 +89,31 @@ fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &P
     Ok(Region { compartment, criteria })
 }
 
+/// A list, narrowed by some of its parameters.
+pub(crate) struct Narrowed<'a> {
+    /// What is left of what the caller reaches.
+    pub(crate) within: Selection,
+    /// The other parameters.
+    pub(crate) others: Vec<(&'a str, &'a str)>,
+}
+
 /// What a list at the FHIR endpoint asks for by `patient` and `category`, taken out of its parameters; the
 /// others are equalities on elements.
 ///
 /// Apps ask for a member's record by these two. `patient` finds what is in the patient's compartment, which
 /// is what the parameter of that name finds and, of a few types, what the patient wrote down.
+///
+/// # Errors
+/// [`QueryFault::TooMany`].
 pub(crate) fn narrow<'a>(
     app: &App,
     kind: &ResourceType,
     mut within: Selection,
     (dialect, query): (Dialect, &'a [(String, String)]),
-) -> (Selection, Vec<(&'a str, &'a str)>) {
+) -> Result<Narrowed<'a>, Fault> {
+    if query.len() > limits::MAX_FILTERS {
+        return Err(QueryFault::TooMany.into());
+    }
     let mut others = Vec::with_capacity(query.len());
     for (name, value) in query {
         match asked(app, kind, (name, value)).filter(|_| dialect == Dialect::Fhir) {
@@ -105,7 +121,7 @@ pub(crate) fn narrow<'a>(
             None => others.push((name.as_str(), value.as_str())),
         }
     }
-    (within, others)
+    Ok(Narrowed { within, others })
 }
 
 fn asked(app: &App, kind: &ResourceType, (name, value): (&str, &str)) -> Option<Region> {

@@ -139,7 +139,7 @@ pub(crate) async fn permit_rpc(app: &App, call: &Call, operation: &str, asked: &
             "body": asked,
         })
     };
-    let access = AccessRequest { target: None, operation, explicit: false, request: &request };
+    let access = AccessRequest { target: None, operation, explicit: true, request: &request };
     access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
 }
 

@@ -74,6 +74,10 @@ async fn links(db: &Db, kind: &str, id: &str) -> Result<Vec<(String, String)>, S
     };
     // Stored as sent, so a reference may have either spelling.
     let resource = format::to_fhir(resource);
+    // A relation that is over gives no right any more.
+    if resource.get("active").is_some_and(|active| active.as_bool() != Some(true)) {
+        return Ok(Vec::new());
+    }
     let references: Vec<&Value> = match kind {
         "RelatedPerson" => resource.get("patient").into_iter().collect(),
         "Person" => {

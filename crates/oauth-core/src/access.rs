@@ -37,7 +37,17 @@ pub struct AccessRequest<'a> {
 /// Whether writing resources of this type changes who may do what, or who a caller is said to be.
 #[must_use]
 pub fn registers(resource_type: &str) -> bool {
-    matches!(resource_type, "Client" | "User" | "AccessPolicy" | "Organization" | "TokenIntrospector")
+    matches!(
+        resource_type,
+        "Client"
+            | "User"
+            | "AccessPolicy"
+            | "Organization"
+            | "TokenIntrospector"
+            | "RelatedPerson"
+            | "Person"
+            | "AuditEvent"
+    )
 }
 
 /// The caller may.
@@ -104,6 +114,12 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
         caller.describe(&mut request);
         request
     };
+    // What goes beyond single patients has to be the person's own right, and not that of the app, which a policy
+    // may let do everything.
+    let own = Subject { client_id: None, ..subject };
+    if caller.user_id().is_some() && reach.is_wide() && !matches!(book.judge(&own, request), Verdict::Allowed { .. }) {
+        return Err(Denied::Forbidden);
+    }
     match book.judge(&subject, request) {
         Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id), reach }),
         Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),

@@ -12,7 +12,7 @@ use crate::client::{Client, GrantType};
 use crate::env::Env;
 use crate::person::Person;
 use crate::ports::{StandingQuery, StoreError};
-use crate::reach::Bearer;
+use crate::reach::{Bearer, Speaker};
 use crate::token::claims::AccessClaims;
 
 /// A caller of the resource endpoints, identified but not yet authorized.
@@ -102,6 +102,8 @@ async fn identify_bearer(env: &Env<'_>, authority: &Authority, token: &str) -> R
     let policy_revision = token.standing.policy_revision;
     // Scopes were parsed when the token was issued; what no longer parses grants nothing.
     let scopes = token.claims.scope.as_deref().map(|scope| ScopeSet::parse(scope).unwrap_or_default());
+    // A person's token without scopes opens nothing: policies alone decide for clients, not for people.
+    let scopes = scopes.or_else(|| token.claims.user_id().map(|_| ScopeSet::default()));
     Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
 }
 
@@ -180,8 +182,12 @@ impl Caller {
     pub(crate) fn scopes(&self) -> Option<(Bearer<'_>, &ScopeSet)> {
         let Identity::Token(bearer) = &self.identity else { return None };
         let claims = &bearer.token.claims;
-        let speaker = Bearer { patient: claims.patient(), has_user: claims.user_id().is_some() };
-        Some((speaker, bearer.scopes.as_ref()?))
+        let speaker = match (claims.user_id(), &bearer.token.person) {
+            (None, _) => Speaker::Client,
+            (Some(_), Some(person)) if person.is_staff() => Speaker::Staff,
+            (Some(_), person) => Speaker::Member(person.as_ref().and_then(|person| person.own_patient())),
+        };
+        Some((Bearer { patient: claims.patient(), speaker }, bearer.scopes.as_ref()?))
     }
 
     /// Adds to a policy's request object what policies may know of the caller: `client` and `user`

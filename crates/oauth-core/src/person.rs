@@ -24,6 +24,9 @@ pub struct Person {
     pub display_name: String,
     /// Which resource the person is.
     pub fhir_user: Option<FhirUser>,
+    /// Whether the User is registered with a second factor. This server asks for none, so such a person does not
+    /// sign in: with the password alone, the second factor would be lost without a word.
+    pub second_factor: bool,
     /// The hash of its password; without one nobody signs in as this person.
     pub password: Option<SecretHash>,
     /// SHA-256 of the stored text of the password's hash. Sessions and token families carry it: with
@@ -65,6 +68,7 @@ impl Person {
             email: text("email").map(str::to_owned),
             display_name: called.unwrap_or_else(|| id.to_owned()),
             fhir_user: resource.get("fhirUser").and_then(FhirUser::read),
+            second_factor: resource.pointer("/twoFactor/enabled").is_some_and(|value| value.as_bool() != Some(false)),
             password: password.and_then(|hash| SecretHash::parse(hash).ok()),
             credential: sha256(password.unwrap_or_default().as_bytes()),
             roles: roles(resource),
@@ -77,7 +81,21 @@ impl Person {
     /// Whether the person is a patient, and so acts for itself.
     #[must_use]
     pub fn is_patient(&self) -> bool {
-        self.fhir_user.as_ref().is_some_and(|own| own.resource_type == "Patient")
+        self.own_patient().is_some()
+    }
+
+    /// The id of the patient whom the person is.
+    #[must_use]
+    pub fn own_patient(&self) -> Option<&str> {
+        self.fhir_user.as_ref().filter(|own| own.resource_type == "Patient").map(|own| own.id.as_str())
+    }
+
+    /// Whether the person works with the records of others. Not specified for a User without `fhirUser`, such as an
+    /// administrator's; we take it so, because it is in no record.
+    #[must_use]
+    pub fn is_staff(&self) -> bool {
+        let kind = self.fhir_user.as_ref().map(|own| own.resource_type.as_str());
+        matches!(kind, None | Some("Practitioner" | "PractitionerRole"))
     }
 }
 

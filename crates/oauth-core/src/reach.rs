@@ -34,22 +34,47 @@ pub struct Part {
 pub(crate) struct Bearer<'a> {
     /// The patient in the token's context.
     pub(crate) patient: Option<&'a str>,
-    /// Whether a person stands behind the token.
-    pub(crate) has_user: bool,
+    /// Who stands behind the token.
+    pub(crate) speaker: Speaker<'a>,
+}
+
+/// Who stands behind a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaker<'a> {
+    /// The client alone.
+    Client,
+    /// Somebody who works with records of others: a practitioner, or a User that is no person of a record.
+    Staff,
+    /// Somebody whose record it is, or who is related to whose it is: never more than that record. With the id of
+    /// the patient, where there is one.
+    Member(Option<&'a str>),
+}
+
+impl Reach {
+    /// Whether it goes beyond single patients.
+    pub(crate) fn is_wide(&self) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Parts(parts) => parts.iter().any(|part| part.patient.is_none()),
+        }
+    }
 }
 
 impl Bearer<'_> {
     /// What `scopes` leave open of an interaction, or nothing when none of those that speak permits it.
     ///
     /// A `patient/` scope says nothing without a patient, `user/` nothing without a person and `system/`
-    /// nothing with one: a person's token never reaches what the client could on its own.
+    /// nothing with one: a person's token never reaches what the client could on its own. To a member `user/` opens
+    /// what `patient/` does: what the person may see is that record.
     pub(crate) fn reach(self, scopes: &ScopeSet, resource_type: &str, interaction: Interaction) -> Option<Reach> {
-        let own = if self.has_user { Context::User } else { Context::System };
+        let own = match self.speaker {
+            Speaker::Client => Some((Context::System, None)),
+            Speaker::Staff => Some((Context::User, None)),
+            Speaker::Member(own) => self.patient.or(own).map(|patient| (Context::User, Some(patient))),
+        };
+        let launched = self.patient.map(|patient| (Context::Patient, Some(patient)));
         let mut parts = Vec::new();
-        for (context, patient) in [(Context::Patient, self.patient), (own, None)] {
-            if context == Context::Patient && patient.is_none() {
-                continue;
-            }
+        for (context, patient) in launched.into_iter().chain(own) {
             let part = |query: Option<&ScopeQuery>| Part { patient: patient.map(str::to_owned), query: query.cloned() };
             match scopes.permits(context, resource_type, interaction) {
                 Permission::Denied => {}
@@ -60,15 +85,16 @@ impl Bearer<'_> {
                 }
             }
         }
+        parts.dedup();
         (!parts.is_empty()).then_some(Reach::Parts(parts))
     }
 
     /// A scope that would permit the interaction.
     pub(crate) fn needed(self, resource_type: &str, interaction: Interaction) -> String {
-        let context = match (self.patient, self.has_user) {
+        let context = match (self.patient, self.speaker) {
             (Some(_), _) => Context::Patient,
-            (None, true) => Context::User,
-            (None, false) => Context::System,
+            (None, Speaker::Client) => Context::System,
+            (None, Speaker::Staff | Speaker::Member(_)) => Context::User,
         };
         format!("{context}/{resource_type}.{}", interaction.letter())
     }
@@ -78,9 +104,20 @@ impl Bearer<'_> {
 mod tests {
     use super::*;
 
-    const MEMBER: Bearer<'_> = Bearer { patient: Some("p"), has_user: true };
-    const NURSE: Bearer<'_> = Bearer { patient: None, has_user: true };
-    const SERVICE: Bearer<'_> = Bearer { patient: None, has_user: false };
+    const MEMBER: Bearer<'_> = Bearer { patient: Some("p"), speaker: Speaker::Member(Some("own")) };
+    const DOCTOR: Bearer<'_> = Bearer { patient: Some("p"), speaker: Speaker::Staff };
+    const NURSE: Bearer<'_> = Bearer { patient: None, speaker: Speaker::Staff };
+    const SERVICE: Bearer<'_> = Bearer { patient: None, speaker: Speaker::Client };
+
+    #[test]
+    fn a_members_user_scopes_open_the_members_record_and_no_more() {
+        let own = |patient| parts(&[(Some(patient), None)]);
+        let member = |patient, own| Bearer { patient, speaker: Speaker::Member(own) };
+        assert_eq!(reach(member(Some("p"), Some("own")), "user/*.cruds"), Some(own("p")));
+        assert_eq!(reach(member(None, Some("own")), "user/*.cruds"), Some(own("own")));
+        assert_eq!(reach(member(None, None), "user/*.cruds"), None, "there is no record");
+        assert_eq!(reach(MEMBER, "user/*.cruds patient/*.rs"), Some(own("p")));
+    }
 
     fn reach(bearer: Bearer<'_>, scopes: &str) -> Option<Reach> {
         bearer.reach(&ScopeSet::parse(scopes).unwrap(), "Observation", Interaction::Read)
@@ -96,7 +133,7 @@ mod tests {
 
     #[test]
     fn each_context_speaks_for_the_tokens_it_is_meant_for() {
-        for bearer in [MEMBER, NURSE] {
+        for bearer in [DOCTOR, NURSE] {
             assert_eq!(reach(bearer, "user/Observation.r"), Some(Reach::Everything));
             assert_eq!(reach(bearer, "system/*.*"), None, "a person's token is not the client's own");
         }
@@ -109,18 +146,18 @@ mod tests {
 
     #[test]
     fn several_scopes_are_a_union() {
-        assert_eq!(reach(MEMBER, "patient/*.r user/Observation.read"), Some(Reach::Everything));
+        assert_eq!(reach(DOCTOR, "patient/*.r user/Observation.read"), Some(Reach::Everything));
         assert_eq!(
-            reach(MEMBER, "patient/Observation.rs?category=a patient/Observation.r?category=b user/*.s"),
+            reach(DOCTOR, "patient/Observation.rs?category=a patient/Observation.r?category=b user/*.s"),
             Some(parts(&[(Some("p"), Some("category=a")), (Some("p"), Some("category=b"))]))
         );
         assert_eq!(
-            reach(MEMBER, "patient/Observation.rs?category=a patient/*.read"),
+            reach(DOCTOR, "patient/Observation.rs?category=a patient/*.read"),
             Some(parts(&[(Some("p"), None)])),
             "a plain scope makes a granular one redundant"
         );
         assert_eq!(
-            reach(MEMBER, "patient/*.read user/Observation.rs?category=b"),
+            reach(DOCTOR, "patient/*.read user/Observation.rs?category=b"),
             Some(parts(&[(Some("p"), None), (None, Some("category=b"))]))
         );
     }

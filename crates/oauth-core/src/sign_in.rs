@@ -143,6 +143,9 @@ async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) ->
         refused(user_id.clone(), "too many people sign in", SignInFault::Crowded { retry_after_s: CROWDED_RETRY_S })
     })?;
     match person {
+        Some(person) if verified && person.second_factor => {
+            Err(refused(Some(person.id.clone()), "a second factor is required, and not supported", SignInFault::Wrong))
+        }
         Some(person) if verified && person.active => Ok(person),
         Some(_) if verified => Err(refused(user_id, "the user is inactive", SignInFault::Wrong)),
         Some(_) => Err(refused(user_id, "wrong password", SignInFault::Wrong)),

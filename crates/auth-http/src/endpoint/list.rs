@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::address::Kind;
 use crate::call::Call;
+use crate::confine::Narrowed;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
@@ -18,8 +19,8 @@ use crate::{answer, confine};
 /// Lists the resources of a type that meet the query, a page at a time.
 pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::list(&kind, &call.asked)).await?;
-    let (within, parameters) = confine::narrow(&app, &kind, within, (call.dialect, &call.query));
-    let (asked, page) = confine::page(&app, query::list(kind, parameters)?, within).await?;
+    let Narrowed { within, others } = confine::narrow(&app, &kind, within, (call.dialect, &call.query))?;
+    let (asked, page) = confine::page(&app, query::list(kind, others)?, within).await?;
     let set = searchset(&app, call.dialect, &asked, &page, &call.query);
     Ok(answer::json(StatusCode::OK, call.dialect, &set))
 }

@@ -83,7 +83,11 @@ async fn a_client_calls_when_a_policy_lets_it_and_no_other() {
     assert_eq!(as_ehr().await.status, 200);
     let operation = json!({"engine": "allow", "link": [{"reference": "Operation/RpcGetLaunchUri"}]});
     world.put("/AccessPolicy/ehr", &operation).await;
-    assert_eq!(as_ehr().await.status, 200);
+    assert_eq!(
+        error(&as_ehr().await),
+        (403, "forbidden"),
+        "a launch vouches for a patient: a policy has to spell it out"
+    );
     world.end().await;
 }
 

@@ -211,7 +211,7 @@ impl World {
         let auth = json!({"authorization_code": {"redirect_uri": "https://app.example/cb", "pkce": true}});
         let client = json!({"type": "smart-app", "grant_types": ["authorization_code"], "auth": auth});
         self.put("/Client/app", &client).await;
-        let link = json!([{"reference": "Client/app"}]);
+        let link = json!([{"reference": "Client/app"}, {"reference": "User/ada"}]);
         self.put("/AccessPolicy/app", &json!({"engine": "allow", "link": link})).await;
         self.put("/User/ada", &json!({"userName": "ada"})).await;
         let now_s = self.clock.now_us() / 1_000_000;

@@ -11,7 +11,8 @@ pub(super) type Path = &'static [&'static str];
 
 /// Types with the elements of which one has to refer to the patient; sorted by type.
 ///
-/// Two types of the definition are not here. Patient is its own compartment. A Group names many
+/// Three types of the definition are not here. Patient is its own compartment. An `AuditEvent` is the deployment's
+/// and tells what other apps and people did. A Group names many
 /// members, so that whoever reads one because it is in it reads who else is; not specified, and what
 /// a member opens is that member's record and nothing else.
 ///
@@ -24,7 +25,6 @@ pub(super) const PATHS: &[(&str, &[Path])] = &[
     ("AllergyIntolerance", &[&["patient"], &["recorder"], &["asserter"]]),
     ("Appointment", &[&["participant", "actor"]]),
     ("AppointmentResponse", &[&["actor"]]),
-    ("AuditEvent", &[&["agent", "who"], &["entity", "what"]]),
     ("Basic", &[&["subject"], &["author"]]),
     ("Binary", &[&["securityContext"]]),
     ("BodyStructure", &[&["patient"]]),

@@ -1,9 +1,11 @@
 //! What a person is asked, and what follows from the answer.
 //!
-//! Each requested scope is put before the person in *parts*: a wildcard as the types it reaches, a plain
-//! scope on Condition or Observation as their categories, everything else as itself. When every part stays
-//! ticked the scope is granted as it was asked for, because apps compare the text; else the ticked parts are
-//! granted in its place. So nothing beyond the request can come out, whatever is posted.
+//! Each requested scope is put before the person in *lines*: a wildcard as the types it reaches, a plain
+//! scope on Condition or Observation as their categories, and after them a line for what none of these is, with
+//! the scope itself as its value; everything else as one line. A scope is granted as it was asked for when all its
+//! lines stay ticked, because apps compare the text; else the ticked lines are granted in its place, and what has no
+//! line of its own is not. So nothing beyond the request, and nothing that was not on the page, can come out,
+//! whatever is posted.
 
 use smart_scopes::{ClinicalScope, Context, Interaction, ResourceSelector, Scope, ScopeSet, Syntax, restrict};
 
@@ -14,11 +16,11 @@ use crate::client::MemberSettings;
 use crate::limits::{REFRESH_IDLE_S, REFRESH_LIFETIME_S};
 use crate::ports::MemberGrant;
 
-/// The parts a requested scope is shown as; itself where it is not split.
-fn parts(scope: &Scope) -> Vec<Scope> {
-    let Scope::Clinical(clinical) = scope else { return vec![scope.clone()] };
-    let whole = match clinical.resource() {
-        ResourceSelector::Type(_) => vec![clinical.clone()],
+/// The scopes a requested one is split into; none where it is shown as itself alone.
+fn split(scope: &Scope) -> Vec<Scope> {
+    let Scope::Clinical(clinical) = scope else { return Vec::new() };
+    let parts = match clinical.resource() {
+        ResourceSelector::Type(_) => categories(clinical),
         ResourceSelector::Any => {
             let of_type = |title: &super::titles::Described| {
                 let resource = title.resource_type.parse().ok()?;
@@ -27,7 +29,7 @@ fn parts(scope: &Scope) -> Vec<Scope> {
             TITLES.iter().filter_map(of_type).collect()
         }
     };
-    whole.iter().flat_map(categories).map(Scope::Clinical).collect()
+    parts.into_iter().map(Scope::Clinical).collect()
 }
 
 /// A plain v2 scope that only reads Conditions or Observations, as scopes on their categories. A query can
@@ -39,8 +41,12 @@ fn categories(scope: &ClinicalScope) -> Vec<ClinicalScope> {
     };
     let is_split = scope.query().is_none() && scope.permissions().syntax() == Syntax::V2;
     let own = CATEGORIES.iter().filter(|category| scope.resource().selects(category.resource_type) && is_split);
-    let parts: Vec<_> = own.filter_map(of_category).collect();
-    if parts.is_empty() { vec![scope.clone()] } else { parts }
+    own.filter_map(of_category).collect()
+}
+
+/// The lines of the page for a scope; the last of one that is split stands for what the others leave.
+fn lines(scope: &Scope) -> Vec<Scope> {
+    split(scope).iter().flat_map(lines).chain([scope.clone()]).collect()
 }
 
 /// Whether the person is not asked for it: without an id the app does not know who came back, and a context
@@ -52,8 +58,8 @@ fn is_required(scope: &Scope) -> bool {
 /// The ticks of the page for what is requested.
 pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
-    for part in requested.iter().flat_map(parts) {
-        let item = item(&part, settings);
+    for line in requested.iter().flat_map(lines) {
+        let item = item(&line, settings);
         if items.iter().all(|shown| shown.scope != item.scope) {
             items.push(item);
         }
@@ -64,19 +70,25 @@ pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings) -> Vec<Cons
 
 /// What the person allowed of what is requested, in the order and, where it can be, the words of the request.
 ///
-/// `ticked` are values of the form; a requested scope itself is taken as all of its parts.
+/// `ticked` are values of the form.
 pub(super) fn allowed(requested: &ScopeSet, ticked: &[String]) -> ScopeSet {
     let is_ticked = |scope: &Scope| is_required(scope) || ticked.contains(&scope.to_string());
     let mut allowed = ScopeSet::default();
     for scope in requested {
-        let parts = parts(scope);
-        if is_ticked(scope) || parts.iter().all(is_ticked) {
-            allowed.insert(scope.clone());
-        } else {
-            allowed.extend(parts.into_iter().filter(is_ticked));
-        }
+        allowed.extend(allowed_of(scope, &is_ticked));
     }
     allowed
+}
+
+fn allowed_of(scope: &Scope, is_ticked: &dyn Fn(&Scope) -> bool) -> Vec<Scope> {
+    let mut is_whole = is_ticked(scope);
+    let mut allowed = Vec::new();
+    for part in split(scope) {
+        let of_part = allowed_of(&part, is_ticked);
+        is_whole &= of_part == [part];
+        allowed.extend(of_part);
+    }
+    if is_whole { vec![scope.clone()] } else { allowed }
 }
 
 /// Whether there is anything in `scopes` that an app could use.
@@ -149,14 +161,27 @@ pub(crate) fn in_words(scopes: &str, settings: Option<&MemberSettings>) -> Vec<S
 
 fn item(scope: &Scope, settings: &MemberSettings) -> ConsentItem {
     let (group, title) = titled(scope);
-    ConsentItem {
-        scope: scope.to_string(),
-        title,
-        detail: detail(scope, settings),
-        group,
-        ticked: true,
-        required: is_required(scope),
+    let (title, detail) = match rest(scope) {
+        Some(title) => (title.to_owned(), Some(REST.to_owned())),
+        None => (title, detail(scope, settings)),
+    };
+    ConsentItem { scope: scope.to_string(), title, detail, group, ticked: true, required: is_required(scope) }
+}
+
+/// What is said of a line that stands for what the others of its scope leave.
+const REST: &str = "What none of the lines above names. The app gets it only together with all of them.";
+
+/// The title of the line for what the other lines of a scope leave; `None` where it has no others.
+fn rest(scope: &Scope) -> Option<&'static str> {
+    let Scope::Clinical(clinical) = scope else { return None };
+    if split(scope).is_empty() {
+        return None;
     }
+    Some(match clinical.resource() {
+        ResourceSelector::Any => "Everything else",
+        ResourceSelector::Type(name) if name.as_str() == "Condition" => "Other health problems",
+        ResourceSelector::Type(_) => "Other results and measurements",
+    })
 }
 
 fn titled(scope: &Scope) -> (ItemGroup, String) {

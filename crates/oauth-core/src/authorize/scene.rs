@@ -127,6 +127,9 @@ impl<'a> Scene<'a> {
             Patient::Search(text, found) => return self.ask_for_patient(&person, found, Some(text)),
         };
         let requested = self.requested(patient.as_deref());
+        if !consent::says_something(&requested) {
+            return Err(Refusal::NoScope.into());
+        }
         let before = self.visit.grants.iter().find(|grant| grant.patient_id == patient);
         let Some(allowed) = self.allowed(intent, &requested, before)? else {
             return self.ask_for_consent(&person, patient, shown, &requested).await;

@@ -387,10 +387,11 @@ async fn a_token_goes_into_the_fragment_of_a_client_that_is_registered_for_it() 
     let cookie = world.cookie_of("ada").await;
     let page = consent(world.begin(&TOKEN, Some(&cookie)).await);
     assert!(page.items.iter().all(|item| item.scope != "offline_access"), "no refresh token comes this way");
-    let departure = world.allow(&page, &["patient/*.rs"], &cookie).await;
+    let ticks: Vec<_> = page.items.iter().map(|item| item.scope.as_str()).collect();
+    let departure = world.allow(&page, &ticks, &cookie).await;
     let answer = fragment(&departure.location);
     let told = |name| parameter(&answer, name);
-    assert_eq!(told("scope").as_deref(), Some("launch/patient openid patient/*.rs"));
+    assert_eq!(told("scope").as_deref(), Some("launch/patient openid fhirUser patient/*.rs"));
     assert_eq!((told("token_type").as_deref(), told("expires_in").as_deref()), (Some("Bearer"), Some("3600")));
     assert_eq!((told("state").as_deref(), told("patient").as_deref()), (Some("st&te"), Some("p-ada")));
     assert_eq!((told("code"), told("refresh_token"), told("id_token")), (None, None, None));

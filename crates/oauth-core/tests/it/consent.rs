@@ -77,6 +77,35 @@ async fn plain_scopes_on_conditions_and_observations_are_granted_by_category_whe
 }
 
 #[tokio::test]
+async fn what_has_no_line_of_its_own_is_shown_as_the_rest_and_shared_only_with_all_the_others() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, "patient/*.rs patient/Observation.rs", &cookie).await;
+    for (scope, title) in [
+        ("patient/*.rs", "Everything else"),
+        ("patient/Observation.rs", "Other results and measurements"),
+        ("patient/Condition.rs", "Other health problems"),
+    ] {
+        let line = find(&page, scope);
+        assert_eq!((line.title.as_str(), line.ticked, line.required), (title, true, false));
+        assert!(line.detail.as_deref().unwrap().contains("only together"));
+    }
+    let without_the_rest = {
+        let kept: Vec<_> = ticks(&page).into_iter().filter(|tick| *tick != "patient/*.rs").collect();
+        let departure = world.allow(&page, &kept, &cookie).await;
+        world.authorization(&departure)["scope"].as_str().unwrap().to_owned()
+    };
+    assert!(without_the_rest.contains("patient/Goal.rs") && !without_the_rest.contains('*'), "{without_the_rest}");
+    let other_results = granted(&world, "patient/Observation.rs", &["laboratory"]).await;
+    assert!(!other_results.split(' ').any(|scope| scope == "patient/Observation.rs"), "{other_results}");
+    let only_the_rest = world.begin(&[("scope", "patient/*.rs"), ("prompt", "consent")], Some(&cookie)).await;
+    let page = consent(only_the_rest);
+    let decision = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let refused = refusal(world.decide(&page.transaction, decision, &cookie).await);
+    assert_eq!(refused.0, "access_denied", "a line for the rest alone shares nothing");
+}
+
+#[tokio::test]
 async fn the_page_speaks_in_plain_words() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;

@@ -10,6 +10,7 @@ use oauth_core::introspection::{introspect, revoke};
 use oauth_core::token::{TokenRequest, TokenResponse};
 use oauth_core::userinfo::{UserInfoFault, userinfo};
 use serde_json::{Value, json};
+use smart_scopes::Interaction;
 
 use crate::app::{SCOPE, ada, authorization, issue, public_app, redemption, refresh, rows, tokens, with_app};
 use crate::world::{BASE, GENERATED, NOW_S, World, basic};
@@ -59,8 +60,9 @@ async fn policies_see_the_user_without_the_password_and_the_names_of_its_roles()
     let mut policy = json!({"engine": "matcho", "matcho": {"user": {"id": "ada"}, "role": {"$contains": "member"}}});
     world.memory.put_policy("ada", policy.clone());
     let describe = || json!({ "uri": "/x" });
-    let access = AccessRequest { target: None, operation: "X", explicit: false, request: &describe };
-    let response = with_scope(&world, "").await;
+    let target = Some(("Patient", Interaction::Read));
+    let access = AccessRequest { target, operation: "X", explicit: false, request: &describe };
+    let response = with_scope(&world, "patient/Patient.rs").await;
     let caller = caller(&world, &response.access_token).await.unwrap();
     assert!(oauth_core::access::authorize(&world.authority, &caller, access).await.is_ok());
     policy["matcho"]["user"]["password"] = json!("present?");
@@ -232,4 +234,33 @@ async fn userinfo_is_for_tokens_of_people() {
     assert_eq!(userinfo(&world.authority, &nobody), Err(UserInfoFault::NoToken));
     let basic = identify(&world.env(), &world.authority, Some(&header)).await.unwrap();
     assert_eq!(userinfo(&world.authority, &basic), Err(UserInfoFault::NoToken));
+}
+
+#[tokio::test]
+async fn a_persons_token_without_scopes_opens_nothing() {
+    let world = with_app().await;
+    world.memory.put_policy("all", json!({"engine": "allow"}));
+    let describe = || json!({ "uri": "/x" });
+    let caller = caller(&world, &with_scope(&world, "").await.access_token).await.unwrap();
+    for target in [None, Some(("Patient", Interaction::Read)), Some(("Organization", Interaction::Search))] {
+        let access = AccessRequest { target, operation: "X", explicit: false, request: &describe };
+        let denied = oauth_core::access::authorize(&world.authority, &caller, access).await.unwrap_err();
+        assert!(matches!(denied, oauth_core::access::Denied::InsufficientScope { .. }), "{denied}");
+    }
+}
+
+#[tokio::test]
+async fn what_goes_beyond_one_record_takes_a_policy_for_the_person_and_not_only_for_the_app() {
+    let world = with_app().await;
+    world.memory.put("User", "ada", json!({"userName": "ada", "fhirUser": {"reference": "Practitioner/ada"}}));
+    world.memory.put_policy("app", json!({"engine": "allow", "link": [{"reference": "Client/app"}]}));
+    let describe = || json!({ "uri": "/x" });
+    let target = Some(("Patient", Interaction::Read));
+    let access = AccessRequest { target, operation: "FhirRead", explicit: false, request: &describe };
+    let token = with_scope(&world, "user/*.rs").await.access_token;
+    let before = caller(&world, &token).await.unwrap();
+    assert!(oauth_core::access::authorize(&world.authority, &before, access).await.is_err());
+    world.memory.put_policy("ada", json!({"engine": "allow", "link": [{"reference": "User/ada"}]}));
+    let after = caller(&world, &token).await.unwrap();
+    assert!(oauth_core::access::authorize(&world.authority, &after, access).await.is_ok());
 }
