@@ -25,10 +25,12 @@
 //! ```
 
 mod migration;
-mod package;
+pub mod package;
+mod progress;
 
 pub use migration::{Action, Migration, MigrationFault, Status};
 pub use package::{PackageFault, PackageId};
+pub use progress::Progress;
 
 /// The resource type of migrations.
 pub const RESOURCE_TYPE: &str = "PlatformMigration";

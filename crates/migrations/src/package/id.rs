@@ -3,6 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// Longest name, as in the registry these packages come from.
+const NAME_MAX_BYTES: usize = 214;
+/// Longest version.
+const VERSION_MAX_BYTES: usize = 256;
+
 /// `<package-name>@<version>` of a FHIR package.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PackageId {
@@ -13,7 +18,7 @@ pub struct PackageId {
 /// Why a text names no package to install.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageFault {
-    /// No `@`, or nothing on one of its sides.
+    /// No `@` or `#`, or nothing on one of its sides.
     #[error("{0:?} is not <package-name>@<version>")]
     Shape(String),
     /// The name has characters no package name has.
@@ -26,6 +31,20 @@ pub enum PackageFault {
 }
 
 impl PackageId {
+    /// The package of this name and exact version.
+    ///
+    /// # Errors
+    /// [`PackageFault::Name`] and [`PackageFault::Version`].
+    pub fn new(name: &str, version: &str) -> Result<Self, PackageFault> {
+        if !is_name(name) {
+            return Err(PackageFault::Name(name.to_owned()));
+        }
+        if !is_exact(version) {
+            return Err(PackageFault::Version(version.to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), version: version.to_owned() })
+    }
+
     /// The name, such as `hl7.fhir.us.core`.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -42,30 +61,31 @@ impl PackageId {
 impl FromStr for PackageId {
     type Err = PackageFault;
 
-    /// Splits at the last `@`.
+    /// Splits at the last `@`; without one at the `#` that other tools of the field write.
     fn from_str(text: &str) -> Result<Self, PackageFault> {
-        let parts = text.rsplit_once('@').filter(|(name, version)| !name.is_empty() && !version.is_empty());
+        let parts = text.rsplit_once('@').or_else(|| text.rsplit_once('#'));
+        let parts = parts.filter(|(name, version)| !name.is_empty() && !version.is_empty());
         let (name, version) = parts.ok_or_else(|| PackageFault::Shape(text.to_owned()))?;
-        let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-_".contains(c);
-        if name.starts_with('.') || !name.chars().all(of_name) {
-            return Err(PackageFault::Name(name.to_owned()));
-        }
-        if !is_exact(version) {
-            return Err(PackageFault::Version(version.to_owned()));
-        }
-        Ok(Self { name: name.to_owned(), version: version.to_owned() })
+        Self::new(name, version)
     }
 }
 
+/// Whether a package may be called this. It becomes part of addresses and of file names.
+pub(super) fn is_name(name: &str) -> bool {
+    let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-_".contains(c);
+    !name.is_empty() && name.len() <= NAME_MAX_BYTES && !name.starts_with('.') && name.chars().all(of_name)
+}
+
 /// Three numbers and what semantic versioning allows behind them.
-fn is_exact(version: &str) -> bool {
+pub(super) fn is_exact(version: &str) -> bool {
     let (numbers, label) = version.find(['-', '+']).map_or((version, None), |at| {
         let (numbers, label) = version.split_at(at);
         (numbers, label.get(1..))
     });
     let of_label = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
     let numbers: Vec<_> = numbers.split('.').collect();
-    numbers.len() == 3
+    version.len() <= VERSION_MAX_BYTES
+        && numbers.len() == 3
         && numbers.iter().all(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
         && label.is_none_or(|label| !label.is_empty() && label.chars().all(of_label))
 }
@@ -88,6 +108,12 @@ mod tests {
     }
 
     #[test]
+    fn the_spelling_of_other_tools_is_read_too() {
+        let package: PackageId = "hl7.fhir.us.core#5.0.0".parse().unwrap();
+        assert_eq!(package, "hl7.fhir.us.core@5.0.0".parse().unwrap());
+    }
+
+    #[test]
     fn a_moving_version_is_refused_by_name() {
         for version in ["1.2.x", "current", "dev", "latest", "1.2", "1.2.3.4", "^1.2.3", "1..3", "1.2.3-", "1.2.3-a/b"]
         {
@@ -98,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_name_that_could_leave_its_folder_is_refused() {
-        for text in ["../x@1.0.0", "A@1.0.0", "a/b@1.0.0", "a b@1.0.0", "@scope@1.0.0"] {
+        let long = format!("{}@1.0.0", "a".repeat(215));
+        for text in [&long, "../x@1.0.0", "A@1.0.0", "a/b@1.0.0", "a b@1.0.0", "@scope@1.0.0"] {
             assert!(matches!(text.parse::<PackageId>(), Err(PackageFault::Name(_))), "{text}");
         }
         for text in ["", "hl7.fhir.us.core", "@1.0.0", "x@"] {

@@ -1,0 +1,136 @@
+//! Canonicals: what of a package is stored.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::ops::ControlFlow;
+
+use fhir_store::{ResourceId, ResourceKey, ResourceType, shape};
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::archive::{self, TarballFault};
+use super::{limits, manifest};
+
+/// The types of which canonicals are stored and counted, by name.
+///
+/// # Source
+/// `reference/auth/migrations.md`, section 4, what counts as a canonical.
+pub const CANONICAL_TYPES: [&str; 5] =
+    ["CodeSystem", "ConceptMap", "SearchParameter", "StructureDefinition", "ValueSet"];
+
+/// Bytes of the digest an id is made of.
+const ID_BYTES: usize = 16;
+
+/// A resource of a package that has a `url` of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Canonical {
+    /// Where it is stored. The id is made of type, url and version: what two packages, or two
+    /// versions of one, both call `patient` are two resources.
+    pub key: ResourceKey,
+    /// `url`.
+    pub url: String,
+    /// `version`; empty when it has none.
+    pub version: String,
+    /// The resource as a store keeps it ([`fhir_store::Stored::resource`]).
+    pub resource: Value,
+}
+
+/// What of a file says whether it holds a canonical; the rest of it is only checked to be JSON.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(rename = "resourceType")]
+    kind: Option<Value>,
+    url: Option<Value>,
+    version: Option<Value>,
+}
+
+/// What names a canonical.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Name {
+    kind: &'static str,
+    url: String,
+    version: String,
+}
+
+/// The canonicals of a package, each once, in the order of its files, until `visit` breaks off. One
+/// that is there twice is shown as the first file has it.
+///
+/// # Errors
+/// [`TarballFault`]; some may have been shown by then.
+pub fn canonicals(tarball: impl Read, mut visit: impl FnMut(Canonical) -> ControlFlow<()>) -> Result<(), TarballFault> {
+    let mut seen = HashSet::new();
+    archive::walk(tarball, |file, content| {
+        let Some(name) = name_in(file, content)? else { return Ok(ControlFlow::Continue(())) };
+        let key = name.key(file)?;
+        if !seen.insert(key.clone()) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let resource = resource(file, content, &key)?;
+        Ok(visit(Canonical { key, url: name.url, version: name.version, resource }))
+    })
+}
+
+/// What names the canonical in a file, if there is one in it.
+///
+/// # Errors
+/// [`TarballFault::Json`], and [`TarballFault::Resource`] for one whose name cannot be stored.
+pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, TarballFault> {
+    if file == manifest::FILE || file.starts_with('.') {
+        return Ok(None);
+    }
+    let content = without_mark(content);
+    if content.trim_ascii_start().first() != Some(&b'{') {
+        // Valid JSON all the same, or the file is broken.
+        return json::<serde::de::IgnoredAny>(file, content).map(|_| None);
+    }
+    let head: Head = json(file, content)?;
+    let kind = head.kind.as_ref().and_then(Value::as_str);
+    let kind = kind.and_then(|kind| CANONICAL_TYPES.into_iter().find(|known| *known == kind));
+    let (Some(kind), Some(url)) = (kind, head.url.as_ref().and_then(Value::as_str)) else { return Ok(None) };
+    let version = head.version.as_ref().and_then(Value::as_str).unwrap_or_default();
+    if [url, version].iter().any(|text| text.len() > limits::CANONICAL_MAX_BYTES || text.contains('\0')) {
+        let problem = format!("url and version have at most {} bytes, none of them 0", limits::CANONICAL_MAX_BYTES);
+        return Err(TarballFault::Resource { file: file.to_owned(), problem });
+    }
+    Ok(Some(Name { kind, url: url.to_owned(), version: version.to_owned() }))
+}
+
+impl Name {
+    fn key(&self, file: &str) -> Result<ResourceKey, TarballFault> {
+        let unfit = |problem: String| TarballFault::Resource { file: file.to_owned(), problem };
+        let kind: ResourceType = self.kind.parse().map_err(|_| unfit("its type".to_owned()))?;
+        let digest = Sha256::new()
+            .chain_update(self.kind)
+            .chain_update([0])
+            .chain_update(&self.url)
+            .chain_update([0])
+            .chain_update(&self.version)
+            .finalize();
+        let digits = digest.iter().take(ID_BYTES).flat_map(|byte| [byte >> 4, byte & 15]);
+        let id: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
+        let id: ResourceId = id.parse().map_err(|_| unfit("its id".to_owned()))?;
+        Ok(ResourceKey { kind, id })
+    }
+}
+
+fn resource(file: &str, content: &[u8], key: &ResourceKey) -> Result<Value, TarballFault> {
+    let mut body: Value = json(file, without_mark(content))?;
+    if let Value::Object(members) = &mut body {
+        members.shift_remove("id");
+    }
+    let stored = shape::stored_body(key, body);
+    stored.map_err(|faults| TarballFault::Resource {
+        file: file.to_owned(),
+        problem: faults.first().map(ToString::to_string).unwrap_or_default(),
+    })
+}
+
+fn json<'a, T: Deserialize<'a>>(file: &str, content: &'a [u8]) -> Result<T, TarballFault> {
+    serde_json::from_slice(content).map_err(|source| TarballFault::Json { file: file.to_owned(), source })
+}
+
+/// Some published files begin with the byte order mark of UTF-8.
+fn without_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)
+}

@@ -1,0 +1,290 @@
+//! From what is asked for to everything that has to be installed.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::sync::Arc;
+
+use fhir_store::StoreError;
+
+use super::id::PackageId;
+use super::limits;
+use super::manifest::Need;
+use super::registry::{Fetched, PackageRegistry, RegistryFault, Tarball};
+use super::store::{PackageRefused, PackageStore};
+use super::version::Wanted;
+use crate::progress::Progress;
+
+/// Why a package is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intention {
+    /// It was asked for.
+    Direct,
+    /// A package that was asked for depends on it.
+    Transitive,
+}
+
+/// A package that is here and can be installed.
+#[derive(Debug, Clone)]
+pub struct PreparedPackage {
+    /// Which.
+    pub id: PackageId,
+    /// Why.
+    pub intention: Intention,
+    /// What it depends on, each in the version that was chosen.
+    pub needs: Vec<PackageId>,
+    /// How many canonicals it has.
+    pub canonicals: usize,
+    /// Address of the registry it comes from.
+    pub source: String,
+    /// Its tarball.
+    pub tarball: Arc<dyn Tarball>,
+}
+
+impl PartialEq for PreparedPackage {
+    /// Tarballs are not compared: a version of a package is published once.
+    fn eq(&self, other: &Self) -> bool {
+        let told = |package: &Self| (package.intention, package.canonicals);
+        self.id == other.id && told(self) == told(other) && self.needs == other.needs && self.source == other.source
+    }
+}
+
+/// Packages that are here with all they depend on, so that installing them asks nobody outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreparedInstall {
+    packages: Vec<PreparedPackage>,
+}
+
+impl PreparedInstall {
+    /// The packages: what was asked for last, what is needed before.
+    #[must_use]
+    pub fn packages(&self) -> &[PreparedPackage] {
+        &self.packages
+    }
+}
+
+/// Why packages cannot be installed; found out before anything is written. What it prints is fit
+/// for the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareFault {
+    /// The registry does not give one of them.
+    #[error("package {package}{} from {registry}: {fault}", needed(needed_by.as_ref()))]
+    Registry {
+        /// Which: `name@version`, or a name where the version was still to be chosen.
+        package: String,
+        /// Who depends on it; `None` for one that was asked for.
+        needed_by: Option<PackageId>,
+        /// Address of the registry.
+        registry: String,
+        /// Why not.
+        #[source]
+        fault: RegistryFault,
+    },
+    /// A dependency has no version that stays what it is.
+    #[error(
+        "package {package} needs {name} in version {version:?}: a dependency is an exact version, or a series \
+         such as 4.0.x"
+    )]
+    MovingNeed {
+        /// Who depends.
+        package: PackageId,
+        /// On what.
+        name: String,
+        /// The version it writes.
+        version: String,
+    },
+    /// The registry has no version of a series.
+    #[error("package {package} needs {name} in version {version}, and {registry} has none of that series")]
+    NoneOfSeries {
+        /// Who depends.
+        package: PackageId,
+        /// On what.
+        name: String,
+        /// The series it writes.
+        version: String,
+        /// Address of the registry.
+        registry: String,
+    },
+    /// A package is for another FHIR version than this server's.
+    #[error("package {package}{} is for FHIR {}, and this server is for FHIR 4.0 (R4)", needed(needed_by.as_ref()), found.join(", "))]
+    FhirVersion {
+        /// Which.
+        package: PackageId,
+        /// Who depends on it; `None` for one that was asked for.
+        needed_by: Option<PackageId>,
+        /// What it is for.
+        found: Vec<String>,
+    },
+    /// There are more than [`limits::PACKAGES_MAX`] in all.
+    #[error("that would install more than {} packages", limits::PACKAGES_MAX)]
+    TooMany,
+    /// The store cannot say what is installed.
+    #[error("the store cannot say what is installed")]
+    Store(#[from] StoreError),
+}
+
+fn needed(by: Option<&PackageId>) -> String {
+    by.map(|by| format!(" (needed by {by})")).unwrap_or_default()
+}
+
+impl PrepareFault {
+    /// Whether the registry failed, so that the same may succeed later.
+    #[must_use]
+    pub const fn is_outage(&self) -> bool {
+        match self {
+            Self::Registry { fault, .. } => fault.is_outage(),
+            Self::MovingNeed { .. }
+            | Self::NoneOfSeries { .. }
+            | Self::FhirVersion { .. }
+            | Self::TooMany
+            | Self::Store(_) => false,
+        }
+    }
+}
+
+/// Installs packages of one registry into one store.
+pub struct Installer {
+    registry: Arc<dyn PackageRegistry>,
+    store: Arc<dyn PackageStore>,
+    progress: Progress,
+}
+
+/// A package that is still to be fetched, and who needs it.
+struct Wish {
+    id: PackageId,
+    needed_by: Option<PackageId>,
+}
+
+impl Installer {
+    /// Of this registry into this store; what takes long is told to `progress`.
+    #[must_use]
+    pub fn new(registry: Arc<dyn PackageRegistry>, store: Arc<dyn PackageStore>, progress: Progress) -> Self {
+        Self { registry, store, progress }
+    }
+
+    /// The store packages are installed into.
+    #[must_use]
+    pub fn store(&self) -> &dyn PackageStore {
+        self.store.as_ref()
+    }
+
+    /// Fetches packages and everything they depend on that is not installed, each once. Packages
+    /// may depend on each other in a circle, and on two versions of one name.
+    ///
+    /// What is asked for is fetched also when it is installed: installing it again repairs it.
+    ///
+    /// # Errors
+    /// [`PrepareFault`].
+    pub async fn prepare(&self, packages: &[PackageId]) -> Result<PreparedInstall, PrepareFault> {
+        let installed = self.store.installed().await?;
+        let installed: HashSet<PackageId> = installed.into_iter().map(|package| package.id).collect();
+        let mut wishes: VecDeque<Wish> = packages.iter().map(|id| Wish { id: id.clone(), needed_by: None }).collect();
+        let mut met = HashSet::new();
+        let mut prepared = Vec::new();
+        while let Some(wish) = wishes.pop_front() {
+            let is_here = wish.needed_by.is_some() && installed.contains(&wish.id);
+            if is_here || !met.insert(wish.id.clone()) {
+                continue;
+            }
+            if met.len() > limits::PACKAGES_MAX {
+                return Err(PrepareFault::TooMany);
+            }
+            self.progress.say(format!("fetching package {}{}", wish.id, needed(wish.needed_by.as_ref())));
+            let package = self.fetch(&wish).await?;
+            let needed_by = Some(&wish.id);
+            wishes.extend(package.needs.iter().map(|id| Wish { id: id.clone(), needed_by: needed_by.cloned() }));
+            prepared.push(package);
+        }
+        prepared.reverse();
+        Ok(PreparedInstall { packages: prepared })
+    }
+
+    /// Prepares packages and installs them: [`PackageStore::install`].
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed.
+    pub async fn install(
+        &self,
+        prepared: &PreparedInstall,
+        now_us: i64,
+    ) -> Result<Result<u64, PackageRefused>, StoreError> {
+        let names: Vec<String> = prepared.packages.iter().map(|package| package.id.to_string()).collect();
+        self.progress.say(format!("installing {}", names.join(", ")));
+        self.store.install(prepared, now_us).await
+    }
+
+    async fn fetch(&self, Wish { id, needed_by }: &Wish) -> Result<PreparedPackage, PrepareFault> {
+        let registry = || self.registry.address().to_owned();
+        let fetched = self.registry.fetch(id).await.map_err(|fault| PrepareFault::Registry {
+            package: id.to_string(),
+            needed_by: needed_by.clone(),
+            registry: registry(),
+            fault,
+        })?;
+        let manifest = &fetched.survey().manifest;
+        if !manifest.fits_r4() {
+            let (package, needed_by) = (id.clone(), needed_by.clone());
+            return Err(PrepareFault::FhirVersion { package, needed_by, found: manifest.fhir_versions.clone() });
+        }
+        let mut needs = BTreeSet::new();
+        for need in &manifest.needs {
+            needs.insert(self.choose(id, need).await?);
+        }
+        // A package that needs itself needs nothing.
+        needs.remove(id);
+        let intention = if needed_by.is_some() { Intention::Transitive } else { Intention::Direct };
+        Ok(prepared(id, intention, needs, &fetched, registry()))
+    }
+
+    /// The version of a dependency.
+    async fn choose(&self, package: &PackageId, need: &Need) -> Result<PackageId, PrepareFault> {
+        let moving = || PrepareFault::MovingNeed {
+            package: package.clone(),
+            name: need.name.clone(),
+            version: need.version.clone(),
+        };
+        let chosen = match Wanted::read(&need.version).ok_or_else(moving)? {
+            Wanted::Exact(version) => version,
+            series @ Wanted::Newest(_) => {
+                let offered = self.registry.versions(&need.name).await.map_err(|fault| PrepareFault::Registry {
+                    package: need.name.clone(),
+                    needed_by: Some(package.clone()),
+                    registry: self.registry.address().to_owned(),
+                    fault,
+                })?;
+                let newest = series.newest_of(offered.iter().map(String::as_str)).map(str::to_owned);
+                newest.ok_or_else(|| PrepareFault::NoneOfSeries {
+                    package: package.clone(),
+                    name: need.name.clone(),
+                    version: need.version.clone(),
+                    registry: self.registry.address().to_owned(),
+                })?
+            }
+        };
+        PackageId::new(&need.name, &chosen).map_err(|_| moving())
+    }
+}
+
+fn prepared(
+    id: &PackageId,
+    intention: Intention,
+    needs: BTreeSet<PackageId>,
+    fetched: &Fetched,
+    source: String,
+) -> PreparedPackage {
+    PreparedPackage {
+        id: id.clone(),
+        intention,
+        needs: needs.into_iter().collect(),
+        canonicals: fetched.survey().canonicals,
+        source,
+        tarball: Arc::clone(fetched.tarball()),
+    }
+}
+
+impl std::fmt::Debug for Installer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Installer").field("registry", &self.registry.address()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! `package/package.json`.
+
+use serde_json::Value;
+
+use super::archive::TarballFault;
+use super::id::{PackageId, is_name};
+use super::limits;
+
+/// Where a package says what it is.
+pub(super) const FILE: &str = "package.json";
+
+/// What a package says of itself.
+///
+/// # Source
+/// FHIR NPM package specification, package manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// Its name and version.
+    pub id: PackageId,
+    /// The FHIR versions it is written for; none when it does not say.
+    pub fhir_versions: Vec<String>,
+    /// What it depends on, in the order it says.
+    pub needs: Vec<Need>,
+}
+
+/// A dependency as a package writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// Name of the package needed.
+    pub name: String,
+    /// Which version: an exact one, or a series such as `4.0.x`.
+    pub version: String,
+}
+
+impl Manifest {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// [`TarballFault::Json`] and [`TarballFault::Manifest`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, TarballFault> {
+        let json = serde_json::from_slice(bytes);
+        let document: Value = json.map_err(|source| TarballFault::Json { file: FILE.to_owned(), source })?;
+        let text = |name: &'static str| {
+            let text = document.get(name).and_then(Value::as_str);
+            text.ok_or_else(|| TarballFault::Manifest(format!("it has no {name}")))
+        };
+        let id = PackageId::new(text("name")?, text("version")?);
+        let id = id.map_err(|fault| TarballFault::Manifest(fault.to_string()))?;
+        Ok(Self { id, fhir_versions: fhir_versions(&document), needs: needs(&document)? })
+    }
+
+    /// Whether it can be used by a server of FHIR R4. One that does not say for which version it is
+    /// can: the packages that leave it out are older than the field.
+    #[must_use]
+    pub fn fits_r4(&self) -> bool {
+        let r4 = |version: &String| version == "4.0" || version.starts_with("4.0.");
+        self.fhir_versions.is_empty() || self.fhir_versions.iter().any(r4)
+    }
+}
+
+/// `fhirVersions`, or the name it had before.
+fn fhir_versions(document: &Value) -> Vec<String> {
+    let named = ["fhirVersions", "fhir-version-list"].into_iter().find_map(|name| document.get(name)?.as_array());
+    named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn needs(document: &Value) -> Result<Vec<Need>, TarballFault> {
+    let fault = |text: String| TarballFault::Manifest(text);
+    let declared = match document.get("dependencies") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(declared) => declared.as_object().ok_or_else(|| fault("dependencies is no object".to_owned()))?,
+    };
+    if declared.len() > limits::NEEDS_MAX {
+        return Err(fault(format!("it has more than {} dependencies", limits::NEEDS_MAX)));
+    }
+    declared.iter().map(|(name, version)| need(name, version)).collect()
+}
+
+/// A dependency, also one under an alias, which is how a package asks for two versions of another:
+/// `"v3@npm:acme.base": "3.0.0"` and `"v3": "npm:acme.base@3.0.0"`.
+fn need(name: &str, version: &Value) -> Result<Need, TarballFault> {
+    let fault = |text: String| TarballFault::Manifest(text);
+    let version = version.as_str().ok_or_else(|| fault(format!("the version of dependency {name:?} is no text")))?;
+    let name = name.split_once("@npm:").map_or(name, |(_, name)| name);
+    let aliased = version.strip_prefix("npm:").and_then(|aliased| aliased.rsplit_once('@'));
+    let (name, version) = aliased.unwrap_or((name, version));
+    if !is_name(name) {
+        return Err(fault(format!("the dependency {name:?} is not a package name")));
+    }
+    Ok(Need { name: name.to_owned(), version: version.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(document: &Value) -> Result<Manifest, TarballFault> {
+        Manifest::read(document.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_manifest_says_what_a_package_is_and_needs() {
+        let manifest = read(&json!({
+            "name": "acme.ig", "version": "1.0.0", "fhirVersions": ["4.0.1"],
+            "dependencies": {
+                "hl7.fhir.r4.core": "4.0.1", "acme.base": "1.2.x",
+                "v3@npm:acme.other": "3.0.0", "v4": "npm:acme.other@4.0.0",
+            },
+        }))
+        .unwrap();
+        assert_eq!(manifest.id.to_string(), "acme.ig@1.0.0");
+        assert_eq!(manifest.fhir_versions, ["4.0.1"]);
+        let needs: Vec<_> = manifest.needs.iter().map(|need| (need.name.as_str(), need.version.as_str())).collect();
+        let expected =
+            [("hl7.fhir.r4.core", "4.0.1"), ("acme.base", "1.2.x"), ("acme.other", "3.0.0"), ("acme.other", "4.0.0")];
+        assert_eq!(needs, expected);
+    }
+
+    #[test]
+    fn the_fhir_version_is_r4_in_either_spelling_or_unsaid() {
+        let fits = |extra: Value| {
+            let mut document = json!({"name": "a", "version": "1.0.0"});
+            document.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            read(&document).unwrap().fits_r4()
+        };
+        assert!(fits(json!({})));
+        assert!(fits(json!({"fhirVersions": ["4.0.1"]})));
+        assert!(fits(json!({"fhir-version-list": ["3.0.2", "4.0.0"]})));
+        assert!(!fits(json!({"fhirVersions": ["4.3.0"]})));
+        assert!(!fits(json!({"fhirVersions": ["5.0.0"]})));
+        assert!(!fits(json!({"fhirVersions": ["4.01"]})));
+    }
+
+    #[test]
+    fn a_manifest_that_says_nothing_usable_is_refused_by_what_is_missing() {
+        for (document, named) in [
+            (json!({"version": "1.0.0"}), "name"),
+            (json!({"name": "a"}), "version"),
+            (json!({"name": "a", "version": "current"}), "current"),
+            (json!({"name": "a", "version": "1.0.0", "dependencies": []}), "dependencies"),
+            (json!({"name": "a", "version": "1.0.0", "dependencies": {"b": 1}}), "\"b\""),
+            (json!({"name": "a", "version": "1.0.0", "dependencies": {"../b": "1.0.0"}}), "../b"),
+        ] {
+            let fault = read(&document).unwrap_err().to_string();
+            assert!(fault.contains(named), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Where packages come from: the port a binary implements.
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::archive::TarballFault;
+use super::id::PackageId;
+use super::limits;
+use super::survey::Survey;
+
+/// A tarball that is here. It stays as it is while anybody holds it.
+pub trait Tarball: Send + Sync + Debug {
+    /// Reads it from its beginning; several may do so at once.
+    ///
+    /// # Errors
+    /// When it cannot be read any more.
+    fn open(&self) -> io::Result<Box<dyn Read + Send>>;
+}
+
+/// A package that is here, and was read to its end.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    tarball: Arc<dyn Tarball>,
+    survey: Survey,
+}
+
+impl Fetched {
+    /// Reads the tarball of `package`. This takes a processor for a while.
+    ///
+    /// # Errors
+    /// [`TarballFault`].
+    pub fn read(package: &PackageId, tarball: Arc<dyn Tarball>) -> Result<Self, TarballFault> {
+        let survey = Survey::read(tarball.open().map_err(TarballFault::Broken)?, package)?;
+        Ok(Self { tarball, survey })
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub const fn survey(&self) -> &Survey {
+        &self.survey
+    }
+
+    /// The tarball.
+    #[must_use]
+    pub fn tarball(&self) -> &Arc<dyn Tarball> {
+        &self.tarball
+    }
+}
+
+/// A registry of packages.
+#[async_trait]
+pub trait PackageRegistry: Send + Sync {
+    /// What to call it in texts: its address, without credentials.
+    fn address(&self) -> &str;
+
+    /// The versions it has of a package, in no particular order.
+    ///
+    /// # Errors
+    /// [`RegistryFault`]; [`RegistryFault::Unknown`] when it knows no package of that name.
+    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryFault>;
+
+    /// Fetches a package, checks it against the checksums the registry has of it and reads it.
+    ///
+    /// # Errors
+    /// [`RegistryFault`].
+    async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault>;
+}
+
+/// Why a registry gives no package. What it prints is fit for the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryFault {
+    /// It has none of that name or version.
+    #[error("it is not there")]
+    Unknown,
+    /// It cannot be reached, or breaks off.
+    #[error("it does not answer: {reason}")]
+    Unreachable {
+        /// In words of our own.
+        reason: String,
+        /// What happened, for the log.
+        #[source]
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// It answers with a status that is neither success nor absence.
+    #[error("it answers with status {0}")]
+    Status(u16),
+    /// What it says of the package cannot be read.
+    #[error("its answer about the package cannot be read: {0}")]
+    Answer(String),
+    /// It sends us where we do not go.
+    #[error("{0}")]
+    Refused(String),
+    /// The tarball is larger than [`limits::TARBALL_MAX_BYTES`].
+    #[error("the tarball has more than {} bytes", limits::TARBALL_MAX_BYTES)]
+    TooLarge,
+    /// The tarball is not the one the registry has the checksum of.
+    #[error("the tarball has the {kind} {found} and not {expected}, as the registry says")]
+    Checksum {
+        /// Which checksum: `SHA-1` or `SHA-512`.
+        kind: &'static str,
+        /// As the registry writes it.
+        expected: String,
+        /// In the same form.
+        found: String,
+    },
+    /// The tarball is no package.
+    #[error("the tarball cannot be installed: {0}")]
+    Tarball(#[from] TarballFault),
+}
+
+impl RegistryFault {
+    /// Whether the registry failed, so that the same may succeed later.
+    #[must_use]
+    pub const fn is_outage(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Status(status) => *status >= 500 || *status == 429,
+            Self::Unknown
+            | Self::Answer(_)
+            | Self::Refused(_)
+            | Self::TooLarge
+            | Self::Checksum { .. }
+            | Self::Tarball(_) => false,
+        }
+    }
+}

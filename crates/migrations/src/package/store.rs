@@ -1,0 +1,95 @@
+//! Where installed packages are kept.
+
+use async_trait::async_trait;
+use fhir_store::{StoreError, Stored};
+
+use super::archive::TarballFault;
+use super::id::PackageId;
+use super::install::{Intention, PreparedInstall};
+
+/// A package that is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstalledPackage {
+    /// Which.
+    pub id: PackageId,
+    /// Why it is here.
+    pub intention: Intention,
+    /// Its canonicals, also those that another package has too.
+    pub canonicals: u64,
+    /// Address of the registry it came from.
+    pub source: String,
+    /// When, unix microseconds.
+    pub installed_us: i64,
+}
+
+/// Why packages were not installed or uninstalled; nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageRefused {
+    /// There is nothing to uninstall.
+    #[error("package {0} is not installed")]
+    NotInstalled(PackageId),
+    /// Others depend on it.
+    #[error("package {package} is needed by {}: uninstall what needs it first", joined(needed_by))]
+    Needed {
+        /// What was to be uninstalled.
+        package: PackageId,
+        /// Who depends on it, by name.
+        needed_by: Vec<PackageId>,
+    },
+    /// What it depends on was there when it was prepared, and is not any more.
+    #[error("package {package} needs {needs}, which was uninstalled meanwhile: try again")]
+    NeedGone {
+        /// What was to be installed.
+        package: PackageId,
+        /// What it needs.
+        needs: PackageId,
+    },
+    /// Its canonicals cannot be read.
+    #[error("package {package} cannot be installed: {fault}")]
+    Tarball {
+        /// Which.
+        package: PackageId,
+        /// Why.
+        #[source]
+        fault: TarballFault,
+    },
+}
+
+fn joined(packages: &[PackageId]) -> String {
+    packages.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A store of packages. One method is one transaction.
+#[async_trait]
+pub trait PackageStore: Send + Sync {
+    /// Everything that is installed, by name and version.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError>;
+
+    /// The canonical of this url that installed packages brought: of `version`, or without one the
+    /// newest ([`super::newest`]). It is what the last commit on any node says.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn canonical(&self, url: &str, version: Option<&str>) -> Result<Option<Stored>, StoreError>;
+
+    /// Installs what was prepared, all or nothing, and returns how many canonicals the packages
+    /// have that are installed by this. `now_us` is the time of everything written.
+    ///
+    /// A dependency that is installed by now is left as it is. A package that was asked for and is
+    /// installed is written again, where it is not as it came.
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed, the inner one that it is refused.
+    async fn install(&self, prepared: &PreparedInstall, now_us: i64)
+    -> Result<Result<u64, PackageRefused>, StoreError>;
+
+    /// Uninstalls packages, all or none: their rows, and of their canonicals those that no other
+    /// installed package has. What only they needed stays.
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed, the inner one that it is refused.
+    async fn uninstall(&self, packages: &[PackageId], now_us: i64) -> Result<Result<(), PackageRefused>, StoreError>;
+}
