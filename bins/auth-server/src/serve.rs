@@ -83,7 +83,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     background.spawn(sweep(db.clone()));
     let router = auth_http::router(parts(config, base_url, authority, &db));
     let url = reserved.url();
-    let main = reserved.listen(limits(config))?;
+    let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
     Ok(Server { main, router, metrics, admissions, audit, db, _hold: hold })
 }

@@ -8,6 +8,7 @@ mod answers;
 mod body;
 mod connection;
 mod parking;
+mod peer;
 mod shares;
 
 use std::io;
@@ -26,6 +27,8 @@ use tokio::time::timeout;
 
 use self::body::Pace;
 use self::connection::{Connection, refuse};
+use self::peer::Peer;
+pub(crate) use self::peer::{NotProxies, TrustedProxies};
 use self::shares::{Share, Shares};
 use crate::shutdown::Stop;
 use crate::tls::Tls;
@@ -117,7 +120,7 @@ impl Reserved {
         let socket = self.socket.listen(BACKLOG);
         let socket = socket.with_context(|| format!("cannot listen on {}", self.address))?;
         allow_descriptors(limits.connections_max);
-        Ok(Listener { socket, limits, tls: self.tls })
+        Ok(Listener { socket, limits, tls: self.tls, proxies: TrustedProxies::default() })
     }
 }
 
@@ -139,22 +142,29 @@ pub(crate) struct Listener {
     socket: TcpListener,
     limits: Limits,
     tls: Option<Arc<Tls>>,
+    proxies: TrustedProxies,
 }
 
 impl Listener {
+    /// Connections of these `proxies` bring requests of others; of a listener that was told of none, nobody's do.
+    pub(crate) fn behind(self, proxies: TrustedProxies) -> Self {
+        Self { proxies, ..self }
+    }
+
     /// Serves until `stop`, then finishes what runs, for [`DRAIN_MAX`] at most.
     pub(crate) async fn serve(self, router: Router, mut stop: Stop) {
         let slots = Slots::new(self.limits);
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         let mut connections = JoinSet::new();
         loop {
-            let (stream, peer) = tokio::select! {
+            let (stream, address) = tokio::select! {
                 accepted = self.accept() => accepted,
                 Some(_) = connections.join_next() => continue,
                 () = stop.stopped() => break,
             };
             let tls = self.tls.clone();
-            if let Some(slot) = slots.take(peer) {
+            let peer = Peer::new(address, &self.proxies);
+            if let Some(slot) = slots.take(&peer) {
                 let connection = self.connection(peer, router.clone(), stop.clone());
                 connections.spawn(async move {
                     connection.open(stream, tls).await;
@@ -174,7 +184,7 @@ impl Listener {
         drain(connections, self.limits.tolerance.drain).await;
     }
 
-    fn connection(&self, peer: SocketAddr, router: Router, stop: Stop) -> Connection {
+    fn connection(&self, peer: Peer, router: Router, stop: Stop) -> Connection {
         let Limits { header_timeout, tolerance, .. } = self.limits;
         Connection {
             peer,
@@ -211,10 +221,15 @@ impl Slots {
         Self { all, shares: Shares::new(limits.connections_per_address) }
     }
 
-    /// A place for a connection of `peer`, until it is dropped; `None` over either limit.
-    fn take(&self, peer: SocketAddr) -> Option<(OwnedSemaphorePermit, Share)> {
+    /// A place for a connection of `peer`, until it is dropped; `None` over either limit. A proxy has as many as it
+    /// needs: not one client, but all of them.
+    fn take(&self, peer: &Peer) -> Option<(OwnedSemaphorePermit, Share)> {
         let slot = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        Some((slot, self.shares.take(peer.ip())?))
+        let share = match peer {
+            Peer::Client(address) => self.shares.take(address.ip())?,
+            Peer::Proxy(..) => Share::unlimited(),
+        };
+        Some((slot, share))
     }
 }
 

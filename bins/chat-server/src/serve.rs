@@ -83,7 +83,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let polls = Arc::clone(&domain.polls);
     let router = chat_http::router(parts(config, &store), Some(domain));
     let url = reserved.url();
-    let main = reserved.listen(limits(config))?;
+    let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
     Ok(Server { main, router, metrics, store, polls, _hold: hold })
 }

@@ -20,6 +20,8 @@ use oauth_core::jose::SigningAlg;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
 
+use crate::listen::TrustedProxies;
+
 const ABOUT: &str = "Authorization server of a FHIR data platform for health payers: OAuth 2.0, OpenID and SMART.";
 const AFTER: &str = "\
 Every setting is a flag or an environment variable; the flag wins. An empty text counts as absent.
@@ -115,6 +117,12 @@ pub(crate) struct AddressConfig {
     /// PEM file with the private key of --tls-cert
     #[arg(long, env = "BOX_TLS_KEY", value_name = "FILE", value_parser = value::path)]
     tls_key: Option<PathBuf>,
+    /// IP addresses and networks of the proxies before this server, separated by commas. From them, and from
+    /// nobody else, the header X-Forwarded-For is read: limits and access policies then see who asked the
+    /// proxy, and connections of a proxy are counted for no address [default: none]
+    #[arg(long, env = "BOX_TRUSTED_PROXIES", value_name = "ADDRESSES", default_value = "", hide_default_value = true)]
+    #[arg(value_parser = value::proxies)]
+    pub(crate) trusted_proxies: TrustedProxies,
 }
 
 impl AddressConfig {
@@ -262,12 +270,13 @@ pub(crate) struct LimitConfig {
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1_000_000))]
     max_connections: u64,
     /// Connections of one address (of an IPv6 network, /64) open at the same time; one more is
-    /// answered 503; 0 is no limit, as behind a proxy, where all come from its address
+    /// answered 503; 0 is no limit, as behind a proxy that is not in --trusted-proxies
     #[arg(long, env = "BOX_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     max_connections_per_address: u64,
     /// Requests per minute of one client at one address, over it the answer is 429; one address has ten
-    /// times as many, which behind a proxy is all callers together; 0 is no limit
+    /// times as many, which behind a proxy that is not in --trusted-proxies is all callers together; 0 is
+    /// no limit
     #[arg(long, env = "BOX_RATE_LIMIT", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     rate_limit: u64,

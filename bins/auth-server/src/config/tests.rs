@@ -18,6 +18,7 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.task(), &Command::Serve);
     assert_eq!(config.address.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.address.base_url(), None);
+    assert!(!config.address.trusted_proxies.contain([127, 0, 0, 1].into()));
     assert_eq!(config.database.data_dir, Path::new("./data/auth"));
     assert_eq!(config.platform.ext_base, "http://platform.example/fhir");
     assert_eq!(config.platform.platform_name, "platform");
@@ -80,6 +81,8 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--base-url", "https://auth.example.org/", "without a trailing slash"),
         ("--base-url", "https://auth.example.org/?a=b", "query or fragment"),
         ("--base-url", "https://user@auth.example.org", "absolute http or https URL"),
+        ("--trusted-proxies", "10.0.0.1,proxy.example.org", "IP addresses and networks, separated by commas"),
+        ("--trusted-proxies", "0.0.0.0/0", "a network of all addresses"),
         ("--ext-base", "platform", "absolute http or https URL"),
         ("--platform-name", "Acme", "lower-case"),
         ("--platform-name", "a-b", "lower-case"),

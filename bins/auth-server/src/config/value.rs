@@ -9,6 +9,8 @@ use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
+use crate::listen::{NotProxies, TrustedProxies};
+
 /// The algorithms the server signs with, for help texts.
 pub(super) const ALGORITHMS: &str = "ES256, ES384, RS256 or RS384";
 /// Longest id of a User or Client, in bytes.
@@ -18,6 +20,11 @@ const BRAND_MAX_BYTES: usize = 32;
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8080 or [::]:8080")
+}
+
+/// Empty counts as absent.
+pub(super) fn proxies(text: &str) -> Result<TrustedProxies, NotProxies> {
+    text.parse()
 }
 
 pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {

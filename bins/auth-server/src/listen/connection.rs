@@ -22,6 +22,7 @@ use tower::ServiceExt as _;
 
 use super::answers;
 use super::body::{Late, Pace, PacedBody};
+use super::peer::Peer;
 use crate::shutdown::Stop;
 use crate::tls::Tls;
 
@@ -32,7 +33,7 @@ const REFUSAL_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// One accepted connection and what serves it.
 pub(crate) struct Connection {
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: Peer,
     pub(crate) router: Router,
     /// For the handshake, and again for every request head.
     pub(crate) header_timeout: Duration,
@@ -74,7 +75,10 @@ impl Connection {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (router, peer, pace) = (self.router, self.peer, self.body_pace);
-        let service = service_fn(move |request| answer(router.clone(), peer, pace, request));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let client = peer.client(request.headers());
+            answer(router.clone(), client, pace, request)
+        });
         let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.header_timeout)
@@ -105,11 +109,11 @@ impl Connection {
 
 async fn answer(
     router: Router,
-    peer: SocketAddr,
+    client: SocketAddr,
     pace: Pace,
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    request.extensions_mut().insert(ConnectInfo(peer));
+    request.extensions_mut().insert(ConnectInfo(client));
     let late = Late::default();
     let request = request.map(|body| PacedBody::new(body, pace, late.clone()));
     let answer = router.oneshot(request).await?;

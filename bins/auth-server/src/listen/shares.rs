@@ -21,7 +21,7 @@ impl Shares {
     /// One more connection of `peer`, until it is dropped; `None` when it has its share.
     pub(crate) fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Share> {
         let Some(max) = self.max else {
-            return Some(Share(None));
+            return Some(Share::unlimited());
         };
         let holder = holder(peer);
         let mut open = self.open();
@@ -38,9 +38,16 @@ impl Shares {
     }
 }
 
-/// A counted connection; dropping it gives the place back.
+/// A connection that may be; dropping it gives its place back.
 #[derive(Debug)]
 pub(crate) struct Share(Option<(Arc<Shares>, IpAddr)>);
+
+impl Share {
+    /// A connection that is not counted.
+    pub(crate) const fn unlimited() -> Self {
+        Self(None)
+    }
+}
 
 impl Drop for Share {
     fn drop(&mut self) {

@@ -41,16 +41,20 @@ struct Running {
 }
 
 fn run(limits: Limits) -> Running {
+    run_behind("", limits)
+}
+
+fn run_behind(proxies: &str, limits: Limits) -> Running {
     let (stop, stopped) = Stop::by_hand();
-    run_until(limits, stop, stopped)
+    run_until(proxies, limits, stop, stopped)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test joins it by its handle")]
-fn run_until(limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Running {
+fn run_until(proxies: &str, limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Running {
     let any_port = "127.0.0.1:0".parse().unwrap();
     let reserved = Reserved::bind(any_port, None).unwrap();
     let address = reserved.address();
-    let listener = reserved.listen(limits).unwrap();
+    let listener = reserved.listen(limits).unwrap().behind(proxies.parse().unwrap());
     let (entered, release, cut) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (enter, wait, end) = (Arc::clone(&entered), Arc::clone(&release), Arc::clone(&cut));
     let slow = move || async move {
@@ -125,6 +129,31 @@ async fn a_handler_knows_the_address_of_the_other_side() {
     assert!(answer.ends_with(&own), "{answer}");
 }
 
+fn forwarded(path: &str, header: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: here\r\nx-forwarded-for: {header}\r\n\r\n")
+}
+
+#[tokio::test]
+async fn a_handler_knows_whom_a_trusted_proxy_asks_for_request_by_request() {
+    let server = run_behind("127.0.0.0/8", ROOMY);
+    let conversation = forwarded("/peer", "198.51.100.1, 203.0.113.9") + &forwarded("/peer", "2001:db8::7");
+    let answers = all(connect(&server, &(conversation + &request("/peer"))).await).await;
+    let (first, second, third) = ("\r\n\r\n203.0.113.9:0HTTP", "\r\n\r\n[2001:db8::7]:0HTTP", "\r\n\r\n127.0.0.1:");
+    assert!([first, second, third].iter().all(|answer| answers.contains(answer)), "{answers}");
+}
+
+#[tokio::test]
+async fn what_a_client_claims_to_be_asked_for_changes_nothing() {
+    for proxies in ["", "192.0.2.1,::1"] {
+        let server = run_behind(proxies, ROOMY);
+        let stream = connect(&server, &(forwarded("/peer", "203.0.113.9") + &request("/peer"))).await;
+        let own = stream.local_addr().unwrap().to_string();
+        let answers = all(stream).await;
+        assert_eq!(answers.matches(&own).count(), 2, "{answers}");
+        assert!(!answers.contains("203.0.113.9"), "{answers}");
+    }
+}
+
 #[tokio::test]
 async fn one_connection_too_many_is_told_so_and_the_others_go_on() {
     let server = run(Limits { connections_max: 1, ..ROOMY });
@@ -151,6 +180,17 @@ async fn an_address_with_its_share_of_connections_is_refused_and_another_is_not(
     other.write_all(request("/peer").as_bytes()).await.unwrap();
     let answer = all(other).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("127.0.0.2"), "{answer}");
+    server.release.notify_one();
+    assert!(all(first).await.ends_with("finished"));
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_has_as_many_connections_as_it_needs() {
+    let server = run_behind("127.0.0.1", Limits { connections_per_address: NonZeroUsize::new(1), ..ROOMY });
+    let first = connect(&server, &request("/slow")).await;
+    server.entered.notified().await;
+    let answer = all(connect(&server, &request("/peer")).await).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     server.release.notify_one();
     assert!(all(first).await.ends_with("finished"));
 }
@@ -266,7 +306,7 @@ async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() 
     limits.tolerance.drain = Duration::from_secs(1);
     let mut background = JoinSet::new();
     let stop = Stop::on_signal(&mut background).unwrap();
-    let server = run_until(limits, watch::channel(false).0, stop);
+    let server = run_until("", limits, watch::channel(false).0, stop);
     let unread = connect(&server, &request("/endless")).await;
     let running = connect(&server, &request("/slow")).await;
     server.entered.notified().await;

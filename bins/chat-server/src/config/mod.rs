@@ -18,6 +18,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
 
+use crate::listen::TrustedProxies;
+
 const ABOUT: &str = "Team-chat server with the REST API existing clients speak.";
 const AFTER: &str = "\
 Every setting is a flag or an environment variable; the flag wins. An empty text counts as absent.
@@ -138,6 +140,12 @@ pub(crate) struct AddressConfig {
     /// PEM file with the private key of --tls-cert
     #[arg(long, env = "CHAT_TLS_KEY", value_name = "FILE", value_parser = value::path)]
     tls_key: Option<PathBuf>,
+    /// IP addresses and networks of the proxies before this server, separated by commas. From them, and from
+    /// nobody else, the header X-Forwarded-For is read: limits then count who asked the proxy, and
+    /// connections of a proxy are counted for no address [default: none]
+    #[arg(long, env = "CHAT_TRUSTED_PROXIES", value_name = "ADDRESSES", default_value = "", hide_default_value = true)]
+    #[arg(value_parser = value::proxies)]
+    pub(crate) trusted_proxies: TrustedProxies,
 }
 
 impl AddressConfig {
@@ -240,7 +248,7 @@ pub(crate) struct LimitConfig {
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1_000_000))]
     max_connections: u64,
     /// Connections of one address (of an IPv6 network, /64) open at the same time; one more is
-    /// answered 503; 0 is no limit, as behind a proxy, where all come from its address
+    /// answered 503; 0 is no limit, as behind a proxy that is not in --trusted-proxies
     #[arg(long, env = "CHAT_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     max_connections_per_address: u64,
@@ -249,7 +257,7 @@ pub(crate) struct LimitConfig {
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     rate_limit_per_user: u64,
     /// Requests a minute of one address (of an IPv6 network, /64) that show no account; over it the
-    /// answer is 429; 0 is no limit, as behind a proxy, where all come from its address
+    /// answer is 429; 0 is no limit, as behind a proxy that is not in --trusted-proxies
     #[arg(long, env = "CHAT_RATE_LIMIT_PER_IP", value_name = "COUNT", default_value = "300")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     rate_limit_per_ip: u64,

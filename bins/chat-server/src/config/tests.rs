@@ -18,6 +18,7 @@ fn without_flags_the_documented_defaults_hold() {
     assert!(matches!(config.task(), Command::Serve));
     assert_eq!(config.address.listen.to_string(), "127.0.0.1:9991");
     assert_eq!(config.address.base_url(), None);
+    assert!(!config.address.trusted_proxies.contain([127, 0, 0, 1].into()));
     assert_eq!(config.database.data_dir, Path::new("./data/chat"));
     assert_eq!(config.address.brand, "zulip");
     assert_eq!(config.realm.realm_name(), "Chat");
@@ -65,6 +66,8 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--base-url", "https://chat.example.org/", "without a trailing slash"),
         ("--base-url", "https://chat.example.org/?a=b", "query or fragment"),
         ("--base-url", "https://user@chat.example.org", "absolute http or https URL"),
+        ("--trusted-proxies", "10.0.0.1,proxy.example.org", "IP addresses and networks, separated by commas"),
+        ("--trusted-proxies", "0.0.0.0/0", "a network of all addresses"),
         ("--brand", "Acme", "lower-case"),
         ("--brand", "a-b", "lower-case"),
         ("--brand", &long_brand, "32 at most"),

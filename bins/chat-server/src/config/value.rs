@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
+use crate::listen::{NotProxies, TrustedProxies};
 use crate::passwords::PASSWORD_MAX_BYTES;
 
 /// The roles, for help texts.
@@ -22,6 +23,11 @@ const BRAND_MAX_BYTES: usize = 32;
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:9991 or [::]:9991")
+}
+
+/// Empty counts as absent.
+pub(super) fn proxies(text: &str) -> Result<TrustedProxies, NotProxies> {
+    text.parse()
 }
 
 pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {

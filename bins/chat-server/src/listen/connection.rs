@@ -25,6 +25,7 @@ use tower::Service as _;
 use super::answers;
 use super::body::{Late, Pace, PacedBody};
 use super::parking::{Guest, Parked, Seat, Visit};
+use super::peer::Peer;
 use crate::shutdown::Stop;
 use crate::tls::Tls;
 
@@ -35,7 +36,7 @@ const REFUSAL_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// One accepted connection and what serves it.
 pub(crate) struct Connection {
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: Peer,
     pub(crate) router: Router,
     /// For the handshake, and again for every request head.
     pub(crate) header_timeout: Duration,
@@ -91,7 +92,10 @@ impl Connection {
     {
         let seat = Seat::new(visit.answer.take());
         let service = service_fn(|request| {
-            seat.admit(request, |request| Box::pin(answer(self.router.clone(), self.peer, self.body_pace, request)));
+            seat.admit(request, |request| {
+                let client = self.peer.client(request.headers());
+                Box::pin(answer(self.router.clone(), client, self.body_pace, request))
+            });
             let seat = Arc::clone(&seat);
             async { Ok::<_, Infallible>(seat.answer().await) }
         });
@@ -148,8 +152,8 @@ fn serve_or_park(
     seat.take().map_or(Poll::Pending, |guest| Poll::Ready(Ended::Parked(guest)))
 }
 
-async fn answer(mut router: Router, peer: SocketAddr, pace: Pace, mut request: Request<Incoming>) -> Response<Body> {
-    request.extensions_mut().insert(ConnectInfo(peer));
+async fn answer(mut router: Router, client: SocketAddr, pace: Pace, mut request: Request<Incoming>) -> Response<Body> {
+    request.extensions_mut().insert(ConnectInfo(client));
     let late = Late::default();
     let request = request.map(|body| PacedBody::new(body, pace, late.clone()));
     // A router is always ready.

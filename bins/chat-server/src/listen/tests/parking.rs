@@ -64,6 +64,20 @@ async fn an_answer_that_was_waited_for_is_byte_for_byte_any_other() {
 }
 
 #[tokio::test]
+async fn who_asks_is_known_before_and_after_an_answer_that_was_waited_for() {
+    let server = run_behind("127.0.0.1", ROOMY);
+    let mut stream = connect(&server, &forwarded("/asked", "203.0.113.1")).await;
+    server.entered.notified().await;
+    server.release.notify_one();
+    let answer = read_until(&mut stream, ":0").await;
+    assert!(answer.ends_with("\r\n\r\nfinished for 203.0.113.1:0"), "{answer}");
+    stream.write_all(forwarded("/peer", "203.0.113.2").as_bytes()).await.unwrap();
+    assert!(read_until(&mut stream, "203.0.113.2:0").await.starts_with("HTTP/1.1 200"));
+    stream.write_all(request("/peer").as_bytes()).await.unwrap();
+    assert!(all(stream).await.contains("\r\n\r\n127.0.0.1:"));
+}
+
+#[tokio::test]
 async fn a_connection_goes_on_after_an_answer_that_was_waited_for() {
     let server = run(ROOMY);
     let mut stream = connect(&server, WAIT).await;
@@ -184,7 +198,7 @@ fn alone() -> (Connection, watch::Sender<bool>) {
     };
     let router = Router::new().route("/wait", get(wait)).route("/large", get(|| async { "x".repeat(4096) }));
     let connection = Connection {
-        peer: "127.0.0.1:1".parse().unwrap(),
+        peer: Peer::new("127.0.0.1:1".parse().unwrap(), &TrustedProxies::default()),
         router,
         header_timeout: LONG,
         body_pace: ROOMY.tolerance.body,
