@@ -1,10 +1,13 @@
 //! Time and chance of this machine, for rules that take both as values.
+//!
+//! The road not taken is the generator of the cryptographic library: at its first use it gathers entropy of its own,
+//! which takes 25 ms and more of each start.
 
 use std::time::SystemTime;
 
 use chat_http::Outside;
 
-/// The system's clock, and the generator of the cryptographic library, seeded by the operating system.
+/// The system's clock and the system's generator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Machine;
 
@@ -17,7 +20,7 @@ impl Machine {
     /// Random bytes that nobody can guess.
     pub(crate) fn bytes<const N: usize>() -> [u8; N] {
         let mut bytes = [0; N];
-        if aws_lc_rs::rand::fill(&mut bytes).is_err() {
+        if getrandom::fill(&mut bytes).is_err() {
             // Going on would hand out secrets that can be guessed.
             tracing::error!("the system gives no random bytes");
             std::process::abort();
