@@ -50,6 +50,7 @@ mod audit;
 
 mod keys;
 mod members;
+mod packages;
 mod parties;
 mod patients;
 mod resources;

@@ -20,7 +20,7 @@ use crate::fault::{StepRefusal, fhir, retried};
 use transact::Halt;
 
 pub(crate) use append::append;
-pub(crate) use table::Table;
+pub(crate) use table::{Table, lock_name};
 
 /// The state of one resource and the number of the last write of its history, in one statement:
 /// without a row, a history means it was deleted.

@@ -44,6 +44,7 @@ const FILES: &[File] = &[
     file!(10, "0010_authorization_code.sql"),
     file!(11, "0011_token_family.sql"),
     file!(12, "0012_parties_gone.sql"),
+    file!(13, "0013_fhir_package.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -6,7 +6,7 @@
 use fhir_store::ResourceType;
 use serde_json::{Value, json};
 
-use super::table::{self, Found, Table};
+use super::table::{self, Table};
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::engine::{On, Tx, run};
@@ -42,9 +42,5 @@ async fn table_for(db: &Db, tx: &mut Tx, kind: &ResourceType) -> Result<Table, s
     if let On::Postgres(connection) = tx.on() {
         sqlx::query(LOCK).bind(table::lock_name(kind)).execute(connection).await?;
     }
-    match Table::find_in(tx, kind).await? {
-        Found::Table(table) => Ok(table),
-        Found::None => Table::create(tx, kind).await,
-        Found::Other => Err(sqlx::Error::Decode(format!("the table of {kind} belongs to another type").into())),
-    }
+    Table::find_or_create(tx, kind).await
 }

@@ -91,6 +91,15 @@ impl Table {
         Ok(table)
     }
 
+    /// The table of a type, made if there is none. The caller holds the lock of the type.
+    pub(crate) async fn find_or_create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
+        match Self::find_in(tx, kind).await? {
+            Found::Table(table) => Ok(table),
+            Found::None => Self::create(tx, kind).await,
+            Found::Other => Err(sqlx::Error::Decode(format!("the table of {kind} belongs to another type").into())),
+        }
+    }
+
     /// A statement on this table: `{table}` and `{history}` are its names.
     pub(crate) fn sql(&self, dialect: Dialect, template: &str) -> SqlStr {
         // A name is letters, digits and underscores, so quoting it is all it needs.

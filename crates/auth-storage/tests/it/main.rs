@@ -18,6 +18,8 @@ mod model;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod packages;
+#[cfg(test)]
 mod parties;
 #[cfg(test)]
 mod patients;

@@ -9,7 +9,7 @@ use super::id::PackageId;
 use super::limits;
 use super::manifest::Need;
 use super::registry::{Fetched, PackageRegistry, RegistryFault, Tarball};
-use super::store::{PackageRefused, PackageStore};
+use super::store::PackageStore;
 use super::version::Wanted;
 use crate::progress::Progress;
 
@@ -48,9 +48,17 @@ impl PartialEq for PreparedPackage {
 }
 
 /// Packages that are here with all they depend on, so that installing them asks nobody outside.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct PreparedInstall {
     packages: Vec<PreparedPackage>,
+    progress: Progress,
+}
+
+impl PartialEq for PreparedInstall {
+    /// By the packages.
+    fn eq(&self, other: &Self) -> bool {
+        self.packages == other.packages
+    }
 }
 
 impl PreparedInstall {
@@ -58,6 +66,12 @@ impl PreparedInstall {
     #[must_use]
     pub fn packages(&self) -> &[PreparedPackage] {
         &self.packages
+    }
+
+    /// Where to tell what is being done while they are installed.
+    #[must_use]
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
     }
 }
 
@@ -194,21 +208,7 @@ impl Installer {
             prepared.push(package);
         }
         prepared.reverse();
-        Ok(PreparedInstall { packages: prepared })
-    }
-
-    /// Prepares packages and installs them: [`PackageStore::install`].
-    ///
-    /// # Errors
-    /// The outer error means the store itself failed.
-    pub async fn install(
-        &self,
-        prepared: &PreparedInstall,
-        now_us: i64,
-    ) -> Result<Result<u64, PackageRefused>, StoreError> {
-        let names: Vec<String> = prepared.packages.iter().map(|package| package.id.to_string()).collect();
-        self.progress.say(format!("installing {}", names.join(", ")));
-        self.store.install(prepared, now_us).await
+        Ok(PreparedInstall { packages: prepared, progress: self.progress.clone() })
     }
 
     async fn fetch(&self, Wish { id, needed_by }: &Wish) -> Result<PreparedPackage, PrepareFault> {

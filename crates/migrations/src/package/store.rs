@@ -1,7 +1,7 @@
 //! Where installed packages are kept.
 
 use async_trait::async_trait;
-use fhir_store::{StoreError, Stored};
+use fhir_store::{ResourceType, StoreError, Stored};
 
 use super::archive::TarballFault;
 use super::id::PackageId;
@@ -68,12 +68,18 @@ pub trait PackageStore: Send + Sync {
     /// Only when the store itself fails.
     async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError>;
 
-    /// The canonical of this url that installed packages brought: of `version`, or without one the
-    /// newest ([`super::newest`]). It is what the last commit on any node says.
+    /// The canonical of this type and url that installed packages brought: of `version`, or without one the
+    /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is kept in
+    /// memory, so an installation takes effect with its commit.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn canonical(&self, url: &str, version: Option<&str>) -> Result<Option<Stored>, StoreError>;
+    async fn canonical(
+        &self,
+        kind: &ResourceType,
+        url: &str,
+        version: Option<&str>,
+    ) -> Result<Option<Stored>, StoreError>;
 
     /// Installs what was prepared, all or nothing, and returns how many canonicals the packages
     /// have that are installed by this. `now_us` is the time of everything written.

@@ -1,12 +1,12 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use fhir_store::Stored;
+use fhir_store::{ResourceType, Stored};
 use serde_json::json;
 
 use super::*;
 use crate::package::testing::{Shelf, TestPackage, definition};
-use crate::package::{InstalledPackage, TarballFault};
+use crate::package::{InstalledPackage, PackageRefused, TarballFault};
 
 /// A store that knows what is installed, and nothing else.
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl PackageStore for Known {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    async fn canonical(&self, _: &str, _: Option<&str>) -> Result<Option<Stored>, StoreError> {
+    async fn canonical(&self, _: &ResourceType, _: &str, _: Option<&str>) -> Result<Option<Stored>, StoreError> {
         Ok(None)
     }
 
@@ -117,7 +117,7 @@ async fn a_series_is_resolved_to_its_newest_version_of_the_registry() {
 async fn what_is_installed_is_fetched_again_only_when_it_is_asked_for() {
     let world = world(&[package("a", "1.0.0").needing("b", "1.0.0"), package("b", "1.0.0")]);
     let both = world.installer.prepare(&["a@1.0.0".parse().unwrap()]).await.unwrap();
-    world.installer.install(&both, 1).await.unwrap().unwrap();
+    world.installer.store().install(&both, 1).await.unwrap().unwrap();
     assert_eq!(world.shelf.fetches(), 2);
     assert_eq!(world.prepare("a@1.0.0").await.unwrap(), ["a@1.0.0"]);
     assert_eq!(world.prepare("b@1.0.0").await.unwrap(), ["b@1.0.0"]);

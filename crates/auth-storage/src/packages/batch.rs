@@ -1,0 +1,91 @@
+//! Canonicals on their way from a tarball into statements: read on a thread of their own, gathered
+//! by type, never more than a few batches of them in memory.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use fhir_store::{ResourceKey, ResourceType};
+use migrations::package::{Canonical, Tarball, TarballFault, canonicals};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+/// Most canonicals of one statement.
+const BATCH_MAX: usize = 1000;
+/// Bytes of JSON from which a batch is full, whatever it counts.
+const BATCH_BYTES: usize = 2 * 1024 * 1024;
+/// Batches that wait for the database.
+const WAITING_MAX: usize = 2;
+
+/// Canonicals of one type.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) kind: ResourceType,
+    /// `[[id, resource], …]`.
+    pub(super) rows: String,
+    /// `[[id, url, version], …]`.
+    pub(super) keys: String,
+    /// Where they are stored.
+    pub(super) stored: Vec<ResourceKey>,
+}
+
+impl Batch {
+    fn new(kind: ResourceType) -> Self {
+        Self { kind, rows: "[".to_owned(), keys: "[".to_owned(), stored: Vec::new() }
+    }
+
+    fn push(&mut self, canonical: Canonical) {
+        let Canonical { key, url, version, resource } = canonical;
+        let comma = if self.stored.is_empty() { "" } else { "," };
+        let id = key.id.as_str();
+        // An id is letters, digits and the like, so quoting it is all it needs.
+        self.rows.extend([comma, "[\"", id, "\",", &resource.to_string(), "]"]);
+        self.keys.extend([comma, &json!([id, url, version]).to_string()]);
+        self.stored.push(key);
+    }
+
+    fn is_full(&self) -> bool {
+        self.stored.len() >= BATCH_MAX || self.rows.len() >= BATCH_BYTES
+    }
+
+    fn closed(mut self) -> Self {
+        self.rows.push(']');
+        self.keys.push(']');
+        self
+    }
+}
+
+/// The canonicals of a tarball as they are read.
+pub(super) struct Batches {
+    pub(super) ready: mpsc::Receiver<Batch>,
+    pub(super) reading: tokio::task::JoinHandle<Result<(), TarballFault>>,
+}
+
+/// Reads a tarball on a thread where it holds nobody up. It stops when nobody takes the batches.
+pub(super) fn read(tarball: std::sync::Arc<dyn Tarball>) -> Batches {
+    let (sender, ready) = mpsc::channel(WAITING_MAX);
+    let reading = tokio::task::spawn_blocking(move || read_into(&sender, tarball.as_ref()));
+    Batches { ready, reading }
+}
+
+fn read_into(sender: &mpsc::Sender<Batch>, tarball: &dyn Tarball) -> Result<(), TarballFault> {
+    let mut open: BTreeMap<ResourceType, Batch> = BTreeMap::new();
+    canonicals(tarball.open().map_err(TarballFault::Broken)?, |canonical| {
+        let kind = canonical.key.kind.clone();
+        let mut batch = open.remove(&kind).unwrap_or_else(|| Batch::new(kind.clone()));
+        batch.push(canonical);
+        if !batch.is_full() {
+            open.insert(kind, batch);
+            return ControlFlow::Continue(());
+        }
+        match sender.blocking_send(batch.closed()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    for batch in open.into_values() {
+        if sender.blocking_send(batch.closed()).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Installing what was prepared.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use fhir_store::ResourceKey;
+use migrations::PackageId;
+use migrations::package::{Intention, PackageRefused, PreparedInstall, PreparedPackage};
+
+use super::batch::{self, Batch, Batches};
+use super::uninstall::{self, is_installed};
+use super::{Halt, lock};
+use crate::dialect::Sql;
+use crate::engine::{Tx, run};
+use crate::resources::Table;
+
+const PUT: &str = "INSERT INTO fhir_package AS p (name, version, direct, canonicals, source, installed_us)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (name, version) DO UPDATE SET direct = (p.direct OR excluded.direct),
+    canonicals = excluded.canonicals, source = excluded.source, installed_us = excluded.installed_us";
+const FORGET_NEEDS: &str = "DELETE FROM fhir_package_need WHERE name = $1 AND version = $2";
+const NEED: &str = "INSERT INTO fhir_package_need (name, version, needed_name, needed_version)
+VALUES ($1, $2, $3, $4)";
+/// `$1` is `[[id, …], …]` here and below.
+static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
+/// A resource that is there in the same words keeps its version.
+const WRITE: &str = "INSERT INTO {table} AS t (id, txid, ts, resource)
+SELECT e.value ->> 0, {reserved_version:$1}, {from_us:$2}, e.value -> 1 FROM {elements:$1} WHERE TRUE
+ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource
+WHERE t.resource IS DISTINCT FROM excluded.resource";
+/// What was written is a version the history does not have.
+const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
+SELECT t.id, t.txid, t.ts, t.resource, coalesce((
+    SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
+    WHERE h.id = t.id ORDER BY h.txid DESC LIMIT 1
+), 'create')
+FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0 WHERE TRUE
+ON CONFLICT (id, txid) DO NOTHING";
+static BELONG: Sql = Sql::new(
+    "INSERT INTO fhir_package_canonical (kind, id, url, version, package_name, package_version)
+SELECT $2, e.value ->> 0, e.value ->> 1, e.value ->> 2, $3, $4 FROM {elements:$1} WHERE TRUE
+ON CONFLICT (kind, id, package_name, package_version) DO NOTHING",
+);
+
+/// Installs what was prepared within a transaction; returns how many canonicals the packages have
+/// that were not installed before, or were asked for.
+pub(crate) async fn install(tx: &mut Tx, prepared: &PreparedInstall, now_us: i64) -> Result<u64, Halt> {
+    lock(tx).await?;
+    let mut canonicals = 0;
+    for package in prepared.packages() {
+        // Somebody else may have installed a dependency meanwhile.
+        if package.intention == Intention::Transitive && is_installed(tx, &package.id).await? {
+            continue;
+        }
+        prepared.progress().say(format!("installing package {}: {} canonicals", package.id, package.canonicals));
+        install_one(tx, package, now_us).await?;
+        canonicals += u64::try_from(package.canonicals).unwrap_or(u64::MAX);
+    }
+    for package in prepared.packages() {
+        for needs in &package.needs {
+            if !is_installed(tx, needs).await? {
+                return Err(PackageRefused::NeedGone { package: package.id.clone(), needs: needs.clone() }.into());
+            }
+        }
+    }
+    Ok(canonicals)
+}
+
+async fn install_one(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), Halt> {
+    // What it had when it was installed before, and may not have any more.
+    let mut before: HashSet<ResourceKey> = uninstall::canonicals_of(tx, &package.id).await?.into_iter().collect();
+    put(tx, package, now_us).await?;
+    let Batches { mut ready, reading } = batch::read(Arc::clone(&package.tarball));
+    while let Some(batch) = ready.recv().await {
+        store(tx, &package.id, &batch, now_us).await?;
+        for key in &batch.stored {
+            before.remove(key);
+        }
+    }
+    let read = reading.await.map_err(|_| sqlx::Error::WorkerCrashed)?;
+    read.map_err(|fault| PackageRefused::Tarball { package: package.id.clone(), fault })?;
+    Ok(uninstall::release(tx, &package.id, before.into_iter().collect(), now_us).await?)
+}
+
+/// Writes down the package and what it needs.
+async fn put(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), sqlx::Error> {
+    let (name, version) = (package.id.name(), package.id.version());
+    let canonicals = i64::try_from(package.canonicals).unwrap_or(i64::MAX);
+    let direct = package.intention == Intention::Direct;
+    run!(tx.on(), execute: sqlx::query(PUT)
+        .bind(name).bind(version).bind(direct).bind(canonicals).bind(&package.source).bind(now_us))?;
+    run!(tx.on(), execute: sqlx::query(FORGET_NEEDS).bind(name).bind(version))?;
+    for needs in &package.needs {
+        run!(tx.on(), execute: sqlx::query(NEED).bind(name).bind(version).bind(needs.name()).bind(needs.version()))?;
+    }
+    Ok(())
+}
+
+async fn store(tx: &mut Tx, package: &PackageId, batch: &Batch, now_us: i64) -> Result<(), sqlx::Error> {
+    let table = Table::find_or_create(tx, &batch.kind).await?;
+    let dialect = tx.dialect();
+    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&batch.keys))?;
+    run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&batch.rows).bind(now_us))?;
+    run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&batch.keys))?;
+    run!(tx.on(), execute: sqlx::query(BELONG.on(dialect))
+        .bind(&batch.keys).bind(batch.kind.as_str()).bind(package.name()).bind(package.version()))?;
+    Ok(())
+}
