@@ -1,6 +1,8 @@
 //! Forms of the OAuth endpoints.
 
-use axum::extract::{FromRequest, Request};
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, FromRequest, Request};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use oauth_core::limits::FORM_MAX_BYTES;
@@ -16,6 +18,8 @@ use crate::{body, credentials, media};
 pub(crate) struct Form {
     parameters: oauth_core::form::Form,
     authorization: Option<String>,
+    /// From where; `None` where the listener names no peer.
+    address: Option<String>,
 }
 
 /// Where the client put its credentials: it decides whether a refusal carries a challenge.
@@ -30,7 +34,11 @@ pub(crate) enum CredentialsIn {
 impl Form {
     /// The request as the rules read it.
     pub(crate) fn request(&self) -> TokenRequest<'_> {
-        TokenRequest { authorization: self.authorization.as_deref(), form: &self.parameters }
+        TokenRequest {
+            authorization: self.authorization.as_deref(),
+            form: &self.parameters,
+            address: self.address.as_deref(),
+        }
     }
 
     /// Where its credentials are.
@@ -60,7 +68,9 @@ impl FromRequest<App> for Form {
             cause: TokenError::Repeated(repeated),
             credentials: CredentialsIn::Form,
         })?;
-        Ok(Self { parameters, authorization })
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let address = peer.map(|peer| peer.0.ip().to_canonical().to_string());
+        Ok(Self { parameters, authorization, address })
     }
 }
 

@@ -120,7 +120,7 @@ impl Authority {
             verifier: SecretVerifier::new(pepper),
             successors: SuccessorKey::new(&successors),
             pending,
-            attempts: AttemptLimits::default(),
+            attempts: AttemptLimits::new(env),
             forms: FormKey::new(&forms),
         })
     }

@@ -1,7 +1,8 @@
 //! A person gives a name and a password.
 //!
 //! Nobody but the log learns whether there is such a person: the text is the same for an unknown name, a
-//! wrong password and an inactive User, and so is the time, because a password is hashed in every case.
+//! wrong password and an inactive User, and so is the time, because a password is hashed in every case. Whoever
+//! tries too often is refused before anything is looked up.
 
 mod limits;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret as _, SecretString};
 
 pub(crate) use limits::AttemptLimits;
+use limits::{Origin, Outcome};
 
 use crate::authority::Authority;
 use crate::env::Env;
@@ -30,8 +32,11 @@ pub struct Attempt<'a> {
     pub password: &'a SecretString,
     /// The cookie value of the session that the new one replaces.
     pub session: Option<&'a str>,
-    /// Where the browser is, as far as the wire knows.
+    /// Where it comes from, as far as the wire knows.
     pub address: Option<&'a str>,
+    /// The id of the app that asks for the person, if it proved who it is. Then attempts are counted for the
+    /// account in that app: its people share the address of its server.
+    pub app: Option<&'a str>,
 }
 
 /// Somebody signed in.
@@ -123,19 +128,27 @@ struct Refused {
     fault: SignInFault,
 }
 
+/// Checks, and counts what was wrong.
 async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
-    let too_many = |retry_after_s| SignInFault::TooMany { retry_after_s };
+    let origin = Origin::of(attempt.address, attempt.app);
+    let admitted = authority.attempts.admit(env, attempt.login, origin).map_err(|held| Refused {
+        user_id: None,
+        reason: held.reason,
+        fault: SignInFault::TooMany { retry_after_s: held.wait_s },
+    })?;
+    let verified = verified(authority, attempt).await;
+    admitted.settle(match &verified {
+        Ok(_) => Outcome::Right,
+        Err(Refused { fault: SignInFault::Wrong, .. }) => Outcome::Wrong,
+        Err(_) => Outcome::Unchecked,
+    });
+    verified
+}
+
+async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
     let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
-    if let Some(address) = attempt.address {
-        let counted = authority.attempts.count_address(env, address);
-        counted.map_err(|wait_s| refused(None, "too many attempts from this address", too_many(wait_s)))?;
-    }
     let person = find(authority, attempt.login).await.map_err(|error| refused(None, "", error.into()))?;
     let user_id = person.as_ref().map(|person| person.id.clone());
-    // A person has two names to sign in with, and one account.
-    let account = user_id.clone().unwrap_or_else(|| attempt.login.to_lowercase());
-    let counted = authority.attempts.count_account(env, &account);
-    counted.map_err(|wait_s| refused(user_id.clone(), "too many attempts for this account", too_many(wait_s)))?;
     let stored = person.as_ref().and_then(|person| person.password.clone());
     let hash = stored.unwrap_or_else(SecretHash::dummy);
     let verified = authority.verifier.verify_person(&hash, attempt.password.expose_secret()).await;

@@ -47,6 +47,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
         password: &password,
         session: form.visitor.session.as_deref(),
         address: form.visitor.address.as_deref(),
+        app: None,
     };
     let signed_in = match sign_in::sign_in(&app.env(), &app.authority, &attempt).await {
         Ok(signed_in) => signed_in,

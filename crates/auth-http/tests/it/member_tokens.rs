@@ -249,3 +249,22 @@ async fn the_style_that_tokens_name_is_there_for_every_origin() {
     assert_eq!(answer.body.as_object().unwrap().len(), 11);
     world.end().await;
 }
+
+#[tokio::test]
+async fn who_guesses_through_a_public_app_is_told_to_wait_where_it_comes_from() {
+    let world = World::new().await;
+    let app = json!({"type": "smart-app", "grant_types": ["password"], "auth": {"password": {"token_format": "jwt"}}});
+    world.put("/Client/app", &app).await;
+    let guess = async |name: &str, address: [u8; 4]| {
+        let form = [("grant_type", "password"), ("client_id", "app"), ("username", name), ("password", "wrong")];
+        world.post("/auth/token").from(address).form(&form).send().await
+    };
+    for number in 0..60 {
+        let answer = guess(&format!("name-{number}"), [192, 0, 2, 1]).await;
+        assert_eq!(answer.oauth_error(), (400, "invalid_grant"));
+    }
+    let refused = guess("another", [192, 0, 2, 1]).await;
+    assert_eq!((refused.oauth_error(), refused.header("retry-after")), ((429, "temporarily_unavailable"), "1"));
+    assert_eq!(guess("another", [192, 0, 2, 2]).await.oauth_error(), (400, "invalid_grant"));
+    world.end().await;
+}

@@ -1,90 +1,321 @@
 //! How often somebody may try.
+//!
+//! Wrong passwords are counted in four ways. Each allows so many at once, and one more after every pause:
+//!
+//! | Counted for | At once | Pause | Holds back |
+//! |---|---|---|---|
+//! | an account, from one neighbourhood | 10 | 30 s | who guesses at one account |
+//! | an account, from anywhere | 500 | 5 s | who does that from many networks |
+//! | an address | 60 | 1 s | who tries one password with many accounts |
+//! | a neighbourhood | 600 | 0.1 s | who does that from all the addresses of a network |
+//!
+//! Nobody locks others out cheaply: what comes from one neighbourhood delays that one alone, and what comes from
+//! everywhere does not delay who signed in from this neighbourhood lately. An account is what was typed, not who it
+//! is: two names of one person are counted apart, so that no refusal tells that they are one, and all is counted
+//! before anything is looked up, so that a name nobody has is refused as soon and as fast as another.
+//!
+//! Not specified; each node counts its own, because the only shared place is the database, and a row for each wrong
+//! password would let strangers write to it. So behind N nodes a guesser has up to N times as many tries. For the same
+//! reason a restart forgets the counts, and where people signed in from. The road not taken is a cookie for each
+//! device that signed in: it would outlive both, but needs a key, an end and a list of its own, to spare a wait of
+//! seconds to those whose account is being attacked from dozens of networks at that moment.
 
-use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use governor::clock::{Clock, Reference as _};
-use governor::middleware::NoOpMiddleware;
-use governor::nanos::Nanos;
-use governor::state::keyed::DefaultKeyedStateStore;
-use governor::{Quota, RateLimiter};
-use std::time::Duration;
+use aws_lc_rs::hmac;
 
 use crate::env::Env;
-use crate::jose::sha256;
 
-/// Attempts for one account before it has to wait.
-const ACCOUNT_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
-/// How long it waits for each further one: 2,880 guesses a day against passwords nobody should choose, and
-/// no account is ever locked for its owner.
-const ACCOUNT_PERIOD: Duration = Duration::from_secs(30);
-/// Attempts from one address before it has to wait. Many people share one address.
-const ADDRESS_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
-/// How long it waits for each further one.
-const ADDRESS_PERIOD: Duration = Duration::from_secs(1);
+/// Places of each kind of counter, so that memory is bounded whatever strangers send (3 MiB, once all are used).
+/// Two accounts that share one share its limit, which costs an honest one some seconds at worst; nobody can aim at
+/// it, because which they are hangs on a secret of the process.
+const PLACES: usize = 1 << 16;
 
-type Limiter = RateLimiter<u16, DefaultKeyedStateStore<u16>, RequestClock, NoOpMiddleware<Nanos>>;
+/// Leading bytes of an IPv4 and an IPv6 address that name who has it: whoever has one of IPv6 has all of its network.
+const NETWORK_BYTES: (usize, usize) = (4, 8);
+/// Leading bytes that name the neighbourhood: what is commonly rented together.
+const NEIGHBOURHOOD_BYTES: (usize, usize) = (3, 6);
 
-/// The attempts of one node. Each account and each address is counted in one of 65,536 places, so that memory
-/// is bounded whatever strangers send; two that share one share its limit, which a bystander notices at worst
-/// as a minute of waiting.
-pub(crate) struct AttemptLimits {
-    clock: RequestClock,
-    accounts: Limiter,
-    addresses: Limiter,
+/// What is counted for, in the order of [`State::counters`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    AccountHere,
+    Account,
+    Address,
+    Neighbourhood,
 }
 
-/// The latest time any request has told; rules read no clock.
-#[derive(Debug, Clone, Default)]
-struct RequestClock(Arc<AtomicU64>);
+/// How many are allowed.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    at_once: u64,
+    pause_us: u64,
+}
 
-impl Clock for RequestClock {
-    type Instant = Nanos;
+const BUDGETS: [(Kind, Budget); 4] = [
+    (Kind::AccountHere, Budget { at_once: 10, pause_us: 30_000_000 }),
+    (Kind::Account, Budget { at_once: 500, pause_us: 5_000_000 }),
+    (Kind::Address, Budget { at_once: 60, pause_us: 1_000_000 }),
+    (Kind::Neighbourhood, Budget { at_once: 600, pause_us: 100_000 }),
+];
 
-    fn now(&self) -> Nanos {
-        Nanos::from(self.0.load(Ordering::Relaxed))
+/// The attempts of one node.
+pub(crate) struct AttemptLimits {
+    key: hmac::Key,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The latest time any request has told; rules read no clock.
+    now_us: u64,
+    counters: [Counter; 4],
+    /// Marks of accounts and the neighbourhoods they signed in from; a later one takes the place of another.
+    regulars: Vec<u64>,
+}
+
+/// Where an attempt comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin<'a> {
+    /// The listener names no peer.
+    Unknown,
+    /// The person's device.
+    Device(IpAddr),
+    /// The server of an app that proved who it is: its address says nothing of the person's, and all its people
+    /// share it.
+    App(&'a str),
+}
+
+/// An attempt that is let through. It counts as a wrong password, also when nobody waits for its end, unless it is
+/// settled otherwise.
+pub(crate) struct Admitted<'a> {
+    limits: &'a AttemptLimits,
+    /// Its place in each counter that it counts in.
+    places: Places,
+    regular: Option<u64>,
+    outcome: Outcome,
+}
+
+type Places = [Option<u16>; 4];
+
+/// What an attempt turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It counts.
+    Wrong,
+    /// It does not, and this is where the account signs in from.
+    Right,
+    /// Nobody looked at the password: it does not count.
+    Unchecked,
+}
+
+/// One attempt too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Seconds to wait, rounded up.
+    pub(crate) wait_s: u64,
+    /// For the audit.
+    pub(crate) reason: &'static str,
+}
+
+impl AttemptLimits {
+    /// Counts nothing yet.
+    pub(crate) fn new(env: &Env<'_>) -> Self {
+        let counters = BUDGETS.map(|(_, budget)| Counter::new(budget, PLACES));
+        let state = State { now_us: 0, counters, regulars: vec![0; PLACES] };
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, &env.bytes::<32>()), state: Mutex::new(state) }
+    }
+
+    /// Lets an attempt with `login`, as typed, through. Until it is settled it takes the room of a wrong one, because of
+    /// many that are made at once no more than the budget may be answered.
+    ///
+    /// # Errors
+    /// [`Held`]; nothing is counted then.
+    pub(crate) fn admit(&self, env: &Env<'_>, login: &str, origin: Origin<'_>) -> Result<Admitted<'_>, Held> {
+        // As the lookup has it, or every spelling would have a budget of its own.
+        let login = login.to_ascii_lowercase();
+        let (family, neighbourhood) = origin.neighbourhood();
+        let here = self.mark(Kind::AccountHere, &[login.as_bytes(), family, &neighbourhood]);
+        let everywhere = place(self.mark(Kind::Account, &[login.as_bytes()]));
+        let network = origin.network();
+        let neighbourhood = network.as_ref().map(|_| place(self.mark(Kind::Neighbourhood, &[&neighbourhood])));
+        let address = network.map(|network| place(self.mark(Kind::Address, &[&network])));
+        let regular = (origin != Origin::Unknown).then_some(here);
+
+        let mut state = self.state();
+        state.advance(env);
+        let is_regular = regular.is_some_and(|mark| state.is_regular(mark));
+        let everywhere = (!is_regular).then_some(everywhere);
+        let places = [Some(place(here)), everywhere, address, neighbourhood];
+        state.hold(&places)?;
+        Ok(Admitted { limits: self, places, regular, outcome: Outcome::Wrong })
+    }
+
+    /// A number for what is counted, that nobody outside can compute.
+    fn mark(&self, kind: Kind, parts: &[&[u8]]) -> u64 {
+        let mut message = vec![kind as u8];
+        for part in parts {
+            // The length in front keeps two lists of parts from meaning one.
+            message.extend_from_slice(&part.len().to_be_bytes());
+            message.extend_from_slice(part);
+        }
+        let tag = hmac::sign(&self.key, &message);
+        tag.as_ref().first_chunk().copied().map_or(0, u64::from_be_bytes)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Default for AttemptLimits {
-    fn default() -> Self {
-        let clock = RequestClock::default();
-        let quota = |period, burst| {
-            Quota::with_period(period).map_or(Quota::per_second(burst), |quota| quota.allow_burst(burst))
-        };
-        let limiter = |quota| RateLimiter::new(quota, DefaultKeyedStateStore::default(), clock.clone());
-        Self {
-            accounts: limiter(quota(ACCOUNT_PERIOD, ACCOUNT_BURST)),
-            addresses: limiter(quota(ADDRESS_PERIOD, ADDRESS_BURST)),
-            clock,
+fn place(mark: u64) -> u16 {
+    let [first, second, ..] = mark.to_be_bytes();
+    u16::from_be_bytes([first, second])
+}
+
+impl State {
+    /// A request that tells an earlier time than another gains nothing by it.
+    fn advance(&mut self, env: &Env<'_>) {
+        self.now_us = self.now_us.max(u64::try_from(env.now_us).unwrap_or_default());
+    }
+
+    fn is_regular(&self, mark: u64) -> bool {
+        self.regulars.get(usize::from(place(mark))) == Some(&mark)
+    }
+
+    /// All counters are asked before any counts: what one refuses costs the others nothing.
+    fn hold(&mut self, places: &Places) -> Result<(), Held> {
+        let now_us = self.now_us;
+        let asked = self.counters.iter().zip(BUDGETS).zip(*places);
+        let waits = asked.filter_map(|((counter, (kind, _)), place)| Some((counter.wait_us(place?, now_us), kind)));
+        if let Some((wait_us @ 1.., kind)) = waits.max_by_key(|(wait_us, _)| *wait_us) {
+            return Err(Held { wait_s: wait_us.div_ceil(1_000_000), reason: kind.reason() });
+        }
+        self.each(places, Counter::hold);
+        Ok(())
+    }
+
+    fn each(&mut self, places: &Places, change: impl Fn(&mut Counter, u16)) {
+        for (counter, place) in self.counters.iter_mut().zip(*places) {
+            if let Some(place) = place {
+                change(counter, place);
+            }
         }
     }
 }
 
-impl AttemptLimits {
-    /// Counts an attempt for this account; `Err` with the seconds to wait when it is one too many.
-    pub(crate) fn count_account(&self, env: &Env<'_>, account: &str) -> Result<(), u64> {
-        self.count(env, &self.accounts, account)
+impl Admitted<'_> {
+    pub(crate) fn settle(mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        let mut state = self.limits.state();
+        let now_us = state.now_us;
+        let is_wrong = self.outcome == Outcome::Wrong;
+        state.each(&self.places, |counter, place| {
+            counter.release(place);
+            if is_wrong {
+                counter.take(place, now_us);
+            }
+        });
+        if self.outcome == Outcome::Right
+            && let Some(mark) = self.regular
+            && let Some(kept) = state.regulars.get_mut(usize::from(place(mark)))
+        {
+            *kept = mark;
+        }
+    }
+}
+
+/// Attempts of one kind. Numbers that are all 0 at first, in lists of their own: what is never used takes no memory.
+struct Counter {
+    budget: Budget,
+    /// When each place has its whole budget back: one number says how much of it is used.
+    whole_at_us: Vec<u64>,
+    /// Attempts that are let through and not settled.
+    pending: Vec<u16>,
+}
+
+impl Counter {
+    fn new(budget: Budget, places: usize) -> Self {
+        Self { budget, whole_at_us: vec![0; places], pending: vec![0; places] }
     }
 
-    /// Counts an attempt from this address. Of an IPv6 address its network counts, because whoever has one
-    /// address there has them all.
-    pub(crate) fn count_address(&self, env: &Env<'_>, address: &str) -> Result<(), u64> {
-        let network = match address.parse() {
-            Ok(std::net::IpAddr::V6(address)) => format!("{:x?}", address.segments().first_chunk::<4>()),
-            _ => address.to_owned(),
-        };
-        self.count(env, &self.addresses, &network)
+    /// How long to wait for one more, if all that are let through turn out wrong; 0 is not at all.
+    fn wait_us(&self, place: u16, now_us: u64) -> u64 {
+        let Budget { at_once, pause_us } = self.budget;
+        let whole_at_us = self.whole_at_us.get(usize::from(place)).copied().unwrap_or_default();
+        let pending = self.pending.get(usize::from(place)).copied().unwrap_or_default();
+        let more_us = (u64::from(pending) + 1).saturating_mul(pause_us);
+        let with_one_more = whole_at_us.max(now_us).saturating_add(more_us);
+        with_one_more.saturating_sub(now_us.saturating_add(at_once.saturating_mul(pause_us)))
     }
 
-    fn count(&self, env: &Env<'_>, limiter: &Limiter, key: &str) -> Result<(), u64> {
-        let now_ns = u64::try_from(env.now_us).unwrap_or_default().saturating_mul(1_000);
-        self.clock.0.fetch_max(now_ns, Ordering::Relaxed);
-        let [first, second, ..] = sha256(key.as_bytes());
-        let refused = limiter.check_key(&u16::from_be_bytes([first, second])).err();
-        let wait = refused.map(|refusal| refusal.earliest_possible().duration_since(self.clock.now()));
-        wait.map_or(Ok(()), |wait| Err(wait.as_u64().div_ceil(1_000_000_000).max(1)))
+    fn hold(&mut self, place: u16) {
+        if let Some(pending) = self.pending.get_mut(usize::from(place)) {
+            *pending = pending.saturating_add(1);
+        }
+    }
+
+    fn release(&mut self, place: u16) {
+        if let Some(pending) = self.pending.get_mut(usize::from(place)) {
+            *pending = pending.saturating_sub(1);
+        }
+    }
+
+    fn take(&mut self, place: u16, now_us: u64) {
+        if let Some(whole_at_us) = self.whole_at_us.get_mut(usize::from(place)) {
+            *whole_at_us = (*whole_at_us).max(now_us).saturating_add(self.budget.pause_us);
+        }
+    }
+}
+
+impl Kind {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::AccountHere | Self::Account => "too many attempts for this account",
+            Self::Address | Self::Neighbourhood => "too many attempts from this address",
+        }
+    }
+}
+
+impl<'a> Origin<'a> {
+    /// An `app` that proved who it is, else the device at `address`, as far as the wire knows it.
+    pub(crate) fn of(address: Option<&str>, app: Option<&'a str>) -> Self {
+        let device = || address.and_then(|address| address.parse::<IpAddr>().ok());
+        match app {
+            Some(app) => Self::App(app),
+            None => device().map_or(Self::Unknown, |address| Self::Device(address.to_canonical())),
+        }
+    }
+
+    /// The address that is counted, or of IPv6 its network.
+    fn network(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Device(address) => Some(leading(address, NETWORK_BYTES)),
+            Self::Unknown | Self::App(_) => None,
+        }
+    }
+
+    /// What is near enough to be one guesser; for an app itself.
+    fn neighbourhood(self) -> (&'static [u8], Vec<u8>) {
+        match self {
+            Self::Unknown => (b"unknown", Vec::new()),
+            Self::Device(address) => (b"device", leading(address, NEIGHBOURHOOD_BYTES)),
+            Self::App(client_id) => (b"app", client_id.into()),
+        }
+    }
+}
+
+/// The first bytes of an address, so many for each family.
+fn leading(address: IpAddr, (v4, v6): (usize, usize)) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().into_iter().take(v4).collect(),
+        IpAddr::V6(address) => address.octets().into_iter().take(v6).collect(),
     }
 }
 
@@ -95,52 +326,4 @@ impl std::fmt::Debug for AttemptLimits {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::env::Random;
-
-    struct Nothing;
-
-    impl Random for Nothing {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(0);
-        }
-    }
-
-    fn env(now_s: i64) -> Env<'static> {
-        Env { now_us: (1_767_225_600 + now_s) * 1_000_000, random: &Nothing }
-    }
-
-    #[test]
-    fn an_account_waits_after_ten_attempts_and_another_does_not() {
-        let limits = AttemptLimits::default();
-        for _ in 0..10 {
-            assert_eq!(limits.count_account(&env(0), "ada"), Ok(()));
-        }
-        assert_eq!(limits.count_account(&env(0), "ada"), Err(30));
-        assert_eq!(limits.count_account(&env(10), "ada"), Err(20));
-        assert_eq!(limits.count_account(&env(10), "bob"), Ok(()));
-        assert_eq!(limits.count_account(&env(30), "ada"), Ok(()));
-        assert_eq!(limits.count_account(&env(30), "ada"), Err(30));
-    }
-
-    #[test]
-    fn an_address_waits_after_sixty_attempts_and_a_network_is_one_address() {
-        let limits = AttemptLimits::default();
-        for host in 0..60 {
-            assert_eq!(limits.count_address(&env(0), &format!("2001:db8::{host:x}")), Ok(()));
-        }
-        assert_eq!(limits.count_address(&env(0), "2001:db8::ffff:1"), Err(1));
-        assert_eq!(limits.count_address(&env(0), "2001:db8:0:1::1"), Ok(()));
-        assert_eq!(limits.count_address(&env(0), "192.0.2.1"), Ok(()));
-    }
-
-    #[test]
-    fn a_request_that_tells_an_earlier_time_gains_nothing() {
-        let limits = AttemptLimits::default();
-        for _ in 0..10 {
-            assert_eq!(limits.count_account(&env(100), "ada"), Ok(()));
-        }
-        assert_eq!(limits.count_account(&env(0), "ada"), Err(30));
-    }
-}
+mod tests;

@@ -77,6 +77,8 @@ pub struct TokenRequest<'a> {
     pub authorization: Option<&'a str>,
     /// The decoded form.
     pub form: &'a Form,
+    /// The address it comes from, as far as the wire knows.
+    pub address: Option<&'a str>,
 }
 
 /// Answers a token request.
@@ -108,7 +110,7 @@ pub async fn exchange(
     let outcome = match grant_type {
         GrantType::AuthorizationCode => authorization_code::grant(env, authority, &credentials, form).await,
         GrantType::RefreshToken => refresh::grant(env, authority, &credentials, form).await,
-        GrantType::Password => password::grant(env, authority, &credentials, form).await,
+        GrantType::Password => password::grant(env, authority, &credentials, form, request.address).await,
         GrantType::TokenExchange => exchange_grant::grant(env, authority, &credentials, form).await,
         GrantType::Basic | GrantType::Implicit | GrantType::ClientCredentials => Err(unsupported()),
     };

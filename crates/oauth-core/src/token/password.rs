@@ -9,7 +9,7 @@ use super::app::{claim, current_app_for};
 use super::member::{Member, begin};
 use super::scope::{granted, patient_of};
 use super::{GrantFault, TokenError, TokenResponse};
-use crate::authenticate::Credentials;
+use crate::authenticate::{Credentials, Method};
 use crate::authority::Authority;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::{Client, GrantType};
@@ -27,12 +27,14 @@ pub(super) async fn grant(
     authority: &Authority,
     credentials: &Credentials<'_>,
     form: &Form,
+    address: Option<&str>,
 ) -> Result<TokenResponse, TokenError> {
     let who = current_app_for(env, authority, credentials, &[GrantType::Password]).await?;
     let login = form.get("username").or_else(|| form.get("email")).ok_or(TokenError::Missing("username"))?;
     let password = SecretString::from(form.get("password").ok_or(TokenError::Missing("password"))?.to_owned());
-    // The app's server asks, so its address says nothing of the person's.
-    let attempt = Attempt { login, password: &password, session: None, address: None };
+    // A public app asks from the person's device, one that proves itself from its own server.
+    let app = (who.method != Method::Public).then_some(who.client.id.as_str());
+    let attempt = Attempt { login, password: &password, session: None, address, app };
     let person = check_password(env, authority, &attempt).await?;
     let authorization =
         for_person(env, (&who.client, &person), GrantType::Password, granted(&who.client, &person, form.get("scope"))?);

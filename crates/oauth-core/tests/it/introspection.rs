@@ -10,7 +10,7 @@ use crate::world::{BASE, GENERATED, NOW_S, World, basic, with_service};
 
 async fn ask(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) -> Result<Value, IntrospectionError> {
     let form = Form::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
-    let request = TokenRequest { authorization, form: &form };
+    let request = TokenRequest { authorization, form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
     introspect(&world.env(), &world.authority, &request, access).await
@@ -95,14 +95,17 @@ async fn a_revoked_token_is_inactive_and_a_foreign_one_is_left_alone() {
     let other = basic("other", "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
     for (header, token) in [(&other, &second), (&header, &first), (&header, &first)] {
         let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
-        let request = TokenRequest { authorization: Some(header), form: &form };
+        let request = TokenRequest { authorization: Some(header), form: &form, address: None };
         revoke(&world.env(), &world.authority, &request).await.unwrap();
     }
     assert_eq!(ask(&world, Some(&header), &[("token", &first)]).await.unwrap(), json!({ "active": false }));
     assert_eq!(ask(&world, Some(&header), &[("token", &second)]).await.unwrap()["active"], true);
     let form = Form::new([("token".to_owned(), "unknown".to_owned())]).unwrap();
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form }).await.unwrap();
-    let error = revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form }).await;
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form, address: None })
+        .await
+        .unwrap();
+    let error =
+        revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form, address: None }).await;
     assert_eq!(error.unwrap_err().code(), "invalid_client");
 }
 
@@ -114,7 +117,9 @@ async fn an_opaque_token_is_introspected_and_revoked_like_a_jwt() {
     let (token, header) = (token(&world).await, basic("service", GENERATED));
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap()["sub"], "service");
     let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form }).await.unwrap();
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form, address: None })
+        .await
+        .unwrap();
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
 }
 
@@ -127,7 +132,9 @@ async fn a_token_revoked_while_its_client_is_inactive_stays_revoked() {
     world.memory.put("Client", "service", client(false));
     let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
     let root = basic("root", "bootstrap");
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&root), form: &form }).await.unwrap();
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&root), form: &form, address: None })
+        .await
+        .unwrap();
     world.memory.put("Client", "service", client(true));
     assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
 }

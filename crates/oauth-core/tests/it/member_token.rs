@@ -28,7 +28,7 @@ async fn fault(world: &World, token: &str) -> TokenFault {
 async fn introspected(world: &World, token: &str) -> Value {
     let form = Form::new([("token".to_owned(), token.to_owned())]).unwrap();
     let root = basic("root", "bootstrap");
-    let request = TokenRequest { authorization: Some(&root), form: &form };
+    let request = TokenRequest { authorization: Some(&root), form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
     introspect(&world.env(), &world.authority, &request, access).await.unwrap()
@@ -38,7 +38,9 @@ async fn introspected(world: &World, token: &str) -> Value {
 async fn revoked_by(world: &World, client_id: &str, token: &str) {
     let pairs = [("client_id", client_id), ("token", token)].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let form = Form::new(pairs).unwrap();
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form }).await.unwrap();
+    revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form, address: None })
+        .await
+        .unwrap();
 }
 
 async fn with_scope(world: &World, scope: &str) -> TokenResponse {
@@ -146,7 +148,7 @@ async fn a_stranger_is_not_told_of_a_refresh_token() {
     world.memory.put("Client", "gateway", json!({"grant_types": ["basic"], "secret": secret}));
     let form = Form::new([("token".to_owned(), token)]).unwrap();
     let header = basic("gateway", GENERATED);
-    let request = TokenRequest { authorization: Some(&header), form: &form };
+    let request = TokenRequest { authorization: Some(&header), form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
     let told = introspect(&world.env(), &world.authority, &request, access).await.unwrap();
@@ -201,7 +203,7 @@ async fn a_confidential_app_revokes_with_its_secret_only() {
     world.memory.put("Client", "app", app);
     let pairs = [("client_id", "app"), ("token", &response.access_token)];
     let form = Form::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap();
-    let request = TokenRequest { authorization: None, form: &form };
+    let request = TokenRequest { authorization: None, form: &form, address: None };
     let error = revoke(&world.env(), &world.authority, &request).await.unwrap_err();
     assert_eq!(error.code(), "invalid_client");
     assert!(caller(&world, &response.access_token).await.is_ok());

@@ -126,6 +126,48 @@ async fn a_guesser_is_stopped_by_the_limits_of_the_sign_in_page() {
     assert!(world.token(&FORM).await.is_err(), "the right password is not let through either");
 }
 
+/// What becomes of a wrong password for `username`.
+async fn guessed(world: &World, username: &str, address: &str, authorization: Option<&str>) -> &'static str {
+    let mut form = but(&but(&FORM, "username", username), "password", "wrong");
+    if authorization.is_some() {
+        form.retain(|(name, _)| *name != "client_id");
+    }
+    world.token_from(address, authorization, &form).await.unwrap_err().code()
+}
+
+#[tokio::test]
+async fn through_a_public_app_the_address_of_the_person_waits() {
+    let world = with_password().await;
+    for number in 0..60 {
+        assert_eq!(guessed(&world, &format!("name-{number}"), "192.0.2.1", None).await, "invalid_grant");
+    }
+    assert_eq!(guessed(&world, "another", "192.0.2.1", None).await, "temporarily_unavailable");
+    assert_eq!(guessed(&world, "another", "192.0.2.2", None).await, "invalid_grant");
+    let before = rows(&world);
+    assert!(world.token_from("192.0.2.1", None, &FORM).await.is_err(), "nor is the right password let through");
+    assert_eq!(rows(&world), before);
+    assert!(world.token_from("192.0.2.2", None, &FORM).await.is_ok());
+}
+
+#[tokio::test]
+async fn through_an_app_that_proves_itself_an_account_waits_and_nobody_else() {
+    let world = with_password().await;
+    let mut confidential = app();
+    confidential["auth"]["password"]["secret_required"] = json!(true);
+    confidential["secret"] = json!(world.sealed_secret(GENERATED));
+    world.memory.put("Client", "app", confidential);
+    let header = basic("app", GENERATED);
+    for number in 0..61 {
+        let name = format!("name-{number}");
+        assert_eq!(guessed(&world, &name, "192.0.2.1", Some(&header)).await, "invalid_grant", "{name}");
+    }
+    for _ in 0..10 {
+        assert_eq!(guessed(&world, "ada", "192.0.2.1", Some(&header)).await, "invalid_grant");
+    }
+    assert_eq!(guessed(&world, "ada", "192.0.2.1", Some(&header)).await, "temporarily_unavailable");
+    assert!(world.try_password("ada", PASSWORD).await.is_ok(), "on the page she signs in");
+}
+
 #[tokio::test]
 async fn the_implicit_grant_gives_an_access_token_alone() {
     let world = with_password().await;

@@ -115,7 +115,7 @@ impl World {
 
     pub(crate) async fn try_password(&self, login: &str, password: &str) -> Result<SignedIn, SignInFault> {
         let password = password.to_owned().into();
-        let attempt = Attempt { login, password: &password, session: None, address: None };
+        let attempt = Attempt { login, password: &password, session: None, address: None, app: None };
         sign_in::sign_in(&self.env(), &self.authority, &attempt).await
     }
 

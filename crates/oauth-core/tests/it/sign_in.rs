@@ -82,7 +82,7 @@ async fn signing_in_ends_the_session_before() {
     let world = clinic().await;
     let before = world.cookie_of("ada").await;
     let (login, password) = ("ada", PASSWORD.to_owned().into());
-    let attempt = Attempt { login, password: &password, session: Some(&before), address: None };
+    let attempt = Attempt { login, password: &password, session: Some(&before), address: None, app: None };
     let after = sign_in::sign_in(&world.env(), &world.authority, &attempt).await.unwrap();
     assert_ne!(after.cookie.expose_secret(), before);
     assert_eq!(who(&world, &before).await, None);
@@ -98,41 +98,95 @@ async fn signing_out_ends_the_session() {
     session::end(&world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
 }
 
+/// What becomes of an attempt, as the browser at `address` sees it.
+async fn tried(world: &World, login: &str, password: &str, address: &str) -> String {
+    let password = password.to_owned().into();
+    let attempt = Attempt { login, password: &password, session: None, address: Some(address), app: None };
+    match sign_in::sign_in(&world.env(), &world.authority, &attempt).await {
+        Ok(signed_in) => signed_in.user_id,
+        Err(fault) => fault.to_string(),
+    }
+}
+
+const WRONG: &str = "the name or the password is wrong";
+
 #[tokio::test]
-async fn an_account_waits_after_ten_attempts_by_whatever_name() {
+async fn who_guesses_waits_and_locks_nobody_out() {
     let mut world = clinic().await;
     user(&world, "bob", json!({}));
-    for attempt in 0..10 {
-        let login = if attempt % 2 == 0 { "ada" } else { "ada@example.org" };
-        assert!(matches!(world.try_password(login, "wrong").await, Err(SignInFault::Wrong)));
+    for _ in 0..10 {
+        assert_eq!(tried(&world, "ada", "wrong", "203.0.113.9").await, WRONG);
     }
-    let refused = world.try_password("ada", PASSWORD).await;
-    assert!(matches!(refused, Err(SignInFault::TooMany { retry_after_s: 30 })), "{refused:?}");
-    world.try_password("bob", PASSWORD).await.unwrap();
+    let wait = "too many attempts; try again in 30 s";
+    assert_eq!(tried(&world, "ada", PASSWORD, "203.0.113.9").await, wait, "the right password is not told apart");
+    assert_eq!(tried(&world, "ada", PASSWORD, "198.51.100.7").await, "ada", "she is elsewhere");
+    assert_eq!(tried(&world, "bob", PASSWORD, "203.0.113.9").await, "bob");
     world.now_s += 30;
-    world.try_password("ada", PASSWORD).await.unwrap();
+    assert_eq!(tried(&world, "ada", PASSWORD, "203.0.113.9").await, "ada");
 }
 
 #[tokio::test]
-async fn an_address_waits_after_sixty_attempts() {
+async fn no_number_of_attempts_tells_whether_there_is_such_a_person() {
     let world = clinic().await;
-    let password = "wrong".to_owned().into();
-    for attempt in 0..60 {
-        let login = format!("somebody-{attempt}");
-        let attempt = Attempt { login: &login, password: &password, session: None, address: Some("192.0.2.7") };
-        let refused = sign_in::sign_in(&world.env(), &world.authority, &attempt).await;
-        assert!(matches!(refused, Err(SignInFault::Wrong)));
-    }
-    let tried = |address| {
-        let world = &world;
-        let password = &password;
-        async move {
-            let attempt = Attempt { login: "another", password, session: None, address: Some(address) };
-            sign_in::sign_in(&world.env(), &world.authority, &attempt).await
+    user(&world, "gone", json!({"active": false}));
+    let answers = async |login: &str, other: &str, address: &str| {
+        let mut answers = Vec::new();
+        for login in [login, other] {
+            for _ in 0..12 {
+                answers.push(tried(&world, login, "wrong", address).await);
+            }
         }
+        answers
     };
-    assert!(matches!(tried("192.0.2.7").await, Err(SignInFault::TooMany { retry_after_s: 1 })));
-    assert!(matches!(tried("192.0.2.8").await, Err(SignInFault::Wrong)));
+    let of_one_person = answers("ada", "ada@example.org", "192.0.2.1").await;
+    assert_eq!(of_one_person.iter().filter(|answer| *answer == WRONG).count(), 20, "two names are two accounts");
+    assert_eq!(answers("nobody", "no-one@example.org", "198.51.100.1").await, of_one_person);
+    assert_eq!(answers("gone", "nobody-else", "203.0.113.1").await, of_one_person);
+}
+
+#[tokio::test]
+async fn signing_in_uses_up_no_attempts() {
+    let world = clinic().await;
+    for _ in 0..9 {
+        assert_eq!(tried(&world, "ada", "wrong", "192.0.2.1").await, WRONG);
+    }
+    for _ in 0..61 {
+        assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.1").await, "ada");
+    }
+    assert_eq!(tried(&world, "ada", "wrong", "192.0.2.1").await, WRONG);
+}
+
+#[tokio::test]
+async fn an_attempt_that_nobody_waited_for_counts() {
+    let world = clinic().await;
+    for _ in 0..10 {
+        let mut abandoned = Box::pin(tried(&world, "ada", "wrong", "192.0.2.1"));
+        assert!(is_waiting(&mut abandoned).await);
+    }
+    assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.1").await, "too many attempts; try again in 30 s");
+}
+
+#[tokio::test]
+async fn the_right_password_of_an_inactive_person_counts_as_a_wrong_one() {
+    let world = clinic().await;
+    user(&world, "gone", json!({"active": false}));
+    for _ in 0..10 {
+        assert_eq!(tried(&world, "gone", PASSWORD, "192.0.2.1").await, WRONG);
+    }
+    assert_eq!(tried(&world, "gone", PASSWORD, "192.0.2.1").await, "too many attempts; try again in 30 s");
+}
+
+#[tokio::test]
+async fn an_address_waits_after_sixty_attempts_and_another_does_not() {
+    let world = clinic().await;
+    for number in 0..60 {
+        assert_eq!(tried(&world, &format!("somebody-{number}"), "wrong", "192.0.2.7").await, WRONG);
+    }
+    assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.7").await, "too many attempts; try again in 1 s");
+    assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.8").await, "ada");
+    let audit = world.memory.audit.lock().unwrap();
+    let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
+    assert_eq!((reasons.len(), reasons.last()), (61, Some(&"too many attempts from this address")));
 }
 
 #[tokio::test]
@@ -153,7 +207,7 @@ async fn a_crowd_at_the_page_is_bounded_and_delays_no_client() {
         .map(|login| {
             let (world, password) = (&world, &password);
             Box::pin(async move {
-                let attempt = Attempt { login, password, session: None, address: None };
+                let attempt = Attempt { login, password, session: None, address: None, app: None };
                 sign_in::sign_in(&world.env(), &world.authority, &attempt).await
             })
         })

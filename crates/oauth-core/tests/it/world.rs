@@ -285,8 +285,27 @@ impl World {
         authorization: Option<&str>,
         form: &[(&str, &str)],
     ) -> Result<TokenResponse, TokenError> {
+        self.token_of(None, authorization, form).await
+    }
+
+    /// A token request from `address`.
+    pub(crate) async fn token_from(
+        &self,
+        address: &str,
+        authorization: Option<&str>,
+        form: &[(&str, &str)],
+    ) -> Result<TokenResponse, TokenError> {
+        self.token_of(Some(address), authorization, form).await
+    }
+
+    async fn token_of(
+        &self,
+        address: Option<&str>,
+        authorization: Option<&str>,
+        form: &[(&str, &str)],
+    ) -> Result<TokenResponse, TokenError> {
         let form = Form::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))?;
-        let request = TokenRequest { authorization, form: &form };
+        let request = TokenRequest { authorization, form: &form, address };
         token::exchange(&self.env(), &self.authority, &request).await
     }
 
