@@ -15,6 +15,7 @@ mod grants;
 mod sessions;
 
 mod at_once;
+mod together;
 
 use async_trait::async_trait;
 use oauth_core::ports::{

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{OpaqueToken, StoreError, TokenStore};
+use sqlx::{PgConnection, SqliteConnection};
 
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::engine::{Tx, run};
+use crate::engine::{On, run};
 use crate::fault::{oauth, retried};
 use crate::replay;
 
@@ -68,8 +69,11 @@ impl TokenStore for Db {
 }
 
 /// Stores an opaque access token together with what a transaction stores besides.
-pub(crate) async fn insert_in(tx: &mut Tx, token: &OpaqueToken) -> Result<(), sqlx::Error> {
-    run!(tx.on(), execute: sqlx::query(INSERT)
+pub(crate) async fn insert_in(
+    tx: On<&mut PgConnection, &mut SqliteConnection>,
+    token: &OpaqueToken,
+) -> Result<(), sqlx::Error> {
+    run!(tx, execute: sqlx::query(INSERT)
         .bind(token.hash.as_slice())
         .bind(&token.token_id)
         .bind(&token.client_id)

@@ -6,36 +6,49 @@
 //! waited for.
 
 use oauth_core::ports::{FirstTokens, Rotation};
-use sqlx::PgPool;
+use sqlx::{Executor, PgPool, Postgres};
 
-use super::codes::{Issue, Redeem};
+use super::codes::{Issue, Redeem, Redeemed};
 
-/// The code is stored when the grant is, and the grant when the launch is new or there is none.
+/// The code is stored when the grant is, and the grant when the launch is new or there is none. A grant
+/// that says the same already is not written, and not locked: when it is taken back at this moment, the
+/// code finds no grant.
 const ISSUE: &str = "WITH launch AS (
     INSERT INTO launch_use (jti, expires_s) SELECT $14::TEXT, $15::BIGINT WHERE $14::TEXT IS NOT NULL
     ON CONFLICT (jti) DO NOTHING RETURNING jti
+), fresh AS (
+    SELECT 1 WHERE $14::TEXT IS NULL OR EXISTS (SELECT 1 FROM launch)
+), same AS (
+    SELECT g.id FROM member_grant g, fresh
+    WHERE g.user_id = $2 AND g.client_id = $3 AND g.patient_id = $4 AND g.requested = $5 AND g.granted = $6
+        AND ($8::BIGINT IS NULL OR g.used_s >= $8)
 ), allowed AS (
     INSERT INTO member_grant AS held (id, user_id, client_id, patient_id, requested, granted, created_s, used_s)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8 WHERE $14::TEXT IS NULL OR EXISTS (SELECT 1 FROM launch)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8 FROM fresh WHERE NOT EXISTS (SELECT 1 FROM same)
     ON CONFLICT (user_id, client_id, patient_id) DO UPDATE
     SET requested = excluded.requested, granted = excluded.granted, used_s = coalesce(excluded.used_s, held.used_s)
     RETURNING id
 ), code AS (
     INSERT INTO authorization_code (hash, client_id, family_id, grant_id, authorization_json, expires_s)
-    SELECT $9, $10, $11, allowed.id, $12, $13 FROM allowed RETURNING hash
+    SELECT $9, $10, $11, held.id, $12, $13 FROM (SELECT id FROM same UNION ALL SELECT id FROM allowed) AS held
+    RETURNING hash
 )
 SELECT EXISTS (SELECT 1 FROM code)";
 
-/// The tokens are stored when the code was there to be used and its grant, which is locked by the
-/// second part, still is there. When it goes away between the first part and the second, the code
-/// counts as used, and nothing comes of it.
+/// The tokens are stored when the code was there to be used and its grant, which is kept from going
+/// away by the second part, still is there. When it goes away between the first part and the second,
+/// the code counts as used, and nothing comes of it. That the grant is in use is noted once a minute, so
+/// that the apps of one person do not wait for each other at its row.
 const REDEEM: &str = "WITH code AS (
     UPDATE authorization_code SET used_s = $2
     WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND grant_id = $4
         AND EXISTS (SELECT 1 FROM member_grant WHERE id = $4)
     RETURNING grant_id
 ), held AS (
-    UPDATE member_grant SET used_s = $2 FROM code WHERE member_grant.id = code.grant_id RETURNING member_grant.id
+    SELECT g.id FROM member_grant g JOIN code ON code.grant_id = g.id FOR KEY SHARE OF g
+), noted AS (
+    UPDATE member_grant SET used_s = $2 FROM held
+    WHERE member_grant.id = held.id AND (member_grant.used_s IS NULL OR member_grant.used_s <= $2 - 60)
 ), family AS (
     INSERT INTO token_family
         (id, client_id, user_id, grant_id, credential, authorization_json, created_s, expires_s)
@@ -57,7 +70,8 @@ const ROTATE: &str = "WITH used AS (
 ), successor AS (
     INSERT INTO refresh_token (hash, family_id, issued_s, expires_s) SELECT $4, $3, $5, $6 FROM used
 ), held AS (
-    UPDATE member_grant SET used_s = $2 FROM used WHERE member_grant.id = used.grant_id
+    UPDATE member_grant SET used_s = $2 FROM used
+    WHERE member_grant.id = used.grant_id AND (member_grant.used_s IS NULL OR member_grant.used_s <= $2 - 60)
 ), access AS (
     INSERT INTO opaque_token (hash, token_id, client_id, claims, expires)
     SELECT $7, $8, $9, $10, $11 FROM used WHERE $7::BYTEA IS NOT NULL
@@ -88,11 +102,14 @@ pub(super) async fn issue(pool: &PgPool, asked: &Issue) -> Result<bool, sqlx::Er
         .await
 }
 
-/// Whether the code was used by this call, and whether that gave its tokens.
-pub(super) async fn redeem(pool: &PgPool, asked: &Redeem) -> Result<(bool, bool), sqlx::Error> {
+/// Uses the code, if it is there to be used, and stores its tokens.
+pub(super) async fn redeem<'c>(
+    on: impl Executor<'c, Database = Postgres>,
+    asked: &Redeem,
+) -> Result<Redeemed, sqlx::Error> {
     let Redeem { hash, now_s, tokens: FirstTokens { family, access, refresh } } = asked;
     let (access, refresh) = (access.as_ref(), refresh.as_ref());
-    sqlx::query_as(REDEEM)
+    let (used, stored) = sqlx::query_as(REDEEM)
         .bind(hash.as_slice())
         .bind(now_s)
         .bind(&family.id)
@@ -111,12 +128,16 @@ pub(super) async fn redeem(pool: &PgPool, asked: &Redeem) -> Result<(bool, bool)
         .bind(access.map(|token| &token.client_id))
         .bind(access.map(|token| token.claims.to_string()))
         .bind(access.map(|token| token.expires_s))
-        .fetch_one(pool)
-        .await
+        .fetch_one(on)
+        .await?;
+    Ok(Redeemed { used, stored })
 }
 
 /// Whether the token was there to be used; then its successor is stored.
-pub(super) async fn rotate(pool: &PgPool, rotation: &Rotation) -> Result<bool, sqlx::Error> {
+pub(super) async fn rotate<'c>(
+    on: impl Executor<'c, Database = Postgres>,
+    rotation: &Rotation,
+) -> Result<bool, sqlx::Error> {
     let (successor, access) = (&rotation.successor, rotation.access.as_ref());
     sqlx::query_scalar(ROTATE)
         .bind(rotation.hash.as_slice())
@@ -130,6 +151,6 @@ pub(super) async fn rotate(pool: &PgPool, rotation: &Rotation) -> Result<bool, s
         .bind(access.map(|token| &token.client_id))
         .bind(access.map(|token| token.claims.to_string()))
         .bind(access.map(|token| token.expires_s))
-        .fetch_one(pool)
+        .fetch_one(on)
         .await
 }

@@ -5,7 +5,7 @@ use oauth_core::ports::{
     CodeIssue, CodeRedemption, FirstTokens, FoundCode, Hash, IssuedCode, LaunchUse, MemberGrant, StoreError,
 };
 
-use super::{at_once, document_of, families, grants};
+use super::{at_once, document_of, families, grants, together};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
 use crate::fault::{oauth, retried};
@@ -15,6 +15,13 @@ const USE_LAUNCH: &str = "INSERT INTO launch_use (jti, expires_s) VALUES ($1, $2
 const INSERT: &str = "INSERT INTO authorization_code
     (hash, client_id, family_id, grant_id, authorization_json, expires_s)
 VALUES ($1, $2, $3, $4, $5, $6)";
+/// Under the grant of the same person, app and patient when it says the same already: then it need not
+/// be written, and most of the time it does.
+const INSERT_UNDER_SAME: &str = "INSERT INTO authorization_code
+    (hash, client_id, family_id, grant_id, authorization_json, expires_s)
+SELECT $1, $2, $3, g.id, $4, $5 FROM member_grant g
+WHERE g.user_id = $6 AND g.client_id = $7 AND g.patient_id = $8 AND g.requested = $9 AND g.granted = $10
+    AND ($11 IS NULL OR g.used_s >= $11)";
 const FIND: &str = "SELECT a.client_id, a.family_id, a.grant_id, a.authorization_json, a.expires_s,
     a.used_s IS NOT NULL, c.txid, u.txid
 FROM authorization_code a
@@ -22,9 +29,6 @@ LEFT JOIN client c ON c.id = a.client_id
 LEFT JOIN member_grant g ON g.id = a.grant_id
 LEFT JOIN \"user\" u ON u.id = g.user_id
 WHERE a.hash = $1";
-const USE: &str = "UPDATE authorization_code SET used_s = $2
-WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND grant_id = $4
-    AND EXISTS (SELECT 1 FROM member_grant WHERE id = $4)";
 const WHY_NOT: &str = "SELECT a.family_id, a.expires_s, a.used_s IS NOT NULL, g.id IS NOT NULL
 FROM authorization_code a LEFT JOIN member_grant g ON g.id = a.grant_id
 WHERE a.hash = $1";
@@ -61,6 +65,9 @@ impl Work for Issue {
                 return Ok(CodeIssue::LaunchUsed);
             }
         }
+        if insert_under_same(tx, code, grant).await? {
+            return Ok(CodeIssue::Issued);
+        }
         let grant_id = grants::allow(tx, grant).await?;
         run!(tx.on(), execute: sqlx::query(INSERT)
             .bind(code.hash.as_slice())
@@ -71,6 +78,23 @@ impl Work for Issue {
             .bind(code.expires_s))?;
         Ok(CodeIssue::Issued)
     }
+}
+
+/// Whether the code was stored, because the grant says what it is to say.
+async fn insert_under_same(tx: &mut Tx, code: &IssuedCode, grant: &MemberGrant) -> Result<bool, sqlx::Error> {
+    let stored = run!(tx.on(), execute: sqlx::query(INSERT_UNDER_SAME)
+        .bind(code.hash.as_slice())
+        .bind(&code.client_id)
+        .bind(&code.family_id)
+        .bind(code.authorization.to_string())
+        .bind(code.expires_s)
+        .bind(&grant.user_id)
+        .bind(&grant.client_id)
+        .bind(grant.patient_id.as_deref().unwrap_or_default())
+        .bind(&grant.requested)
+        .bind(&grant.granted)
+        .bind(grant.used_s))?;
+    Ok(stored > 0)
 }
 
 pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundCode>, sqlx::Error> {
@@ -93,10 +117,9 @@ pub(super) struct Redeem {
 
 pub(super) async fn redeem(db: &Db, asked: Redeem) -> Result<CodeRedemption, StoreError> {
     match db.fastest() {
-        On::Postgres(pool) => match retried(|| at_once::redeem(pool, &asked)).await.map_err(oauth)? {
-            (true, true) => Ok(CodeRedemption::Granted),
-            (true, false) => Ok(CodeRedemption::Withdrawn),
-            (false, _) => retried(|| alone(db, &asked)).await.map_err(oauth),
+        On::Postgres(pool) => match retried(|| at_once::redeem(pool, &asked)).await.map_err(oauth)?.told() {
+            Some(outcome) => Ok(outcome),
+            None => retried(|| alone(db, &asked)).await.map_err(oauth),
         },
         On::Sqlite(shared) => shared.run(asked).await,
     }
@@ -108,27 +131,34 @@ impl Work for Redeem {
 
     /// The code's row is taken first and the grant's second, everywhere.
     async fn run(&self, tx: &mut Tx) -> Result<CodeRedemption, sqlx::Error> {
-        if redeem_stepwise(tx, &self.hash, self.now_s, &self.tokens).await? {
-            Ok(CodeRedemption::Granted)
-        } else {
-            refuse(tx, &self.hash, self.now_s).await
+        let done = match tx.on() {
+            On::Postgres(connection) => at_once::redeem(connection, self).await?,
+            On::Sqlite(connection) => together::redeem(connection, self).await?,
+        };
+        match done.told() {
+            Some(outcome) => Ok(outcome),
+            None => refuse(tx, &self.hash, self.now_s).await,
         }
     }
 }
 
-/// Whether the code was there to be used; then its tokens are stored.
-async fn redeem_stepwise(tx: &mut Tx, hash: &Hash, now_s: i64, tokens: &FirstTokens) -> Result<bool, sqlx::Error> {
-    let grant_id = tokens.family.grant_id.as_deref().unwrap_or_default();
-    let used = run!(tx.on(), execute: sqlx::query(USE)
-        .bind(hash.as_slice())
-        .bind(now_s)
-        .bind(&tokens.family.id)
-        .bind(grant_id))?;
-    if used > 0 {
-        grants::note_use(tx, grant_id, now_s).await?;
-        families::insert(tx, tokens).await?;
+/// How far the one statement of a redemption came.
+pub(super) struct Redeemed {
+    /// Whether the code was there to be used, and so is used now.
+    pub(super) used: bool,
+    /// Whether its tokens are stored.
+    pub(super) stored: bool,
+}
+
+impl Redeemed {
+    /// What the caller is told; nothing yet when the code was not there to be used.
+    fn told(&self) -> Option<CodeRedemption> {
+        match (self.used, self.stored) {
+            (true, true) => Some(CodeRedemption::Granted),
+            (true, false) => Some(CodeRedemption::Withdrawn),
+            (false, _) => None,
+        }
     }
-    Ok(used > 0)
 }
 
 /// Why a code could not be used; if it was used before, what it gave ends here.

@@ -5,7 +5,7 @@ use oauth_core::ports::{
     FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily,
 };
 
-use super::{at_once, document_of, hash_of};
+use super::{at_once, document_of, hash_of, together};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
 use crate::fault::{oauth, retried};
@@ -26,12 +26,9 @@ JOIN token_family f ON f.id = t.family_id
 LEFT JOIN client c ON c.id = f.client_id
 LEFT JOIN \"user\" u ON u.id = f.user_id
 WHERE t.hash = $1";
-const USE: &str = "UPDATE refresh_token SET used_s = $2
-WHERE hash = $1 AND used_s IS NULL AND expires_s > $2 AND family_id = $3 AND EXISTS (
-    SELECT 1 FROM token_family f WHERE f.id = $3 AND f.revoked_s IS NULL AND f.expires_s > $2
-)";
+/// Once a minute, so that the apps of one person do not wait for each other at its grant.
 const NOTE_USE: &str = "UPDATE member_grant SET used_s = $2
-WHERE id = (SELECT grant_id FROM token_family WHERE id = $1)";
+WHERE id = (SELECT grant_id FROM token_family WHERE id = $1) AND (used_s IS NULL OR used_s <= $2 - 60)";
 const WHY_NOT: &str = "SELECT t.used_s,
     t.expires_s > $2 AND f.expires_s > $2 AND f.revoked_s IS NULL
 FROM refresh_token t JOIN token_family f ON f.id = t.family_id
@@ -62,7 +59,7 @@ pub(super) async fn begin(db: &Db, first: &FirstTokens) -> Result<(), sqlx::Erro
 }
 
 /// Stores a family with its first tokens.
-pub(super) async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx::Error> {
+async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx::Error> {
     let FirstTokens { family, access, refresh } = first;
     run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(&family.id)
@@ -74,20 +71,15 @@ pub(super) async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx:
         .bind(family.created_s)
         .bind(family.expires_s))?;
     if let Some(refresh) = refresh {
-        insert_refresh(tx, refresh).await?;
+        run!(tx.on(), execute: sqlx::query(INSERT_REFRESH)
+            .bind(refresh.hash.as_slice())
+            .bind(&refresh.family_id)
+            .bind(refresh.issued_s)
+            .bind(refresh.expires_s))?;
     }
     if let Some(access) = access {
-        tokens::insert_in(tx, access).await?;
+        tokens::insert_in(tx.on(), access).await?;
     }
-    Ok(())
-}
-
-async fn insert_refresh(tx: &mut Tx, token: &RefreshToken) -> Result<(), sqlx::Error> {
-    run!(tx.on(), execute: sqlx::query(INSERT_REFRESH)
-        .bind(token.hash.as_slice())
-        .bind(&token.family_id)
-        .bind(token.issued_s)
-        .bind(token.expires_s))?;
     Ok(())
 }
 
@@ -134,28 +126,22 @@ impl Work for Rotate {
 
     async fn run(&self, tx: &mut Tx) -> Result<RotationOutcome, sqlx::Error> {
         let Self(rotation) = self;
-        let outcome =
-            if use_token(tx, rotation).await? { RotationOutcome::Rotated } else { used_before(tx, rotation).await? };
-        if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
+        let used = match tx.on() {
+            On::Postgres(connection) => at_once::rotate(connection, rotation).await?,
+            On::Sqlite(connection) => together::rotate(connection, rotation).await?,
+        };
+        if used {
+            return Ok(RotationOutcome::Rotated);
+        }
+        let outcome = used_before(tx, rotation).await?;
+        if outcome == RotationOutcome::Repeated {
             run!(tx.on(), execute: sqlx::query(NOTE_USE).bind(&rotation.successor.family_id).bind(rotation.now_s))?;
             if let Some(access) = &rotation.access {
-                tokens::insert_in(tx, access).await?;
+                tokens::insert_in(tx.on(), access).await?;
             }
         }
         Ok(outcome)
     }
-}
-
-/// Whether the token was there to be used; then its successor is stored.
-async fn use_token(tx: &mut Tx, rotation: &Rotation) -> Result<bool, sqlx::Error> {
-    let used = run!(tx.on(), execute: sqlx::query(USE)
-        .bind(rotation.hash.as_slice())
-        .bind(rotation.now_s)
-        .bind(&rotation.successor.family_id))?;
-    if used > 0 {
-        insert_refresh(tx, &rotation.successor).await?;
-    }
-    Ok(used > 0)
 }
 
 /// What a token that was not there to be used is worth; if it comes too late, its family ends here.

@@ -12,7 +12,6 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (user_id, client_id, patient_id) DO UPDATE
 SET requested = excluded.requested, granted = excluded.granted, used_s = coalesce(excluded.used_s, held.used_s)
 RETURNING id";
-const USE: &str = "UPDATE member_grant SET used_s = $2 WHERE id = $1";
 const OF_USER: &str = "SELECT id, user_id, client_id, patient_id, requested, granted, created_s, used_s
 FROM member_grant WHERE user_id = $1 ORDER BY created_s DESC, id";
 /// Takes the families with it; a code under it finds no grant.
@@ -32,12 +31,6 @@ pub(super) async fn allow(tx: &mut Tx, grant: &MemberGrant) -> Result<String, sq
         .bind(&grant.granted)
         .bind(grant.created_s)
         .bind(grant.used_s))
-}
-
-/// Notes that a token was issued under a grant.
-pub(super) async fn note_use(tx: &mut Tx, grant_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
-    run!(tx.on(), execute: sqlx::query(USE).bind(grant_id).bind(now_s))?;
-    Ok(())
 }
 
 pub(super) async fn of_user(db: &Db, user_id: &str) -> Result<Vec<MemberGrant>, sqlx::Error> {

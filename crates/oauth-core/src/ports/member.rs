@@ -48,7 +48,8 @@ pub struct MemberGrant {
     pub granted: String,
     /// When the person first allowed it, in seconds since the UNIX epoch.
     pub created_s: i64,
-    /// When a token was last issued under it, in seconds since the UNIX epoch.
+    /// When a token was last issued under it, in seconds since the UNIX epoch. Noted once a minute, so the
+    /// last one may be up to a minute younger.
     pub used_s: Option<i64>,
 }
 
@@ -251,7 +252,7 @@ pub trait MemberStore: Send + Sync {
     /// Stores a code, the grant it is issued under and the use of its launch, or nothing.
     ///
     /// A grant of the same person, app and patient is replaced and keeps its id and `created_s`; then
-    /// the code is stored under that id.
+    /// the code is stored under that id. One that says the same already is not written again.
     async fn issue_code(
         &self,
         code: IssuedCode,

@@ -127,6 +127,32 @@ told! {
         assert!(lives(&db, "f").await, "what was given before stays");
     }
 
+    async fn a_code_under_a_grant_that_says_the_same_leaves_it_as_it_is(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let held = db.grants_of("u").await.unwrap();
+        for (name, used_s) in [("d", None), ("e", Some(NOW_S - 5)), ("f", Some(NOW_S))] {
+            let same = MemberGrant { used_s, created_s: NOW_S + 9, ..grant("new") };
+            let launch = LaunchUse { jti: name.to_owned(), expires_s: NOW_S + 300 };
+            let issued = db.issue_code(code(name, name, "new"), same, Some(launch)).await.unwrap();
+            assert_eq!(issued, CodeIssue::Issued);
+            assert_eq!(db.grants_of("u").await.unwrap(), held);
+            assert_eq!(db.find_code(&hash(name)).await.unwrap().unwrap().code.grant_id, "g");
+        }
+        let later = MemberGrant { used_s: Some(NOW_S + 7), ..grant("new") };
+        db.issue_code(code("l", "l", "new"), later, None).await.unwrap();
+        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 7));
+
+        let launch = LaunchUse { jti: "d".to_owned(), expires_s: NOW_S + 300 };
+        let again = db.issue_code(code("again", "again", "g"), grant("g"), Some(launch)).await.unwrap();
+        assert_eq!(again, CodeIssue::LaunchUsed);
+        assert_eq!(db.find_code(&hash("again")).await.unwrap(), None);
+        assert!(db.revoke_grant("u", "g").await.unwrap());
+        assert_eq!(redeem(&db, "d", NOW_S, "d").await, CodeRedemption::Withdrawn);
+        db.issue_code(code("first", "first", "new"), grant("new"), None).await.unwrap();
+        assert_eq!(db.grants_of("u").await.unwrap(), [grant("new")], "it is another grant");
+    }
+
     async fn grants_are_one_each_for_user_app_and_patient(home) {
         let db = home.open().await;
         let grants = [

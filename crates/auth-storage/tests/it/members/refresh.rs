@@ -2,13 +2,13 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CodeRedemption, FirstTokens, FoundRefresh, MemberStore as _, RefreshToken, Rotation, RotationOutcome, TokenFamily,
-    TokenStore as _,
+    CodeRedemption, FirstTokens, FoundRefresh, IssuedCode, MemberGrant, MemberStore as _, RefreshToken, Rotation,
+    RotationOutcome, TokenFamily, TokenStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{family, first, hash, lives, opaque, put, refresh, with_family};
+use super::{code, family, first, grant, hash, lives, opaque, put, refresh, with_family};
 use crate::home::{NOW_S, told};
 
 const GRACE_S: i64 = 30;
@@ -86,7 +86,6 @@ told! {
         with_family(&db).await;
         let asked = Rotation { access: Some(opaque("a1")), ..rotation("r-f", "r2", NOW_S + 10) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Rotated);
-        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 10));
         let successor = db.find_refresh_token(&hash("r2")).await.unwrap().unwrap();
         assert_eq!(successor.token, rotation("r-f", "r2", NOW_S + 10).successor);
 
@@ -100,6 +99,28 @@ told! {
         assert_eq!(rotate(&db, "r2", "r3", NOW_S + 11).await, RotationOutcome::Rotated);
         assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 12).await, RotationOutcome::Repeated, "two tabs");
         assert!(lives(&db, "f").await);
+    }
+
+    async fn that_a_grant_is_in_use_is_noted_once_a_minute(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let mut name = "r-f".to_owned();
+        for (after_s, noted_s) in [(0, 0), (59, 0), (60, 60), (61, 60), (119, 60), (130, 130)] {
+            let next = format!("r{after_s}");
+            assert_eq!(rotate(&db, &name, &next, NOW_S + after_s).await, RotationOutcome::Rotated);
+            assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + noted_s), "after {after_s} s");
+            name = next;
+        }
+        assert_eq!(rotate(&db, "r119", "r130", NOW_S + 131).await, RotationOutcome::Repeated);
+        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 130));
+        for (after_s, family, noted_s) in [(150, "f2", 130), (190, "f3", 190)] {
+            let issued = IssuedCode { expires_s: NOW_S + 900, ..code(family, family, "g") };
+            db.issue_code(issued, MemberGrant { used_s: Some(NOW_S), ..grant("g") }, None).await.unwrap();
+            assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 130));
+            let redeemed = db.redeem_code(&hash(family), NOW_S + after_s, first(family, "g")).await.unwrap();
+            assert_eq!(redeemed, CodeRedemption::Granted);
+            assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + noted_s), "after {after_s} s");
+        }
     }
 
     async fn a_token_used_after_the_grace_time_ends_its_family(home) {
