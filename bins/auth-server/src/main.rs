@@ -18,6 +18,7 @@ mod serve;
 mod bootstrap;
 mod clock;
 mod database;
+mod hashing;
 mod health;
 mod jwks_fetch;
 mod public_address;
@@ -56,9 +57,10 @@ fn main() -> ExitCode {
 
 fn run(config: &Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let hashing = hashing::threads().context("cannot start the runtime of hashing")?;
     runtime.context("cannot start the runtime")?.block_on(async {
         match config.task() {
-            Command::Serve => serve::serve(config).await,
+            Command::Serve => serve::serve(config, hashing.handle()).await,
             Command::Keys(command) => keys::run(config, command).await,
         }
     })

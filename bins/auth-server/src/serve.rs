@@ -13,6 +13,7 @@ use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
 use oauth_core::seal::Sealer;
 use oauth_core::settings::Settings;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::clock::{self, SystemClock, SystemRandom};
@@ -33,11 +34,11 @@ const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 ///
 /// # Errors
 /// When the server cannot become ready.
-pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
+pub(crate) async fn serve(config: &Config, hashing: &Handle) -> anyhow::Result<()> {
     let mut background = JoinSet::new();
     let mut stop = Stop::on_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
-        started = start(config, &mut background) => started,
+        started = start(config, hashing, &mut background) => started,
         () = stop.stopped() => return Ok(()),
     };
     let server = started?;
@@ -61,7 +62,7 @@ struct Server {
     _hold: database::Hold,
 }
 
-async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
+async fn start(config: &Config, hashing: &Handle, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
     tracing::info!("starting auth-server {}", env!("CARGO_PKG_VERSION"));
     let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
     let metrics = metrics_listener(config, background)?;
@@ -71,7 +72,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let admissions = Arc::new(Admissions::start(db.clone()));
     let audit = Arc::new(AuditLog::start(db.clone()));
     let stores = stores(&db, &admissions, &audit);
-    let authority = Arc::new(authority(config, &base_url, stores).await?);
+    let authority = Arc::new(authority(config, &base_url, hashing, stores).await?);
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
     if config.platform.package_registry().is_some() {
         tracing::warn!("--fhir-package-registry has no effect: this version installs no packages");
@@ -120,7 +121,7 @@ fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Store
     }
 }
 
-async fn authority(config: &Config, base_url: &str, stores: Stores) -> anyhow::Result<Authority> {
+async fn authority(config: &Config, base_url: &str, hashing: &Handle, stores: Stores) -> anyhow::Result<Authority> {
     let trust = &config.trust;
     let mut settings = Settings::new(base_url, &config.platform.ext_base);
     settings.access_token_alg = trust.access_token_alg;
@@ -134,6 +135,7 @@ async fn authority(config: &Config, base_url: &str, stores: Stores) -> anyhow::R
         sealer: trust.key_encryption_secret().cloned().map(Sealer::new),
         root: trust.root_client().map(|(id, secret)| RootClient::new(id, secret)),
         jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
+        hashing: hashing.clone(),
     };
     Authority::open(&clock::env(), setup, stores).await.context("cannot prepare the signing keys")
 }

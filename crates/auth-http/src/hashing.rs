@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::error::Fault;
@@ -10,15 +11,18 @@ use crate::error::Fault;
 const AT_ONCE: usize = 2;
 
 /// The places for dear work.
-pub(crate) struct Hashing(Arc<Semaphore>);
+pub(crate) struct Hashing {
+    places: Arc<Semaphore>,
+    threads: Handle,
+}
 
 impl Hashing {
-    /// All of them free.
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    /// All of them free, on the threads for blocking work of this runtime.
+    pub(crate) fn new(threads: Handle) -> Self {
+        Self { places: Arc::new(Semaphore::new(AT_ONCE)), threads }
     }
 
-    /// Does the work on the pool for blocking work, when there is a place.
+    /// Does the work when there is a place.
     ///
     /// The place is held by the work and not by who waits for it: a caller that goes away does not end
     /// what it began, so it must not make room for more of it.
@@ -26,8 +30,8 @@ impl Hashing {
     /// # Errors
     /// When the pool ended under the work.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-        let place = Arc::clone(&self.0).acquire_owned().await.map_err(|_| Fault::HashingEnded)?;
-        let done = tokio::task::spawn_blocking(move || {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| Fault::HashingEnded)?;
+        let done = self.threads.spawn_blocking(move || {
             let _place = place;
             work()
         });
@@ -44,7 +48,7 @@ mod tests {
 
     #[tokio::test]
     async fn callers_that_go_away_do_not_pile_up_hashes() {
-        let hashing = Hashing::new();
+        let hashing = Hashing::new(Handle::current());
         let mut ends = Vec::new();
         for _ in 0..AT_ONCE {
             let (end, ended) = mpsc::channel::<()>();
@@ -53,7 +57,7 @@ mod tests {
             drop(asked);
             ends.push(end);
         }
-        assert_eq!(hashing.0.available_permits(), 0, "the work goes on");
+        assert_eq!(hashing.places.available_permits(), 0, "the work goes on");
         let mut next = Box::pin(hashing.run(|| 7));
         assert!(next.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         drop(ends);

@@ -100,7 +100,7 @@ impl Site {
         let per_minute = parts.settings.rate_limit_per_minute;
         Self {
             limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
-            hashing: Hashing::new(),
+            hashing: Hashing::new(parts.authority.hashing().clone()),
             bodies: InFlight::new(),
             metadata: metadata::document(&parts.settings),
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+
 use crate::authenticate::Secret;
 use crate::authorize::PendingKey;
 use crate::csrf::FormKey;
@@ -89,6 +91,9 @@ pub struct Setup {
     pub root: Option<RootClient>,
     /// Fetches partners' key sets.
     pub jwks_fetch: Arc<dyn JwksFetch>,
+    /// The runtime whose threads for blocking work hash passwords and short secrets. Those threads should
+    /// give way to all others: a hash takes 15 ms of a core, a token a fraction of one.
+    pub hashing: Handle,
 }
 
 impl Authority {
@@ -117,7 +122,7 @@ impl Authority {
             members: stores.members,
             patients: stores.patients,
             audit: stores.audit,
-            verifier: SecretVerifier::new(pepper),
+            verifier: SecretVerifier::new(pepper, setup.hashing),
             successors: SuccessorKey::new(&successors),
             pending,
             attempts: AttemptLimits::new(env),
@@ -147,6 +152,12 @@ impl Authority {
     #[must_use]
     pub fn pepper(&self) -> &Pepper {
         self.verifier.pepper()
+    }
+
+    /// Where passwords and short secrets are hashed; how many at once, its caller bounds.
+    #[must_use]
+    pub const fn hashing(&self) -> &Handle {
+        self.verifier.hashing()
     }
 
     /// Whether an `Authorization` header is the bootstrap administrator's.

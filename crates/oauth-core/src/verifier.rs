@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::secret::{Pepper, SecretHash};
@@ -22,6 +23,7 @@ const PEOPLE_WAITING_MAX: usize = 1_000;
 /// the sign-in page delays no Client.
 pub struct SecretVerifier {
     pepper: Arc<Pepper>,
+    hashing: Handle,
     clients: Arc<Semaphore>,
     people: Arc<Semaphore>,
     /// One for each person in the lane, waiting or being served.
@@ -33,11 +35,12 @@ pub struct SecretVerifier {
 pub(crate) struct Crowded;
 
 impl SecretVerifier {
-    /// A verifier under `pepper`.
+    /// A verifier under `pepper` that hashes on the threads for blocking work of `hashing`.
     #[must_use]
-    pub fn new(pepper: Pepper) -> Self {
+    pub fn new(pepper: Pepper, hashing: Handle) -> Self {
         Self {
             pepper: Arc::new(pepper),
+            hashing,
             clients: Arc::new(Semaphore::new(CLIENTS_AT_ONCE)),
             people: Arc::new(Semaphore::new(PEOPLE_AT_ONCE)),
             places: Arc::new(Semaphore::new(PEOPLE_AT_ONCE + PEOPLE_WAITING_MAX)),
@@ -48,6 +51,12 @@ impl SecretVerifier {
     #[must_use]
     pub const fn pepper(&self) -> &Arc<Pepper> {
         &self.pepper
+    }
+
+    /// Where the dear ones are hashed.
+    #[must_use]
+    pub const fn hashing(&self) -> &Handle {
+        &self.hashing
     }
 
     /// Whether `candidate` is the Client's secret behind `hash`. Cheap hashes are checked at once, Argon2id
@@ -69,7 +78,7 @@ impl SecretVerifier {
     async fn verify_in(&self, lane: &Arc<Semaphore>, hash: &SecretHash, candidate: &str) -> bool {
         let Ok(permit) = Arc::clone(lane).acquire_owned().await else { return false };
         let (hash, pepper, candidate) = (hash.clone(), Arc::clone(&self.pepper), candidate.to_owned());
-        let verified = tokio::task::spawn_blocking(move || {
+        let verified = self.hashing.spawn_blocking(move || {
             let _permit = permit;
             hash.verify(&pepper, candidate.as_bytes())
         });

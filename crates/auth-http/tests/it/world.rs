@@ -275,6 +275,7 @@ fn setup() -> Setup {
         sealer: None,
         root: Some(RootClient::new("root", &ROOT_SECRET.to_owned().into())),
         jwks_fetch: Arc::new(Nobody),
+        hashing: tokio::runtime::Handle::current(),
     }
 }
 

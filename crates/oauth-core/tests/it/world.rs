@@ -262,6 +262,7 @@ impl World {
             sealer: None,
             root: Some(RootClient::new("root", &"bootstrap".to_owned().into())),
             jwks_fetch: host.clone(),
+            hashing: tokio::runtime::Handle::current(),
         };
         let authority = Authority::open(&env, setup, stores).await.unwrap();
         Self { memory, host, authority, now_s: NOW_S, random }
