@@ -12,13 +12,15 @@
 //! Nobody locks others out cheaply: what comes from one neighbourhood delays that one alone, and what comes from
 //! everywhere does not delay who signed in from this neighbourhood lately. An account is what was typed, not who it
 //! is: two names of one person are counted apart, so that no refusal tells that they are one, and all is counted
-//! before anything is looked up, so that a name nobody has is refused as soon and as fast as another.
+//! before anything is looked up, so that a name nobody has is refused as soon and as fast as another. One thing shows:
+//! who has used up the second budget of an account sees in a neighbourhood of its own whether the account signs in
+//! there.
 //!
 //! Not specified; each node counts its own, because the only shared place is the database, and a row for each wrong
 //! password would let strangers write to it. So behind N nodes a guesser has up to N times as many tries. For the same
 //! reason a restart forgets the counts, and where people signed in from. The road not taken is a cookie for each
-//! device that signed in: it would outlive both, but needs a key, an end and a list of its own, to spare a wait of
-//! seconds to those whose account is being attacked from dozens of networks at that moment.
+//! device that signed in: it would outlive both, but needs a key, an end and a list of its own, for those alone who
+//! sign in from a new neighbourhood while their account is being attacked from dozens of networks.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
