@@ -7,15 +7,17 @@ use std::str::FromStr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use migrations::{SqlPlace, SqlRefused};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
-use crate::fault::{self, OpenError, SqlRefused, StartLockError};
+use crate::fault::{OpenError, StartLockError};
 use crate::resources::Table;
 use crate::schema;
+use crate::script::{self, ScriptFault};
 use crate::shared::SharedCommits;
 
 /// Name of the SQLite database in the data directory.
@@ -24,6 +26,7 @@ const DATABASE_FILE: &str = "auth.db";
 const LOCK_FILE: &str = "auth.lock";
 /// Key of the advisory lock that nodes sharing a Postgres database take; any constant does.
 const START_LOCK: i64 = 0x6175_7468_7374_6172;
+const TRY_START_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 
 /// How every transaction of SQLite that may write begins. IMMEDIATE: a read that turns into a write
 /// later fails at once when somebody else wrote in between, whatever the busy timeout.
@@ -32,6 +35,8 @@ pub(crate) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
 const SQLITE_READERS: u32 = 4;
 /// How long a SQLite statement waits for another process to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a node that waits for the start lock asks for it.
+const START_LOCK_POLL: Duration = Duration::from_millis(25);
 /// How long a caller waits for a free connection before its request fails.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A Postgres connection idle for longer than this is checked before it is used: the server or a
@@ -173,7 +178,11 @@ impl Db {
                 // Detached, so that dropping it closes the session and with it the lock, even
                 // when `work` is cancelled half way.
                 let mut session = pool.acquire().await?.detach();
-                sqlx::query("SELECT pg_advisory_lock($1)").bind(START_LOCK).execute(&mut session).await?;
+                // Asked for again and again: a statement that waits holds a snapshot, and a migration
+                // that builds an index concurrently waits for every older snapshot.
+                while !sqlx::query_scalar::<_, bool>(TRY_START_LOCK).bind(START_LOCK).fetch_one(&mut session).await? {
+                    tokio::time::sleep(START_LOCK_POLL).await;
+                }
                 let done = work.await;
                 session.close().await?;
                 Ok(done)
@@ -197,17 +206,16 @@ impl Db {
     pub async fn run_sql(&self, sql: &str) -> Result<Result<(), SqlRefused>, sqlx::Error> {
         let session = self.session().await?;
         let mut tx = session.begin().await?;
-        // Running what its author wrote is the purpose here; who may is decided by the caller.
-        let ran = run!(tx.on(), execute: sqlx::raw_sql(sqlx::AssertSqlSafe(sql)));
-        let done = match ran {
-            Ok(_) => tx.commit().await,
-            Err(error) => tx.roll_back().await.and(Err(error)),
+        let ran = match script::run(tx.on(), sql).await {
+            Ok(()) => tx.commit().await.map_err(|error| script::fault(error, self.engine_name(), SqlPlace::WHOLE)),
+            Err(fault) => tx.roll_back().await.map_err(ScriptFault::Failed).and(Err(fault)),
         };
         session.close().await;
         self.forget_tables();
-        match done {
+        match ran {
             Ok(()) => Ok(Ok(())),
-            Err(error) => fault::refusal(&error, self.engine_name()).map_or(Err(error), |refused| Ok(Err(refused))),
+            Err(ScriptFault::Refused(refused)) => Ok(Err(refused)),
+            Err(ScriptFault::Failed(error)) => Err(error),
         }
     }
 
@@ -262,7 +270,9 @@ impl Db {
     pub(crate) async fn session(&self) -> Result<Session, sqlx::Error> {
         Ok(Session(match &self.0.pools {
             On::Postgres(pool) => {
-                let options = pool.connect_options().as_ref().clone();
+                // A migration may take hours; limits that suit requests are not for it.
+                let limits = [("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0")];
+                let options = pool.connect_options().as_ref().clone().options(limits);
                 On::Postgres(PgPoolOptions::new().max_connections(1).connect_with(options).await?)
             }
             On::Sqlite(pools) => {
@@ -295,11 +305,16 @@ impl Db {
 pub(crate) struct Session(On<PgPool, SqlitePool>);
 
 impl Session {
-    pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
+    /// Where statements run outside of any transaction, all on the one connection.
+    pub(crate) fn pool(&self) -> On<&PgPool, &SqlitePool> {
         match &self.0 {
-            On::Postgres(pool) => begin(On::Postgres(pool)).await,
-            On::Sqlite(pool) => begin(On::Sqlite(pool)).await,
+            On::Postgres(pool) => On::Postgres(pool),
+            On::Sqlite(pool) => On::Sqlite(pool),
         }
+    }
+
+    pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
+        begin(self.pool()).await
     }
 
     pub(crate) async fn close(&self) {

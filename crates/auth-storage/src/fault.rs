@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use migrations::{SqlPlace, SqlRefused};
+
 /// Why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -55,35 +57,6 @@ pub enum StartLockError {
     Engine(#[from] sqlx::Error),
 }
 
-/// Users' SQL was refused by the engine; nothing of it was kept.
-#[derive(Debug, thiserror::Error)]
-#[error("{engine} refused the statement{}: {message}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
-pub struct SqlRefused {
-    /// The engine in use: `Postgres` or `SQLite`.
-    pub engine: &'static str,
-    /// `SQLSTATE` on Postgres, the extended result code on SQLite.
-    pub code: Option<String>,
-    /// What the engine says about the statement; fit for its author.
-    pub message: String,
-}
-
-/// Why writes with SQL were refused; nothing of them was kept.
-#[derive(Debug, thiserror::Error)]
-pub enum StepRefusal {
-    /// A rule refuses a write.
-    #[error(transparent)]
-    Write(#[from] fhir_store::WriteRefusal),
-    /// The engine refuses the SQL of a write.
-    #[error("write {index} of the transaction: {refused}")]
-    Sql {
-        /// The write it belongs to, from 0, in the order given.
-        index: usize,
-        /// What the engine says.
-        #[source]
-        refused: SqlRefused,
-    },
-}
-
 /// How often a transaction that lost against others is tried again.
 const ATTEMPTS: u32 = 5;
 /// How long the first repetition waits; each further one waits one such step longer.
@@ -96,14 +69,15 @@ pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
 }
 
-/// What the engine has against what it was told to do, unless it failed by itself.
-pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str) -> Option<SqlRefused> {
+/// What the engine has against the SQL it was told to run, unless it failed by itself; `place` says where
+/// that is.
+pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPlace) -> Option<SqlRefused> {
     let refused = error.as_database_error()?;
     let code = refused.code();
     if is_contention(error) || code.as_deref().is_some_and(is_failure) {
         return None;
     }
-    Some(SqlRefused { engine, code: code.map(Into::into), message: refused.message().to_owned() })
+    Some(SqlRefused { engine, code: code.map(Into::into), message: refused.message().to_owned(), place })
 }
 
 /// Whether a code says that the engine failed, whatever it was told: on Postgres the classes of

@@ -50,6 +50,7 @@ mod audit;
 
 mod keys;
 mod members;
+mod migration;
 mod packages;
 mod parties;
 mod patients;
@@ -59,9 +60,10 @@ mod tokens;
 mod dialect;
 mod document;
 mod engine;
+mod script;
 mod shared;
 
 pub use admission::Admissions;
 pub use audit::AuditLog;
 pub use db::Db;
-pub use fault::{OpenError, SqlRefused, StartLockError, StepRefusal};
+pub use fault::{OpenError, StartLockError};

@@ -143,7 +143,7 @@ fn package_id(name: &str, version: &str) -> Result<PackageId, sqlx::Error> {
 }
 
 /// The types of canonicals, by the names of their locks.
-fn kinds() -> Result<Vec<ResourceType>, sqlx::Error> {
+pub(crate) fn kinds() -> Result<Vec<ResourceType>, sqlx::Error> {
     let kinds = package::CANONICAL_TYPES.iter().map(|kind| kind.parse());
     let kinds: Result<Vec<ResourceType>, _> = kinds.collect();
     let mut kinds = kinds.map_err(|error| sqlx::Error::Decode(Box::new(error)))?;

@@ -15,12 +15,11 @@ use sqlx::types::Json;
 
 use crate::db::Db;
 use crate::engine::run;
-use crate::fault::{StepRefusal, fhir, retried};
-
-use transact::Halt;
+use crate::fault::{fhir, retried};
 
 pub(crate) use append::append;
 pub(crate) use table::{Table, lock_name};
+pub(crate) use transact::{Effects, Halt, attempt_with, rehearse};
 
 /// The state of one resource and the number of the last write of its history, in one statement:
 /// without a row, a history means it was deleted.
@@ -50,39 +49,8 @@ impl ResourceStore for Db {
             Ok(written) => Ok(Ok(written)),
             Err(Halt::Refused(refusal)) => Ok(Err(refusal)),
             Err(Halt::Failed(error)) => Err(fhir(error)),
-            Err(Halt::Script(_, refused)) => Err(StoreError::Unavailable(Box::new(refused))),
-        }
-    }
-}
-
-impl Db {
-    /// Does all the writes in the order given and, after each that created or updated its
-    /// resource, runs the SQL that belongs to it: all in one transaction, or nothing.
-    ///
-    /// So a migration and the row that says it ran stand or fall together, and SQL whose row was
-    /// there already does not run again. The SQL may be several statements, in the dialect of the
-    /// engine in use; it must leave the transaction open. It has a session of its own, as with
-    /// [`Db::run_sql`]. `now_us` is the time of every version made, unix microseconds.
-    ///
-    /// # Errors
-    /// The outer error means the store itself failed, the inner one that a rule refuses a write or
-    /// the engine a script; nothing is kept in either case.
-    pub async fn transact_with_sql(
-        &self,
-        steps: Vec<(Write, Option<String>)>,
-        now_us: i64,
-    ) -> Result<Result<Vec<Written>, StepRefusal>, StoreError> {
-        let mut writes = Vec::with_capacity(steps.len());
-        let mut scripts = transact::Scripts::new();
-        for (index, (write, script)) in steps.into_iter().enumerate() {
-            writes.push(write);
-            scripts.extend(script.map(|script| (index, script)));
-        }
-        match retried(|| transact::attempt_with(self, &writes, &scripts, now_us)).await {
-            Ok(written) => Ok(Ok(written)),
-            Err(Halt::Refused(refusal)) => Ok(Err(StepRefusal::Write(refusal))),
-            Err(Halt::Script(index, refused)) => Ok(Err(StepRefusal::Sql { index, refused })),
-            Err(Halt::Failed(error)) => Err(fhir(error)),
+            // There is no effect to refuse.
+            Err(Halt::Effect(_, _, refused)) => Err(StoreError::Unavailable(Box::new(refused))),
         }
     }
 }

@@ -45,6 +45,7 @@ const FILES: &[File] = &[
     file!(11, "0011_token_family.sql"),
     file!(12, "0012_parties_gone.sql"),
     file!(13, "0013_fhir_package.sql"),
+    file!(14, "0014_sql_script.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

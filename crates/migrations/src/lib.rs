@@ -1,17 +1,23 @@
-//! One-time migrations as resources: what a `PlatformMigration` says, read and checked.
+//! One-time migrations: what a `PlatformMigration` says, when it is due, what it leaves, and the bundle
+//! that brings it at a start.
 //!
-//! Owned here: the vocabulary of migrations (actions, states, parameters) and the rules on it.
-//! Refused here: SQL drivers, HTTP, the environment. Running migrations is not built yet; a caller
-//! that meets one [`Status::ToRun`] has to refuse it rather than store it as if it would run.
+//! Owned here: the vocabulary of migrations (actions, states, parameters), the rules on it, the init
+//! bundle as a file holds it, and SQL applied on demand. Refused here: SQL drivers, HTTP, the
+//! environment; the store that runs what is due is a port, [`MigrationStore`].
 //!
-//! The decision: a migration is read into a type whose values can all be run, so that every mistake in
+//! The first decision: a migration and the row that says it ran are one transaction. Its row is written
+//! `to-run`, its effect follows, its row turns `done`; a fault at any point takes back all three. So
+//! there is no state to repair after a crash. The road not taken is a queue of rows that a worker runs:
+//! then a condition on the id finds a row whose effect is still missing.
+//!
+//! The second decision: a migration is read into a type whose values can all be run, so that every mistake in
 //! a document is named when it is written and none is met in the middle of a start. The road not taken
 //! is to keep the document and look into it step by step.
 //!
 //! (The folder `migrations/` at the top of the workspace is something else: the server's own schema.)
 //!
 //! ```
-//! use migrations::{Action, Migration, Status};
+//! use migrations::{Action, Execution, Migration, Status};
 //! use serde_json::json;
 //!
 //! let migration = Migration::read("platform", &json!({
@@ -19,18 +25,26 @@
 //!     "status": "to-run",
 //!     "params": { "parameter": [{ "name": "sql", "valueString": "SELECT 1" }] },
 //! }))?;
-//! assert_eq!(migration.action, Action::RunSql { sql: "SELECT 1".to_owned() });
+//! let sql = "SELECT 1".to_owned();
+//! assert_eq!(migration.action, Action::RunSql { sql, execution: Execution::InTransaction });
 //! assert_eq!(migration.status, Status::ToRun);
 //! # Ok::<(), migrations::MigrationFault>(())
 //! ```
 
 mod migration;
 pub mod package;
+mod ports;
 mod progress;
+mod step;
 
-pub use migration::{Action, Migration, MigrationFault, Status};
+pub mod init;
+pub mod on_demand;
+
+pub use migration::{Action, Execution, Migration, MigrationFault, Status};
 pub use package::{PackageFault, PackageId};
+pub use ports::{AloneRefusal, MigrationStore};
 pub use progress::Progress;
+pub use step::{Effect, EffectRefused, SqlPlace, SqlRefused, Step, StepRefusal, done_result, due, finished};
 
 /// The resource type of migrations.
 pub const RESOURCE_TYPE: &str = "PlatformMigration";

@@ -24,7 +24,18 @@ pub enum Action {
     RunSql {
         /// One or more statements, in the dialect of the engine in use.
         sql: String,
+        /// Inside a transaction or not.
+        execution: Execution,
     },
+}
+
+/// How SQL is run: the parameter `execution-type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Execution {
+    /// `in-transaction`: together with the row that says it ran. The default.
+    InTransaction,
+    /// `not-in-transaction`: before that row, for statements no transaction can hold.
+    NotInTransaction,
 }
 
 /// Where a migration stands.
@@ -54,6 +65,9 @@ pub enum MigrationFault {
     /// `package` is not `<name>@<version>` with an exact version.
     #[error("package: {0}")]
     Package(#[from] PackageFault),
+    /// `execution-type` is neither of its two codes, given twice, or not about SQL.
+    #[error("execution-type has to be one valueCode, in-transaction or not-in-transaction, and belongs to SQL alone")]
+    Execution,
 }
 
 impl MigrationFault {
@@ -63,7 +77,7 @@ impl MigrationFault {
         match self {
             Self::Action => "PlatformMigration.action",
             Self::Status => "PlatformMigration.status",
-            Self::Parameter(_) | Self::Package(_) => "PlatformMigration.params.parameter",
+            Self::Parameter(_) | Self::Package(_) | Self::Execution => "PlatformMigration.params.parameter",
         }
     }
 }
@@ -75,12 +89,26 @@ impl Migration {
     /// # Errors
     /// [`MigrationFault`].
     pub fn read(brand: &str, document: &Value) -> Result<Self, MigrationFault> {
-        let status = match document.get("status").and_then(Value::as_str) {
-            Some("to-run") => Status::ToRun,
-            Some("done") => Status::Done,
-            _ => return Err(MigrationFault::Status),
-        };
+        let status = Status::of(document).ok_or(MigrationFault::Status)?;
         Ok(Self { action: Action::read(brand, document)?, status })
+    }
+}
+
+impl Status {
+    /// The status a document says.
+    #[must_use]
+    pub fn of(document: &Value) -> Option<Self> {
+        let said = document.get("status").and_then(Value::as_str);
+        [Self::ToRun, Self::Done].into_iter().find(|status| said == Some(status.as_str()))
+    }
+
+    /// As a document says it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ToRun => "to-run",
+            Self::Done => "done",
+        }
     }
 }
 
@@ -90,7 +118,10 @@ impl Action {
         match action {
             "far-migration-fhir-package-install" => Ok(Self::InstallPackage(package(document)?)),
             "far-migration-fhir-package-uninstall" => Ok(Self::UninstallPackage(package(document)?)),
-            _ if runs_sql(brand, action) => Ok(Self::RunSql { sql: parameter(document, "sql")?.to_owned() }),
+            _ if runs_sql(brand, action) => {
+                let sql = parameter(document, "sql")?.to_owned();
+                Ok(Self::RunSql { sql, execution: execution(document)?.unwrap_or(Execution::InTransaction) })
+            }
             _ => Err(MigrationFault::Action),
         }
     }
@@ -102,15 +133,33 @@ fn runs_sql(brand: &str, action: &str) -> bool {
 }
 
 fn package(document: &Value) -> Result<PackageId, MigrationFault> {
+    if execution(document)?.is_some() {
+        return Err(MigrationFault::Execution);
+    }
     Ok(parameter(document, "package")?.parse()?)
 }
 
-fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationFault> {
+fn execution(document: &Value) -> Result<Option<Execution>, MigrationFault> {
+    let mut named = parameters(document, "execution-type");
+    let Some(parameter) = named.next() else { return Ok(None) };
+    // Not specified which type of value; a code is what documents of the field write, a string is what
+    // the specification writes everywhere else.
+    let value = parameter.get("valueCode").or_else(|| parameter.get("valueString")).and_then(Value::as_str);
+    match (value, named.next()) {
+        (Some("in-transaction"), None) => Ok(Some(Execution::InTransaction)),
+        (Some("not-in-transaction"), None) => Ok(Some(Execution::NotInTransaction)),
+        _ => Err(MigrationFault::Execution),
+    }
+}
+
+fn parameters<'a>(document: &'a Value, name: &'static str) -> impl Iterator<Item = &'a Value> {
     let parameters = document.pointer("/params/parameter").and_then(Value::as_array);
-    let mut named = parameters
-        .into_iter()
-        .flatten()
-        .filter(|parameter| parameter.get("name").and_then(Value::as_str) == Some(name));
+    let is_named = move |parameter: &&Value| parameter.get("name").and_then(Value::as_str) == Some(name);
+    parameters.into_iter().flatten().filter(is_named)
+}
+
+fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationFault> {
+    let mut named = parameters(document, name);
     let value = named.next().and_then(|parameter| parameter.get("valueString")).and_then(Value::as_str);
     match (value, named.next()) {
         (Some(value), None) if !value.trim().is_empty() => Ok(value),
@@ -141,7 +190,7 @@ mod tests {
             read("far-migration-fhir-package-uninstall", "package", "hl7.fhir.us.core@5.0.0"),
             Ok(Action::UninstallPackage(package))
         );
-        let sql = Action::RunSql { sql: "SELECT 1".to_owned() };
+        let sql = Action::RunSql { sql: "SELECT 1".to_owned(), execution: Execution::InTransaction };
         for action in ["aidbox-migration-run-sql", "acme-migration-run-sql"] {
             assert_eq!(read(action, "sql", "SELECT 1"), Ok(sql.clone()));
         }
@@ -159,6 +208,26 @@ mod tests {
             migration["status"] = status;
             assert_eq!(Migration::read("platform", &migration), Err(MigrationFault::Status));
         }
+    }
+
+    #[test]
+    fn how_sql_is_run_is_one_of_two_codes() {
+        let with = |action, name, parameter: Value| {
+            let mut document = document(action, name, "a@1.0.0");
+            document["params"]["parameter"].as_array_mut().unwrap().push(parameter);
+            Migration::read("platform", &document).map(|migration| migration.action)
+        };
+        let sql = |parameter| with("aidbox-migration-run-sql", "sql", parameter);
+        let ran = |execution| Ok(Action::RunSql { sql: "a@1.0.0".to_owned(), execution });
+        let typed = |code| json!({"name": "execution-type", "valueCode": code});
+        assert_eq!(sql(typed("not-in-transaction")), ran(Execution::NotInTransaction));
+        assert_eq!(sql(typed("in-transaction")), ran(Execution::InTransaction));
+        let string = json!({"name": "execution-type", "valueString": "not-in-transaction"});
+        assert_eq!(sql(string), ran(Execution::NotInTransaction));
+        assert_eq!(sql(typed("perhaps")), Err(MigrationFault::Execution));
+        assert_eq!(sql(json!({"name": "execution-type"})), Err(MigrationFault::Execution));
+        let install = with("far-migration-fhir-package-install", "package", typed("in-transaction"));
+        assert_eq!(install, Err(MigrationFault::Execution));
     }
 
     #[test]

@@ -11,14 +11,16 @@
 //! fail and start over, and here they wait their turn.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::slice;
+use std::time::Instant;
 
 use fhir_store::plan::{self, Decision, Target};
 use fhir_store::shape::{ShapeFault, ShapeProblem};
 use fhir_store::{
     Lookup, Operation, ResourceId, ResourceKey, ResourceType, Stored, Write, WriteFault, WriteRefusal, Written,
 };
+use migrations::{Effect, EffectRefused, Progress, SqlPlace};
 use serde_json::{Map, Value};
-use sqlx::AssertSqlSafe;
 use sqlx::types::Json;
 
 use super::list;
@@ -27,7 +29,9 @@ use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
 use crate::engine::{On, Tx, run};
-use crate::fault::{self, Contended, SqlRefused};
+use crate::fault::Contended;
+use crate::packages;
+use crate::script::{self, ScriptFault};
 
 /// More writes than this to one type lock the type, not each resource: the server's lock table has
 /// room for a few thousand locks in all.
@@ -52,11 +56,11 @@ const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
 VALUES ($1, $2, {from_us:$3}, $4, $5)";
 
 /// Why an attempt ended without its writes.
-pub(super) enum Halt {
+pub(crate) enum Halt {
     /// A rule refuses them.
     Refused(WriteRefusal),
-    /// The engine refuses the script that belongs to the write of this index.
-    Script(usize, SqlRefused),
+    /// What belongs to the write of this index cannot be done to this resource.
+    Effect(usize, ResourceKey, EffectRefused),
     /// The engine failed.
     Failed(sqlx::Error),
 }
@@ -70,53 +74,106 @@ impl From<sqlx::Error> for Halt {
 impl Contended for Halt {
     fn is_contended(&self) -> bool {
         match self {
-            Self::Refused(_) | Self::Script(..) => false,
+            Self::Refused(_) | Self::Effect(..) => false,
             Self::Failed(error) => error.is_contended(),
         }
     }
 }
 
-/// Users' SQL by the index of the write it belongs to.
-pub(super) type Scripts = HashMap<usize, String>;
+/// Why an effect did not happen.
+enum EffectFault {
+    Refused(EffectRefused),
+    Failed(sqlx::Error),
+}
+
+impl From<ScriptFault> for EffectFault {
+    fn from(fault: ScriptFault) -> Self {
+        match fault {
+            ScriptFault::Refused(refused) => Self::Refused(refused.into()),
+            ScriptFault::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+impl From<packages::Halt> for EffectFault {
+    fn from(halt: packages::Halt) -> Self {
+        match halt {
+            packages::Halt::Refused(refused) => Self::Refused(refused.into()),
+            packages::Halt::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
+/// What writes do besides being written, by their index.
+pub(crate) type Effects = HashMap<usize, Effect>;
 
 /// A transaction under way.
 struct Attempt {
     tx: Tx,
     now_us: i64,
+    progress: Progress,
     /// The table of each type written to, `None` where nothing was ever written.
     tables: HashMap<ResourceType, Option<Table>>,
+    /// The last write whose effect happened.
+    concluded: Option<(usize, ResourceKey)>,
+}
+
+impl Attempt {
+    fn new(tx: Tx, progress: &Progress, now_us: i64) -> Self {
+        Self { tx, now_us, progress: progress.clone(), tables: HashMap::new(), concluded: None }
+    }
 }
 
 /// Does all the writes once, or none.
 pub(super) async fn attempt(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
-    let mut attempt = Attempt { tx: db.begin().await?, now_us, tables: HashMap::new() };
-    let done = attempt.run(db, writes, &Scripts::new()).await;
-    let tables = attempt.end(&done).await?;
-    db.remember_tables(tables);
-    done
+    let mut attempt = Attempt::new(db.begin().await?, &Progress::new(), now_us);
+    let done = attempt.run(db, writes, &Effects::new()).await;
+    let tables = attempt.end(done.is_ok()).await;
+    let done = done?;
+    db.remember_tables(tables?);
+    Ok(done)
 }
 
-/// Does all the writes once and runs the scripts that belong to them, or does nothing. It has a
-/// session of its own: what a script sets there stays there.
-pub(super) async fn attempt_with(
+/// Does all the writes once, and the effects that are due with them, or nothing. It has a session of its
+/// own: what SQL sets there stays there.
+pub(crate) async fn attempt_with(
     db: &Db,
     writes: &[Write],
-    scripts: &Scripts,
-    now_us: i64,
+    effects: &Effects,
+    (progress, now_us): (&Progress, i64),
 ) -> Result<Vec<Written>, Halt> {
     let session = db.session().await?;
-    let mut attempt = Attempt { tx: session.begin().await?, now_us, tables: HashMap::new() };
-    let done = attempt.run(db, writes, scripts).await;
-    let ended = attempt.end(&done).await;
+    let mut attempt = Attempt::new(session.begin().await?, progress, now_us);
+    let done = attempt.run(db, writes, effects).await;
+    let concluded = attempt.concluded.take();
+    let ended = attempt.end(done.is_ok()).await;
     session.close().await;
     db.forget_tables();
+    let done = done?;
+    ended.map_err(|error| match (script::fault(error, db.engine_name(), SqlPlace::WHOLE), concluded) {
+        // A constraint that waits for the end of the transaction is refused only there.
+        (ScriptFault::Refused(refused), Some((index, key))) => Halt::Effect(index, key, refused.into()),
+        (ScriptFault::Refused(refused), None) => Halt::Failed(sqlx::Error::Protocol(refused.to_string())),
+        (ScriptFault::Failed(error), _) => Halt::Failed(error),
+    })?;
+    Ok(done)
+}
+
+/// What would become of the writes; nothing of it is kept. The caller may hold SQLite's one writer.
+pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
+    let session = db.session().await?;
+    let mut attempt = Attempt::new(session.begin().await?, &Progress::new(), now_us);
+    let done = attempt.run(db, writes, &Effects::new()).await;
+    let ended = attempt.end(false).await;
+    session.close().await;
+    let done = done?;
     ended?;
-    done
+    Ok(done)
 }
 
 impl Attempt {
-    async fn run(&mut self, db: &Db, writes: &[Write], scripts: &Scripts) -> Result<Vec<Written>, Halt> {
-        let alone = self.lock_types(db, writes).await?;
+    async fn run(&mut self, db: &Db, writes: &[Write], effects: &Effects) -> Result<Vec<Written>, Halt> {
+        let alone = self.lock_types(db, writes, effects).await?;
         self.find_tables(db, writes).await?;
         let mut targets = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
@@ -129,17 +186,17 @@ impl Attempt {
             let current = self.current(target, &write.operation).await?;
             let decision = plan::decide(write.clone(), target, current, &urls);
             let answer = self.carry_out(decision.map_err(refused_at(index))?).await?;
-            if let (Written::Created(_) | Written::Updated(_), Some(script)) = (&answer, scripts.get(&index)) {
-                self.run_script(index, script).await?;
-            }
-            written.push(answer);
+            written.push(match effects.get(&index) {
+                Some(effect) => self.conclude((index, write), effect, answer).await?,
+                None => answer,
+            });
         }
         Ok(written)
     }
 
     /// Commits what was done, or takes it back; returns the tables that are known to exist then.
-    async fn end(self, done: &Result<Vec<Written>, Halt>) -> Result<Vec<Table>, sqlx::Error> {
-        if done.is_ok() {
+    async fn end(self, commit: bool) -> Result<Vec<Table>, sqlx::Error> {
+        if commit {
             self.tx.commit().await?;
             Ok(self.tables.into_values().flatten().collect())
         } else {
@@ -148,16 +205,64 @@ impl Attempt {
         }
     }
 
-    async fn run_script(&mut self, index: usize, script: &str) -> Result<(), Halt> {
-        let engine = self.tx.dialect().engine_name();
-        let ran = run!(self.tx.on(), execute: sqlx::raw_sql(AssertSqlSafe(script)));
-        if let Err(error) = ran {
-            return Err(match fault::refusal(&error, engine) {
-                Some(refused) => Halt::Script(index, refused),
-                None => Halt::Failed(error),
-            });
+    /// Does what belongs to a write, when it is due, and stores the migration as it stands then.
+    async fn conclude(
+        &mut self,
+        (index, write): (usize, &Write),
+        effect: &Effect,
+        answer: Written,
+    ) -> Result<Written, Halt> {
+        let Some(previous) = migrations::due(&answer).cloned() else {
+            return Ok(answer);
+        };
+        let sent = match (&answer, &write.operation) {
+            (Written::Existing(_), Operation::Create(body) | Operation::Put(body)) => body,
+            _ => &previous.resource,
+        };
+        let result = self.perform(index, &previous.key, effect).await?;
+        let finished = migrations::finished(&previous.key, sent, &result);
+        let resource = finished.map_err(|faults| refused_at(index)(WriteFault::Invalid(faults)))?;
+        let concluded = self.carry_out(Decision::Replace { previous, resource }).await?;
+        Ok(match (answer, concluded) {
+            (Written::Created(_), Written::Updated(stored)) => Written::Created(stored),
+            (_, concluded) => concluded,
+        })
+    }
+
+    /// Does it, and tells its result.
+    async fn perform(&mut self, index: usize, key: &ResourceKey, effect: &Effect) -> Result<Value, Halt> {
+        if let Effect::Done(result) = effect {
+            return Ok(result.clone());
         }
-        // It may have made or dropped tables.
+        let began = Instant::now();
+        self.progress.say(format!("running {key}"));
+        let result = self.effect(effect).await.map_err(|fault| match fault {
+            EffectFault::Refused(refused) => Halt::Effect(index, key.clone(), refused),
+            EffectFault::Failed(error) => Halt::Failed(error),
+        })?;
+        tracing::info!(migration = %key.id, duration_ms = began.elapsed().as_millis(), "a migration was run");
+        self.find_tables_again().await?;
+        self.concluded = Some((index, key.clone()));
+        Ok(result)
+    }
+
+    async fn effect(&mut self, effect: &Effect) -> Result<Value, EffectFault> {
+        match effect {
+            Effect::RunSql { sql } => script::run_within(&mut self.tx, sql).await?,
+            Effect::Install(prepared) => {
+                return Ok(packages::install(&mut self.tx, prepared, self.now_us).await?.into());
+            }
+            Effect::Uninstall(package) => {
+                packages::uninstall(&mut self.tx, slice::from_ref(package), self.now_us).await?;
+            }
+            Effect::Unprepared => return Err(EffectFault::Refused(EffectRefused::Unprepared)),
+            Effect::Done(result) => return Ok(result.clone()),
+        }
+        Ok(migrations::done_result())
+    }
+
+    /// Users' SQL may have made or dropped tables.
+    async fn find_tables_again(&mut self) -> Result<(), sqlx::Error> {
         let kinds: Vec<ResourceType> = self.tables.keys().cloned().collect();
         for kind in kinds {
             let table = match Table::find_in(&mut self.tx, &kind).await? {
@@ -170,9 +275,18 @@ impl Attempt {
     }
 
     /// Locks the types written to and returns those this transaction has to itself.
-    async fn lock_types(&mut self, db: &Db, writes: &[Write]) -> Result<BTreeSet<String>, sqlx::Error> {
+    async fn lock_types(
+        &mut self,
+        db: &Db,
+        writes: &[Write],
+        effects: &Effects,
+    ) -> Result<BTreeSet<String>, sqlx::Error> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut alone = BTreeSet::new();
+        if effects.values().any(Effect::is_of_packages) {
+            alone.extend(packages::kinds()?.iter().map(table::lock_name));
+            counts.extend(alone.iter().map(|name| (name.clone(), 0)));
+        }
         for write in writes {
             let name = table::lock_name(&write.kind);
             let first = db.known_table(write.kind.as_str()).is_none();

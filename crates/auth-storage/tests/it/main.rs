@@ -14,6 +14,8 @@ mod keys;
 #[cfg(test)]
 mod members;
 #[cfg(test)]
+mod migration;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod opening;

@@ -1,7 +1,7 @@
-//! Opening, the schema, the start lock, users' SQL, closing.
+//! Opening, the schema, the start lock, closing.
 
-use auth_storage::{Db, OpenError, StepRefusal};
-use fhir_store::{Filter, Operation, ResourceStore as _, Write, Written};
+use auth_storage::{Db, OpenError};
+use fhir_store::{Operation, ResourceStore as _, Write};
 use oauth_core::ports::PartyStore as _;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -50,7 +50,7 @@ told! {
         assert_eq!(nodes.join_all().await.len(), 12);
         let files = home.ask("SELECT name FROM schema_file ORDER BY number").await;
         assert_eq!(files.first().map(String::as_str), Some("0001_resources.sql"));
-        assert_eq!(files.len(), 12);
+        assert_eq!(files.len(), 14);
     }
 
     async fn a_database_of_a_newer_version_is_left_alone(home) {
@@ -58,7 +58,7 @@ told! {
         db.run_sql("INSERT INTO schema_file (number, name) VALUES (9999, 'later.sql')").await.unwrap().unwrap();
         db.close().await;
         let refused = home.try_open().await.unwrap_err();
-        assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 12 }), "{refused}");
+        assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 14 }), "{refused}");
     }
 
     async fn a_closed_database_does_not_answer(home) {
@@ -88,48 +88,6 @@ told! {
         }
         nodes.join_all().await;
         assert_eq!(home.open().await.policies().await.unwrap().revision, 1 + 4);
-    }
-
-    async fn users_sql_runs_as_a_whole_or_not_at_all(home) {
-        let db = home.open().await;
-        let ran = db.run_sql("CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (7);").await.unwrap();
-        assert!(ran.is_ok());
-        let refused = db.run_sql("INSERT INTO mine (a) VALUES (8); INSERT INTO nowhere VALUES (1)").await.unwrap();
-        let refused = refused.unwrap_err();
-        assert_eq!(refused.engine, db.engine_name());
-        assert!(refused.message.contains("nowhere"), "{refused}");
-        assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine").await, ["7"]);
-    }
-
-    async fn a_script_stands_or_falls_with_the_write_it_belongs_to(home) {
-        let db = home.open().await;
-        let step = |id: &str, sql: &str| {
-            let key = format!("PlatformMigration/{id}").parse().unwrap();
-            let mut write = Write::to(key, Operation::Create(json!({"status": "done"})));
-            write.precondition.if_none_exist = Some(vec![Filter::id(id)]);
-            (write, Some(sql.to_owned()))
-        };
-        let first = step("one", "CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (1)");
-        let broken = step("two", "INSERT INTO nowhere VALUES (1)");
-        let refusal = db.transact_with_sql(vec![first.clone(), broken], NOW_US).await.unwrap().unwrap_err();
-        assert!(matches!(&refusal, StepRefusal::Sql { index: 1, refused } if refused.message.contains("nowhere")), "{refusal}");
-        assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'PlatformMigration'").await, [""; 0]);
-
-        let second = step("two", "INSERT INTO mine (a) SELECT a + 1 FROM mine");
-        let steps = vec![first, second];
-        let written = db.transact_with_sql(steps.clone(), NOW_US).await.unwrap().unwrap();
-        assert!(written.iter().all(|written| matches!(written, Written::Created(_))), "{written:?}");
-        let written = db.transact_with_sql(steps, NOW_US).await.unwrap().unwrap();
-        assert!(written.iter().all(|written| matches!(written, Written::Existing(_))), "{written:?}");
-        assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine ORDER BY a").await, ["1", "2"]);
-    }
-
-    async fn users_sql_cannot_leave_a_transaction_to_others(home) {
-        let db = home.open().await;
-        drop(db.run_sql("COMMIT; BEGIN; CREATE TABLE half (a BIGINT)").await);
-        drop(db.run_sql("ROLLBACK").await);
-        let new = Write::to("Client/1".parse().unwrap(), Operation::Put(json!({})));
-        db.transact(vec![new], NOW_US).await.unwrap().unwrap();
     }
 }
 

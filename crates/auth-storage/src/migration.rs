@@ -1,0 +1,59 @@
+//! Running migrations: with the row that says so, before it, or by an id of their own.
+
+mod alone;
+mod on_demand;
+
+use async_trait::async_trait;
+use fhir_store::{StoreError, Write, Written};
+use migrations::on_demand::{Applied, SqlScript, SqlScriptRecord};
+use migrations::{AloneRefusal, MigrationStore, Progress, SqlRefused, Step, StepRefusal};
+
+use crate::db::Db;
+use crate::fault::{fhir, retried};
+use crate::resources::{Effects, Halt, attempt_with};
+
+#[async_trait]
+impl MigrationStore for Db {
+    async fn transact_steps(
+        &self,
+        steps: Vec<Step>,
+        progress: &Progress,
+        now_us: i64,
+    ) -> Result<Result<Vec<Written>, StepRefusal>, StoreError> {
+        let mut writes = Vec::with_capacity(steps.len());
+        let mut effects = Effects::new();
+        for (index, Step { write, effect }) in steps.into_iter().enumerate() {
+            writes.push(write);
+            effects.extend(effect.map(|effect| (index, effect)));
+        }
+        settle(retried(|| attempt_with(self, &writes, &effects, (progress, now_us))).await)
+    }
+
+    async fn run_alone(
+        &self,
+        write: Write,
+        sql: &str,
+        progress: &Progress,
+        now_us: i64,
+    ) -> Result<Result<Written, AloneRefusal>, StoreError> {
+        alone::run(self, (write, sql), progress, now_us).await
+    }
+
+    async fn applied_scripts(&self) -> Result<Vec<SqlScriptRecord>, StoreError> {
+        on_demand::applied(self).await.map_err(fhir)
+    }
+
+    async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError> {
+        on_demand::apply(self, script, now_us).await.map_err(fhir)
+    }
+}
+
+/// What an attempt came to, as the port tells it.
+fn settle<T>(done: Result<T, Halt>) -> Result<Result<T, StepRefusal>, StoreError> {
+    match done {
+        Ok(done) => Ok(Ok(done)),
+        Err(Halt::Refused(refusal)) => Ok(Err(StepRefusal::Write(refusal))),
+        Err(Halt::Effect(index, key, refused)) => Ok(Err(StepRefusal::Effect { index, key, refused })),
+        Err(Halt::Failed(error)) => Err(fhir(error)),
+    }
+}

@@ -1,0 +1,165 @@
+//! SQL applied on demand: a list of scripts, each tracked by its id.
+//!
+//! These are no `PlatformMigration`s: they have records of their own, and the same id in both places
+//! means two things.
+//!
+//! # Source
+//! Specification, Endpoints: `POST /db/migrations`.
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Longest id of a script, in bytes. Not specified; 255, which any id a tool makes stays below.
+pub const ID_MAX_BYTES: usize = 255;
+/// Most scripts in one request. Not specified; 1,000, because a list is read as a whole before the first
+/// of it runs.
+pub const SCRIPTS_MAX: usize = 1_000;
+
+/// A script to be applied once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlScript {
+    /// What it is tracked by.
+    pub id: String,
+    /// One or more statements, in the dialect of the engine in use.
+    pub sql: String,
+}
+
+/// A script that was applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlScriptRecord {
+    /// What was applied.
+    pub script: SqlScript,
+    /// When, in unix microseconds.
+    pub applied_us: i64,
+}
+
+/// What became of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applied {
+    /// It was run now.
+    Now,
+    /// It was run before; this is what was run then.
+    Before(SqlScriptRecord),
+}
+
+/// Why a list of scripts is not applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptFault {
+    /// The body is no list.
+    #[error("the body has to be an array of at most {SCRIPTS_MAX} objects {{id, sql}}")]
+    NotAList,
+    /// An element of the list is no script.
+    #[error("element {index} has to be an object with an id of 1 to {ID_MAX_BYTES} bytes and an sql that is not empty")]
+    NotAScript {
+        /// Which, from 0.
+        index: usize,
+    },
+    /// The id stands for other SQL. A silent skip would hide a mistake.
+    #[error(
+        "the SQL of {id:?} is not what was applied under this id: the checksum of what was applied is {applied}, \
+         of what was sent {sent}; give new SQL a new id"
+    )]
+    Changed {
+        /// The id.
+        id: String,
+        /// SHA-256 of the SQL that was applied, in hexadecimal.
+        applied: String,
+        /// SHA-256 of the SQL that was sent, in hexadecimal.
+        sent: String,
+    },
+}
+
+impl SqlScript {
+    /// Reads the scripts of a request, in their order.
+    ///
+    /// # Errors
+    /// [`ScriptFault::NotAList`] and [`ScriptFault::NotAScript`].
+    pub fn read_all(body: &Value) -> Result<Vec<Self>, ScriptFault> {
+        let scripts = body.as_array().filter(|scripts| scripts.len() <= SCRIPTS_MAX).ok_or(ScriptFault::NotAList)?;
+        let read = |(index, script)| Self::read(script).ok_or(ScriptFault::NotAScript { index });
+        scripts.iter().enumerate().map(read).collect()
+    }
+
+    fn read(script: &Value) -> Option<Self> {
+        let text = |name: &str| script.get(name)?.as_str();
+        let id = text("id").filter(|id| !id.is_empty() && id.len() <= ID_MAX_BYTES && !id.contains('\0'))?;
+        let sql = text("sql").filter(|sql| !sql.trim().is_empty() && !sql.contains('\0'))?;
+        Some(Self { id: id.to_owned(), sql: sql.to_owned() })
+    }
+
+    /// SHA-256 of the SQL, in hexadecimal.
+    #[must_use]
+    pub fn checksum(&self) -> String {
+        let digest = Sha256::digest(self.sql.as_bytes());
+        let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    }
+
+    /// Whether this is what `other`, of the same id, is.
+    ///
+    /// # Errors
+    /// [`ScriptFault::Changed`], where `other` is what was applied.
+    pub fn agree(&self, other: &Self) -> Result<(), ScriptFault> {
+        if self.sql == other.sql {
+            return Ok(());
+        }
+        Err(ScriptFault::Changed { id: self.id.clone(), applied: other.checksum(), sent: self.checksum() })
+    }
+}
+
+/// Refuses a list of which any script is not what stands under its id: among what was applied, or before
+/// it in the list. So a mistake is found before the first script runs.
+///
+/// # Errors
+/// [`ScriptFault::Changed`].
+pub fn check_unchanged(scripts: &[SqlScript], applied: &[SqlScriptRecord]) -> Result<(), ScriptFault> {
+    let applied = applied.iter().map(|record| &record.script);
+    let mut known: std::collections::HashMap<&str, &SqlScript> =
+        applied.map(|script| (script.id.as_str(), script)).collect();
+    scripts.iter().try_for_each(|script| script.agree(known.entry(&script.id).or_insert(script)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn script(id: &str, sql: &str) -> SqlScript {
+        SqlScript { id: id.to_owned(), sql: sql.to_owned() }
+    }
+
+    #[test]
+    fn a_list_of_scripts_is_read_whole_or_its_fault_is_named() {
+        let read = SqlScript::read_all(&json!([{"id": "a", "sql": "SELECT 1"}, {"id": "b", "sql": "SELECT 2"}]));
+        assert_eq!(read, Ok(vec![script("a", "SELECT 1"), script("b", "SELECT 2")]));
+        assert_eq!(SqlScript::read_all(&json!([])), Ok(Vec::new()));
+        assert_eq!(SqlScript::read_all(&json!({"id": "a", "sql": "SELECT 1"})), Err(ScriptFault::NotAList));
+        for wrong in [
+            json!("SELECT 1"),
+            json!({"id": "a"}),
+            json!({"sql": "SELECT 1"}),
+            json!({"id": "", "sql": "SELECT 1"}),
+            json!({"id": "x".repeat(256), "sql": "SELECT 1"}),
+            json!({"id": "a", "sql": " "}),
+            json!({"id": 1, "sql": "SELECT 1"}),
+            json!({"id": "a", "sql": "SELECT '\0'"}),
+        ] {
+            let list = json!([{"id": "a", "sql": "SELECT 1"}, wrong]);
+            assert_eq!(SqlScript::read_all(&list), Err(ScriptFault::NotAScript { index: 1 }), "{list}");
+        }
+    }
+
+    #[test]
+    fn changed_sql_under_a_known_id_is_refused_with_both_checksums() {
+        let record = |script| SqlScriptRecord { script, applied_us: 0 };
+        let applied = [record(script("a", "SELECT 1"))];
+        assert_eq!(check_unchanged(&[script("b", "SELECT 2"), script("a", "SELECT 1")], &applied), Ok(()));
+        let fault = check_unchanged(&[script("b", "SELECT 2"), script("a", "SELECT 3")], &applied).unwrap_err();
+        let (was, is) = (script("a", "SELECT 1").checksum(), script("a", "SELECT 3").checksum());
+        assert_eq!(was, "e004ebd5b5532a4b85984a62f8ad48a81aa3460c1ca07701f386135d72cdecf5");
+        assert!(fault.to_string().contains(&was) && fault.to_string().contains(&is), "{fault}");
+        let twice = [script("c", "SELECT 1"), script("c", "SELECT 2")];
+        assert!(matches!(check_unchanged(&twice, &[]), Err(ScriptFault::Changed { .. })));
+    }
+}

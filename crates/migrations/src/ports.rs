@@ -1,0 +1,70 @@
+//! What the store has to offer for migrations to run.
+
+use async_trait::async_trait;
+use fhir_store::{StoreError, Write, Written};
+
+use crate::on_demand::{Applied, SqlScript, SqlScriptRecord};
+use crate::progress::Progress;
+use crate::step::{SqlRefused, Step, StepRefusal};
+
+/// The store of migrations. One method is one transaction, but where it says otherwise.
+#[async_trait]
+pub trait MigrationStore: Send + Sync {
+    /// Does all the writes in the order given and, after each whose effect is [`due`](crate::due), the
+    /// effect, and then turns the migration `done` with its result: all in one transaction, or nothing.
+    ///
+    /// So a migration and the row that says it ran stand or fall together. The transaction has a session
+    /// of its own, and what SQL sets in it does not reach the steps behind it. `now_us` is the time of
+    /// every version made, unix microseconds.
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed, the inner one that a rule refuses a write or an
+    /// effect was refused; nothing is kept in either case, unless SQL itself ended the transaction.
+    async fn transact_steps(
+        &self,
+        steps: Vec<Step>,
+        progress: &Progress,
+        now_us: i64,
+    ) -> Result<Result<Vec<Written>, StepRefusal>, StoreError>;
+
+    /// Does one write of a migration whose SQL cannot run in a transaction: asks what would become of the
+    /// write, runs the SQL in a session of its own, and only then writes, `done` at once.
+    ///
+    /// A process that ends between the two leaves no row, so the migration is run once more: this is the
+    /// one kind that runs at least once, not exactly once. Nobody else runs a migration of the same id
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// As of [`MigrationStore::transact_steps`]; what the SQL did before it was refused stays.
+    async fn run_alone(
+        &self,
+        write: Write,
+        sql: &str,
+        progress: &Progress,
+        now_us: i64,
+    ) -> Result<Result<Written, AloneRefusal>, StoreError>;
+
+    /// The scripts that were applied on demand, in the order of their application.
+    ///
+    /// # Errors
+    /// When the store fails.
+    async fn applied_scripts(&self) -> Result<Vec<SqlScriptRecord>, StoreError>;
+
+    /// Runs a script and records it, in one transaction, unless its id is recorded.
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed, the inner one that the engine refuses the script;
+    /// nothing is kept in either case.
+    async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError>;
+}
+
+/// Why a migration was not run outside a transaction.
+#[derive(Debug, thiserror::Error)]
+pub enum AloneRefusal {
+    /// As within a transaction.
+    #[error(transparent)]
+    Step(#[from] StepRefusal),
+    /// Another request, or another node, is running it.
+    #[error("the migration is being run by another request")]
+    Running,
+}

@@ -1,0 +1,217 @@
+//! A write that does something besides being written: what it does, what comes of it, when it is due.
+
+use std::fmt;
+
+use fhir_store::shape::{self, ShapeFault};
+use fhir_store::{ResourceKey, Stored, Write, WriteRefusal, Written};
+use serde_json::{Map, Value, json};
+
+use crate::migration::Status;
+use crate::package::{PackageId, PackageRefused, PreparedInstall};
+
+/// One write of a transaction, and what happens with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What is written. Of a migration that is to run this is the document as it was sent, with the
+    /// status `to-run`.
+    pub write: Write,
+    /// What is done in the same transaction, when it turns out to be due.
+    pub effect: Option<Effect>,
+}
+
+/// What a migration does, with everything from outside at hand: nothing of it waits for a network.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Runs SQL.
+    RunSql {
+        /// One or more statements, in the dialect of the engine in use.
+        sql: String,
+    },
+    /// Installs packages that are here with all they need.
+    Install(PreparedInstall),
+    /// Uninstalls a package.
+    Uninstall(PackageId),
+    /// What it needs from outside was not fetched, because the migration seemed to be there already.
+    Unprepared,
+    /// Nothing more: it was done outside the transaction, with this `result`.
+    Done(Value),
+}
+
+impl Effect {
+    /// Whether it writes canonicals, whose types a transaction then has to itself.
+    #[must_use]
+    pub const fn is_of_packages(&self) -> bool {
+        match self {
+            Self::Install(_) | Self::Uninstall(_) => true,
+            Self::RunSql { .. } | Self::Unprepared | Self::Done(_) => false,
+        }
+    }
+}
+
+/// Why an effect did not happen; nothing of its transaction was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum EffectRefused {
+    /// The engine refuses the SQL.
+    #[error("{0}")]
+    Sql(#[from] SqlRefused),
+    /// The packages cannot be installed or uninstalled.
+    #[error("{0}")]
+    Package(#[from] PackageRefused),
+    /// [`Effect::Unprepared`] is due after all: prepare it and try again.
+    #[error("the migration was removed meanwhile; try again")]
+    Unprepared,
+}
+
+/// Users' SQL was refused by the engine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{engine} refused {place}{}: {message}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
+pub struct SqlRefused {
+    /// The engine in use: `Postgres` or `SQLite`.
+    pub engine: &'static str,
+    /// `SQLSTATE` on Postgres, the extended result code on SQLite.
+    pub code: Option<String>,
+    /// What the engine says about the statement; fit for its author.
+    pub message: String,
+    /// Which statement, and where in the text.
+    pub place: SqlPlace,
+}
+
+/// A place in SQL of several statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqlPlace {
+    /// The statement, from 1; 0 when the text as a whole is meant.
+    pub statement: usize,
+    /// Line and column, both from 1, where the engine tells them.
+    pub at: Option<(usize, usize)>,
+}
+
+impl SqlPlace {
+    /// The text as a whole.
+    pub const WHOLE: Self = Self { statement: 0, at: None };
+
+    /// The place of the character `offset`, from 1, of `sql`.
+    #[must_use]
+    pub fn at_character(statement: usize, sql: &str, offset: usize) -> Self {
+        let before = sql.chars().take(offset.saturating_sub(1));
+        let (line, column) = before.fold((1, 1), |(line, column), character| match character {
+            '\n' => (line + 1, 1),
+            _ => (line, column + 1),
+        });
+        Self { statement, at: Some((line, column)) }
+    }
+}
+
+impl fmt::Display for SqlPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.statement {
+            0 => write!(f, "the SQL")?,
+            statement => write!(f, "statement {statement}")?,
+        }
+        self.at.map_or(Ok(()), |(line, column)| write!(f, " at line {line}, column {column}"))
+    }
+}
+
+/// Why steps were refused; nothing of them was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StepRefusal {
+    /// A rule refuses a write.
+    #[error(transparent)]
+    Write(#[from] WriteRefusal),
+    /// What belongs to a write cannot be done.
+    #[error("{key}: {refused}")]
+    Effect {
+        /// The write it belongs to, from 0, in the order given.
+        index: usize,
+        /// The migration.
+        key: ResourceKey,
+        /// Why not.
+        #[source]
+        refused: EffectRefused,
+    },
+}
+
+/// Whether what belongs to a write has to be done now, given what became of the write: the version it
+/// belongs to, if so.
+///
+/// A migration that is `to-run` is due once it is written, even when it stood there in the same words.
+/// One that a condition found is skipped, unless it is `to-run` itself: then it was interrupted before
+/// it could turn `done`, and skipping it would mean that it never runs.
+///
+/// # Source
+/// Specification, States and transitions, Migration.
+#[must_use]
+pub fn due(written: &Written) -> Option<&Stored> {
+    match written {
+        Written::Created(stored) | Written::Updated(stored) | Written::Unchanged(stored) => Some(stored),
+        Written::Existing(stored) => Some(stored).filter(|stored| Status::of(&stored.resource) == Some(Status::ToRun)),
+        Written::Deleted(_) | Written::Absent => None,
+    }
+}
+
+/// The migration as it stands after it ran: `done`, with its `result`. `sent` is the document that was
+/// run, which is not the stored one where that was interrupted and sent again.
+///
+/// # Errors
+/// What keeps `sent` from being stored under `key`.
+pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value, Vec<ShapeFault>> {
+    let mut document = match shape::stored_body(key, sent.clone())? {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    document.insert("status".to_owned(), Status::Done.as_str().into());
+    document.insert("result".to_owned(), result.clone());
+    Ok(Value::Object(document))
+}
+
+/// The `result` of SQL that ran. That of a package that was uninstalled is not specified; it is the same.
+///
+/// # Source
+/// Specification, Migration resource.
+#[must_use]
+pub fn done_result() -> Value {
+    json!({"valueBoolean": true})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(status: &str) -> Stored {
+        let key = "PlatformMigration/m".parse().unwrap();
+        Stored { key, version: 1, updated_us: 0, resource: json!({"status": status}) }
+    }
+
+    #[test]
+    fn what_a_condition_found_is_skipped_unless_it_was_interrupted() {
+        for (written, expected) in [
+            (Written::Created(stored("to-run")), true),
+            (Written::Updated(stored("to-run")), true),
+            (Written::Unchanged(stored("to-run")), true),
+            (Written::Existing(stored("to-run")), true),
+            (Written::Existing(stored("done")), false),
+            (Written::Existing(stored("")), false),
+            (Written::Deleted(stored("to-run")), false),
+            (Written::Absent, false),
+        ] {
+            assert_eq!(due(&written).is_some(), expected, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn what_ran_is_done_with_its_result_and_otherwise_as_sent() {
+        let key = "PlatformMigration/m".parse().unwrap();
+        let sent = json!({"resourceType": "PlatformMigration", "id": "m", "status": "to-run", "action": "a"});
+        let document = finished(&key, &sent, &done_result()).unwrap();
+        assert_eq!(document, json!({"status": "done", "action": "a", "result": {"valueBoolean": true}}));
+        assert!(finished(&key, &json!({"id": "other"}), &done_result()).is_err());
+    }
+
+    #[test]
+    fn a_place_is_counted_in_characters_from_one() {
+        let sql = "SELECT 1;\nSELECT é, x";
+        let place = SqlPlace::at_character(2, sql, 21);
+        assert_eq!((sql.chars().nth(20), place.at), (Some('x'), Some((2, 11))));
+        assert_eq!(place.to_string(), "statement 2 at line 2, column 11");
+        assert_eq!(SqlPlace::WHOLE.to_string(), "the SQL");
+    }
+}
