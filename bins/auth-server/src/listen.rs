@@ -10,6 +10,8 @@ mod connection;
 mod peer;
 mod shares;
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -34,6 +36,9 @@ use crate::tls::Tls;
 
 /// How long running requests may take to finish once the server is to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(10);
+/// How long requests to a server that is not ready may take to finish once it is: their answers are one
+/// line each.
+const HANDOVER_MAX: Duration = Duration::from_millis(250);
 /// Longest pause inside a request body; after it the answer is 408.
 const BODY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Longest time for a request body, beside what its size earns it; after it the answer is 408.
@@ -151,15 +156,40 @@ impl Listener {
     }
 
     /// Serves until `stop`, then finishes what runs, for [`DRAIN_MAX`] at most.
-    pub(crate) async fn serve(self, router: Router, mut stop: Stop) {
+    pub(crate) async fn serve(self, router: Router, stop: Stop) {
+        let mut connections = JoinSet::new();
+        let mut until = stop.clone();
+        tokio::select! {
+            never = self.take(&router, &stop, &mut connections) => match never {},
+            () = until.stopped() => {}
+        }
+        drop(self.socket);
+        drain(connections, self.limits.tolerance.drain).await;
+    }
+
+    /// Answers with `router` until `work` is done. Connections do not outlive it, so that whoever asks
+    /// again is answered by what serves next; those waiting to be accepted wait for that.
+    pub(crate) async fn answer_while<T>(&self, router: Router, work: impl Future<Output = T>) -> T {
+        let mut connections = JoinSet::new();
+        let (end, ended) = Stop::by_hand();
+        let done = tokio::select! {
+            done = work => done,
+            never = self.take(&router, &ended, &mut connections) => match never {},
+        };
+        // Nobody to tell is no fault.
+        let _ = end.send(true);
+        drain(connections, HANDOVER_MAX).await;
+        done
+    }
+
+    /// Takes connections for as long as it is waited for.
+    async fn take(&self, router: &Router, stop: &Stop, connections: &mut JoinSet<()>) -> Infallible {
         let slots = Slots::new(self.limits);
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
-        let mut connections = JoinSet::new();
         loop {
             let (stream, address) = tokio::select! {
                 accepted = self.accept() => accepted,
                 Some(_) = connections.join_next() => continue,
-                () = stop.stopped() => break,
             };
             let tls = self.tls.clone();
             let peer = Peer::new(address, &self.proxies);
@@ -179,8 +209,6 @@ impl Listener {
                 });
             }
         }
-        drop(self.socket);
-        drain(connections, self.limits.tolerance.drain).await;
     }
 
     fn connection(&self, peer: Peer, router: Router, stop: Stop) -> Connection {

@@ -20,6 +20,7 @@ mod clock;
 mod database;
 mod hashing;
 mod health;
+mod init_bundle;
 mod jwks_fetch;
 mod public_address;
 
@@ -33,6 +34,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use migrations::init::InitBundle;
 
 use crate::config::{Command, Config};
 
@@ -45,8 +47,12 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(end) => return end.exit_code(),
     };
+    let bundle = match init_bundle::load(&config, variable) {
+        Ok(bundle) => bundle,
+        Err(end) => return end.exit_code(),
+    };
     logging::start(&config.observing);
-    match run(&config) {
+    match run(&config, bundle) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("stopping: {}", reason(&error));
@@ -55,18 +61,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(config: &Config) -> anyhow::Result<()> {
+fn run(config: &Config, bundle: Option<InitBundle>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let hashing = hashing::threads().context("cannot start the runtime of hashing")?;
     runtime.context("cannot start the runtime")?.block_on(async {
         match config.task() {
-            Command::Serve => serve::serve(config, hashing.handle()).await,
+            Command::Serve => serve::serve(config, bundle, hashing.handle()).await,
             Command::Keys(command) => keys::run(config, command).await,
         }
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "clap cannot know the one variable whose name depends on a value")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "clap cannot know variables whose names depend on a value or stand in a file"
+)]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }

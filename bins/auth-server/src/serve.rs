@@ -8,6 +8,8 @@ use anyhow::Context as _;
 use auth_http::{Clock, HttpSettings, Parts};
 use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
+use migrations::Progress;
+use migrations::init::InitBundle;
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
@@ -23,7 +25,7 @@ use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
-use crate::{bootstrap, database, metrics};
+use crate::{bootstrap, database, init_bundle, metrics};
 
 /// How soon a key that another node or an operator added is known here.
 const KEYS_REFRESH: Duration = Duration::from_secs(5);
@@ -34,11 +36,11 @@ const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 ///
 /// # Errors
 /// When the server cannot become ready.
-pub(crate) async fn serve(config: &Config, hashing: &Handle) -> anyhow::Result<()> {
+pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: &Handle) -> anyhow::Result<()> {
     let mut background = JoinSet::new();
     let mut stop = Stop::on_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
-        started = start(config, hashing, &mut background) => started,
+        started = start(config, bundle, hashing, &mut background) => started,
         () = stop.stopped() => return Ok(()),
     };
     let server = started?;
@@ -62,7 +64,12 @@ struct Server {
     _hold: database::Hold,
 }
 
-async fn start(config: &Config, hashing: &Handle, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
+async fn start(
+    config: &Config,
+    bundle: Option<InitBundle>,
+    hashing: &Handle,
+    background: &mut JoinSet<()>,
+) -> anyhow::Result<Server> {
     tracing::info!("starting auth-server {}", env!("CARGO_PKG_VERSION"));
     let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
     let metrics = metrics_listener(config, background)?;
@@ -82,9 +89,15 @@ async fn start(config: &Config, hashing: &Handle, background: &mut JoinSet<()>) 
     }
     background.spawn(refresh_keys(Arc::clone(&authority)));
     background.spawn(sweep(db.clone()));
-    let router = auth_http::router(parts(config, base_url, authority, &db));
+    let parts = parts(config, base_url, authority, &db);
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
+    if let Some(bundle) = bundle {
+        let starting = auth_http::starting(parts.clone());
+        let executed = Box::pin(init_bundle::execute(&db, parts.clone(), bundle));
+        main.answer_while(starting, executed).await?;
+    }
+    let router = auth_http::router(parts);
     tracing::info!("listening on {url}");
     Ok(Server { main, router, metrics, admissions, audit, db, _hold: hold })
 }
@@ -144,6 +157,8 @@ fn parts(config: &Config, base_url: String, authority: Arc<Authority>, db: &Db) 
     Parts {
         authority,
         resources: Arc::new(db.clone()),
+        migrations: Arc::new(db.clone()),
+        progress: Progress::new(),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         health: Arc::new(DatabaseHealth(db.clone())),

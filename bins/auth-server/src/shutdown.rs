@@ -38,7 +38,6 @@ impl Stop {
     }
 
     /// A stop that is in the caller's hand.
-    #[cfg(test)]
     pub(crate) fn by_hand() -> (watch::Sender<bool>, Self) {
         let (sender, receiver) = watch::channel(false);
         (sender, Self(receiver))

@@ -100,6 +100,11 @@ fn describe_version(headers: &mut HeaderMap, stored: &Stored) {
     }
 }
 
+/// A time as a FHIR `instant` in UTC with microseconds.
+pub(crate) fn instant(unix_us: i64) -> String {
+    Timestamp::from_microsecond(unix_us).map(|at| format!("{at:.6}")).unwrap_or_default()
+}
+
 /// A time as HTTP writes it (RFC 9110, section 5.6.7), in whole seconds.
 fn http_date(unix_us: i64) -> Option<HeaderValue> {
     let at = Timestamp::from_microsecond(unix_us).ok()?;

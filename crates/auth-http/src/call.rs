@@ -83,6 +83,21 @@ impl FromRequest<App> for Call {
 }
 
 impl Call {
+    /// What the server does on its own account, as its administrator.
+    pub(crate) fn of_administrator(dialect: Dialect) -> Self {
+        Self {
+            caller: Caller { identity: Identity::Root, policy_revision: 0 },
+            address: None,
+            dialect,
+            asked: Asked::NOTHING,
+            headers: HeaderMap::new(),
+            query: Vec::new(),
+            body: None,
+            kind: JsonKind::Plain,
+            _held: None,
+        }
+    }
+
     /// Whether the caller wants a deletion answered without the resource.
     pub(crate) fn wants_no_content(&self) -> bool {
         self.query.iter().any(|(name, value)| name == "_no-content" && value == "true")

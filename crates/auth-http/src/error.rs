@@ -5,6 +5,7 @@
 //! everywhere else. Failures of the server
 //! itself are logged there, once, and nothing of them reaches the caller.
 
+mod migrations;
 mod oauth;
 mod page;
 mod resources;
@@ -33,6 +34,7 @@ use serde_json::Value;
 use crate::endpoint::rpc::RpcFault;
 use crate::form::CredentialsIn;
 use crate::media;
+use crate::migrate::{MigrationRefusal, ScriptRefusal};
 use crate::page::{FormFault, Pages};
 use crate::surface::Surface;
 
@@ -108,6 +110,10 @@ pub(crate) enum Fault {
     Unsettled,
     #[error("the answer to this Bundle is full; ask for this entry in a request of its own")]
     TooCostly,
+    #[error("{cause}")]
+    Migration { cause: Box<MigrationRefusal>, entry: Option<usize> },
+    #[error("{0}")]
+    Scripts(Box<ScriptRefusal>),
     #[error("the store of resources left a write unanswered")]
     Unanswered,
     #[error("the store of resources failed")]
@@ -158,6 +164,18 @@ pub(crate) enum Fault {
     Location,
 }
 
+impl From<ScriptRefusal> for Fault {
+    fn from(cause: ScriptRefusal) -> Self {
+        Self::Scripts(Box::new(cause))
+    }
+}
+
+impl From<MigrationRefusal> for Fault {
+    fn from(cause: MigrationRefusal) -> Self {
+        Self::Migration { cause: Box::new(cause), entry: None }
+    }
+}
+
 impl From<Denied> for Fault {
     fn from(cause: Denied) -> Self {
         Self::Denied { cause, entry: None }
@@ -197,6 +215,8 @@ impl Fault {
             Self::Gone(key) => resources::gone(key),
             Self::Refused { cause, entry } => resources::refused(cause, *entry),
             Self::Invalid { issues, entry } => resources::invalid(issues, *entry),
+            Self::Migration { cause, entry } => migrations::refused(cause, *entry),
+            Self::Scripts(cause) => migrations::not_applied(cause),
             Self::Bundle(cause) => resources::bundle(cause),
             Self::Entry(cause) => resources::entry(cause),
             Self::Resources(cause) => resources::failed(cause),
@@ -233,6 +253,7 @@ impl Fault {
         match self {
             Self::Invalid { issues, .. } => Self::Invalid { issues, entry },
             Self::Refused { cause, .. } => Self::Refused { cause, entry },
+            Self::Migration { cause, .. } => Self::Migration { cause, entry },
             Self::Denied { cause, .. } => Self::Denied { cause, entry },
             other => other,
         }
@@ -249,6 +270,12 @@ impl Fault {
     pub(crate) fn into_rpc(self) -> Value {
         self.report();
         self.verdict().rpc_body()
+    }
+
+    /// The fault in one line for whoever runs the server, who is told what callers are not.
+    pub(crate) fn for_operator(&self) -> String {
+        let verdict = self.verdict();
+        if verdict.status.is_server_error() { chain(self) } else { issues_in_words(&verdict.outcome_body()) }
     }
 
     /// Logs what a person has to act on. Everything else is the caller's business, and told to it.
@@ -278,6 +305,19 @@ fn chain(error: &dyn Error) -> String {
         source = inner.source();
     }
     text
+}
+
+/// The issues of an `OperationOutcome`, each with its place.
+pub(crate) fn issues_in_words(outcome: &Value) -> String {
+    let issues = outcome.get("issue").and_then(Value::as_array);
+    let told = issues.into_iter().flatten().map(|issue| {
+        let diagnostics = issue.get("diagnostics").and_then(Value::as_str).unwrap_or_default();
+        match issue.pointer("/expression/0").and_then(Value::as_str) {
+            Some(place) => format!("{place}: {diagnostics}"),
+            None => diagnostics.to_owned(),
+        }
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Carries a fault from the handler to the outermost layer.

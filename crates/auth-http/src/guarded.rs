@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fhir_store::{Filter, Operation, PatchDocument, ResourceType, Write, patch};
-use migrations::{Migration, Status};
+use migrations::Migration;
 use oauth_core::env::Env;
 use oauth_core::registration::{self, Issue, IssueCode};
 use serde_json::Value;
@@ -67,18 +67,16 @@ pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), 
     Ok(())
 }
 
-/// One-time migrations are not run by this version, so one that is to run is refused rather than
-/// stored as if it would. One that is done may be stored: it says that an operator ran it.
+/// A migration that is to run is one that can be run. One that is done is stored and not run: it says
+/// that an operator did.
 fn check_migration(app: &App, body: &Value) -> Result<(), Fault> {
-    let issue = match Migration::read(&app.settings.platform_name, body) {
-        Ok(Migration { status: Status::Done, .. }) => return Ok(()),
-        Ok(Migration { status: Status::ToRun, .. }) => {
-            let diagnostics = "this version runs no migrations, so none that is to-run is stored";
-            Issue::new(IssueCode::NotSupported, "PlatformMigration.status", diagnostics)
+    match Migration::read(&app.settings.platform_name, body) {
+        Ok(_) => Ok(()),
+        Err(fault) => {
+            let issue = Issue::new(IssueCode::Value, fault.expression(), fault.to_string());
+            Err(Fault::Invalid { issues: vec![issue], entry: None })
         }
-        Err(fault) => Issue::new(IssueCode::Value, fault.expression(), fault.to_string()),
-    };
-    Err(Fault::Invalid { issues: vec![issue], entry: None })
+    }
 }
 
 /// A document without what nobody may see.
@@ -124,7 +122,10 @@ fn veil(before: &Value, shown: &Value, patched: &mut Value) {
 
 /// The types whose documents are checked after a patch, which a transaction of the store does not.
 pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
-    matches!(kind.as_str(), "Client" | "User" | "AccessPolicy" | "Organization" | "TokenIntrospector")
+    matches!(
+        kind.as_str(),
+        "Client" | "User" | "AccessPolicy" | "Organization" | "TokenIntrospector" | migrations::RESOURCE_TYPE
+    )
 }
 
 type Seal = fn(&Env<'_>, &oauth_core::secret::Pepper, &str, &mut Value) -> Result<(), Vec<Issue>>;

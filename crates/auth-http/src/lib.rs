@@ -25,6 +25,7 @@
 //! ```
 
 mod router;
+mod start;
 mod state;
 
 mod endpoint;
@@ -39,6 +40,7 @@ mod form;
 mod gate;
 mod guarded;
 mod hashing;
+mod migrate;
 mod save;
 
 mod answer;
@@ -57,4 +59,5 @@ mod middleware;
 
 pub use page::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
 pub use router::router;
+pub use start::{BundleReport, BundleStop, execute_bundle, starting};
 pub use state::{Clock, HealthProbe, HttpSettings, Parts};

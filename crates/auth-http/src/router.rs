@@ -9,7 +9,7 @@ use http::Uri;
 
 use crate::endpoint::{
     apps, authorize, b2b_claim, bundle, discovery, grant, health, introspect, jwks, list, login, logout, metadata,
-    patient, resource, revoke, rpc, style, token, userinfo, version,
+    migrations, patient, resource, revoke, rpc, style, token, userinfo, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -89,6 +89,7 @@ fn people() -> Router<App> {
 fn resources() -> Router<App> {
     Router::new()
         .route("/rpc", post(rpc::post))
+        .route("/db/migrations", get(migrations::get).post(migrations::post))
         .merge(resources_under(""))
         .merge(resources_under("/fhir"))
         .fallback(unknown_route)

@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 use crate::surface::Dialect;
-use crate::{confine, guarded};
+use crate::{confine, guarded, migrate};
 
 /// How often a patch is made again on what somebody else wrote in between.
 const PATCH_ATTEMPTS: usize = 4;
@@ -36,12 +36,28 @@ pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> R
     store(app, admitted).await
 }
 
-/// Does one write of its own request.
+/// Does one write of its own request, or of an entry of a batch.
 pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Written, Fault> {
-    only(all(app, dialect, vec![Planned { write, entry: None }]).await?)
+    let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
+    store_one(app, guarded::admit(app, write).await?).await
+}
+
+async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
+    match migrate::alone(app, &write) {
+        Some(sql) => migrate::run_alone(app, write, &sql).await,
+        None => only(store(app, vec![Planned { write, entry: None }]).await?),
+    }
 }
 
 async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+    let mut effects = Vec::with_capacity(admitted.len());
+    for planned in &admitted {
+        let effect = migrate::effect(app, &planned.write);
+        effects.push(effect.map_err(|fault| fault.at_entry(planned.entry))?);
+    }
+    if effects.iter().any(Option::is_some) {
+        return migrate::transact(app, admitted.into_iter().zip(effects).collect()).await;
+    }
     let entries: Vec<_> = admitted.iter().map(|planned| planned.entry).collect();
     let writes = admitted.into_iter().map(|planned| planned.write).collect();
     let done = app.resources.transact(writes, app.now_us()).await?;
@@ -82,9 +98,9 @@ pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &Resourc
         let mut put = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
         put.precondition.if_match = Some(IfMatch::Version(expected));
         put.reach.target = within;
-        match store(app, vec![Planned { write: put, entry: None }]).await {
+        match store_one(app, put).await {
             Err(Fault::Refused { cause: WriteFault::VersionMismatch { .. }, .. }) if expected == stored.version => {}
-            done => return only(done?),
+            done => return done,
         }
         sealed = Some(change);
     }

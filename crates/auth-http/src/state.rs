@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fhir_store::ResourceStore;
+use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
 use oauth_core::document::StaticDocument;
 use oauth_core::env::{Env, Random};
@@ -22,6 +23,10 @@ pub struct Parts {
     pub authority: Arc<Authority>,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
+    /// What runs migrations; the same store.
+    pub migrations: Arc<dyn MigrationStore>,
+    /// Told what a migration is doing.
+    pub progress: Progress,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Where identifiers and secrets come from.
@@ -81,6 +86,8 @@ impl HttpSettings {
 pub(crate) struct Site {
     pub(crate) authority: Arc<Authority>,
     pub(crate) resources: Arc<dyn ResourceStore>,
+    pub(crate) migrations: Arc<dyn MigrationStore>,
+    pub(crate) progress: Progress,
     pub(crate) health: Health,
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
@@ -106,6 +113,8 @@ impl Site {
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,
             resources: parts.resources,
+            migrations: parts.migrations,
+            progress: parts.progress,
             health: Health::new(parts.health),
             settings: parts.settings,
             clock: parts.clock,

@@ -181,10 +181,16 @@ pub(crate) struct PlatformConfig {
     #[arg(long, env = "BOX_FHIR_CORRECT_PLATFORM_FORMAT", value_name = "BOOL", default_value = "true")]
     #[arg(value_parser = value::boolean, action = ArgAction::Set)]
     pub(crate) fhir_correct_format: bool,
-    /// file:// location of a Bundle to execute at start. This build runs none: setting it stops
-    /// the start
-    #[arg(long, env = "BOX_INIT_BUNDLE", value_name = "URL")]
-    init_bundle: Option<String>,
+    /// file:// location of a Bundle to execute at start, before anybody is served: migrations and other
+    /// resources [default: none]
+    #[arg(long, env = "BOX_INIT_BUNDLE", value_name = "URL", value_parser = value::file_location)]
+    init_bundle: Option<PathBuf>,
+    /// Whether ${NAME} in the texts of the init bundle stands for a variable of the environment: true or
+    /// false; one that is not set stops the start, and $${NAME} stands for ${NAME}
+    #[arg(long, env = "BOX_INIT_BUNDLE_ENV", value_name = "BOOL", default_value = "false")]
+    #[arg(value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) init_bundle_env: bool,
     /// Registry FHIR packages are installed from: http(s):// or a file:// folder. This build installs
     /// none: setting it has no effect but a warning
     #[arg(long, env = "BOX_FHIR_PACKAGE_REGISTRY", value_name = "URL")]
@@ -192,6 +198,11 @@ pub(crate) struct PlatformConfig {
 }
 
 impl PlatformConfig {
+    /// The file of the init bundle, when there is one.
+    pub(crate) fn init_bundle(&self) -> Option<&Path> {
+        file(self.init_bundle.as_ref())
+    }
+
     /// The registry, when the operator named one.
     pub(crate) fn package_registry(&self) -> Option<&str> {
         word(self.fhir_package_registry.as_ref())
@@ -432,9 +443,6 @@ impl Config {
         let id = ("--admin-id", word(trust.admin_id.as_ref()).is_some());
         let password = ("--admin-password", secret(trust.admin_password.as_ref()).is_some());
         together(id, password)?;
-        if let Some(bundle) = word(self.platform.init_bundle.as_ref()) {
-            return Err(format!("--init-bundle is '{bundle}', and this build does not run init bundles yet: unset it"));
-        }
         self.database.url().map_or(Ok(()), value::database_url)
     }
 }

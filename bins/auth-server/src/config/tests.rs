@@ -158,9 +158,14 @@ fn half_of_a_pair_is_refused() {
 }
 
 #[test]
-fn an_init_bundle_is_refused_and_not_ignored() {
-    let line = fault(&["--init-bundle", "file:///bundle.json"]);
-    assert!(line.contains("--init-bundle") && line.contains("does not run init bundles yet"), "{line}");
+fn an_init_bundle_is_a_file_of_this_machine() {
+    let config = given(&["--init-bundle", "file:///a%20b/bundle.json"]).unwrap();
+    assert_eq!(config.platform.init_bundle(), Some(Path::new("/a b/bundle.json")));
+    assert_eq!(given(&["--init-bundle="]).unwrap().platform.init_bundle(), None);
+    for wrong in ["bundle.json", "/bundle.json", "file://host/bundle.json", "https://host/bundle.json"] {
+        let line = fault(&["--init-bundle", wrong]);
+        assert!(line.contains("--init-bundle") && line.contains(wrong) && line.contains("file:///"), "{line}");
+    }
 }
 
 #[test]

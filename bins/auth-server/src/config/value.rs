@@ -87,6 +87,17 @@ pub(super) fn path(text: &str) -> Result<PathBuf, Infallible> {
     Ok(PathBuf::from(text))
 }
 
+/// A file of this machine, as a URL. Empty counts as absent.
+pub(super) fn file_location(text: &str) -> Result<PathBuf, &'static str> {
+    if text.is_empty() {
+        return Ok(PathBuf::new());
+    }
+    let location = Url::parse(text).ok().filter(|url| url.scheme() == "file" && url.query().is_none());
+    location
+        .and_then(|url| url.to_file_path().ok())
+        .ok_or("must be a file:// location with an absolute path, such as file:///etc/auth/bundle.json")
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 pub(super) fn secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(SecretString::from(text))

@@ -78,7 +78,7 @@ struct Endless(Arc<Notify>);
 
 impl hyper::body::Body for Endless {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = Infallible;
 
     fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 16 * 1024])))))
@@ -321,4 +321,37 @@ async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() 
 #[test]
 fn a_stop_waits_for_ten_seconds_at_most() {
     assert_eq!(Tolerance::default().drain, Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn until_it_is_ready_another_router_answers_and_no_connection_outlives_that() {
+    let (_stop, stopped) = Stop::by_hand();
+    let reserved = Reserved::bind("127.0.0.1:0".parse().unwrap(), None).unwrap();
+    let address = reserved.address();
+    let listener = reserved.listen(ROOMY).unwrap();
+    let ready = Notify::new();
+    let starting = Router::new().fallback(async || "starting");
+    let ask = async {
+        let mut kept = TcpStream::connect(address).await.unwrap();
+        kept.write_all(b"GET / HTTP/1.1\r\nhost: here\r\n\r\n").await.unwrap();
+        let mut first = [0; 1024];
+        let size_bytes = kept.read(&mut first).await.unwrap();
+        ready.notify_one();
+        (String::from_utf8_lossy(&first[..size_bytes]).into_owned(), all(kept).await)
+    };
+    let ((), (first, rest)) = tokio::join!(listener.answer_while(starting, ready.notified()), ask);
+    assert!(first.starts_with("HTTP/1.1 200") && first.ends_with("starting"), "{first}");
+    assert_eq!(rest, "");
+
+    let serving = listener.serve(Router::new().fallback(async || "ready"), stopped);
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request("/").as_bytes()).await.unwrap();
+        all(stream).await
+    };
+    let answer = tokio::select! {
+        answer = ask => answer,
+        () = serving => panic!("it stopped"),
+    };
+    assert!(answer.ends_with("ready"), "{answer}");
 }

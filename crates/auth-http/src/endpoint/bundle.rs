@@ -30,12 +30,16 @@ use crate::{answer, confine, guarded, save};
 pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
     let body = call.take_resource()?;
     let asked = Asked::by_entries(&body);
-    let request = bundle::read(body)?;
-    let answered = match request.kind {
-        BundleKind::Batch => batch(&app, &call, request, &asked).await?,
-        BundleKind::Transaction => transaction(&app, &call, request, &asked).await?,
-    };
+    let answered = execute(&app, &call, bundle::read(body)?, &asked).await?;
     Ok(answer::json(StatusCode::OK, call.dialect, &answered))
+}
+
+/// The Bundle that answers a Bundle; `asked` is of its entries.
+pub(crate) async fn execute(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) -> Result<Value, Fault> {
+    match request.kind {
+        BundleKind::Batch => batch(app, call, request, asked).await,
+        BundleKind::Transaction => transaction(app, call, request, asked).await,
+    }
 }
 
 /// Creates or replaces every resource of a list, in one transaction.

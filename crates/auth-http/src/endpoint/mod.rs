@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod metadata;
+pub(crate) mod migrations;
 pub(crate) mod patient;
 pub(crate) mod resource;
 pub(crate) mod revoke;

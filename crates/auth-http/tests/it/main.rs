@@ -32,6 +32,8 @@ mod members;
 #[cfg(test)]
 mod middleware;
 #[cfg(test)]
+mod migrations;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod resources;

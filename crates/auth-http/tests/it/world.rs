@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use auth_http::{Clock, HealthProbe, HttpSettings, Look, Parts};
+use auth_http::{BundleReport, BundleStop, Clock, HealthProbe, HttpSettings, Look, Parts};
 use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use axum::body::Body;
@@ -16,6 +16,7 @@ use fhir_store::{ListQuery, Lookup, Page, ResourceKey, ResourceStore, StoreError
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use migrations::Progress;
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::env::{Env, Random};
 use oauth_core::jose::{base64url, sha256};
@@ -44,6 +45,7 @@ const ROOT_SECRET: &str = "bootstrap";
 /// One deployment.
 pub(crate) struct World {
     router: Router,
+    parts: Parts,
     authority: Arc<Authority>,
     asked: Arc<AtomicU32>,
     clock: Arc<Ticker>,
@@ -108,23 +110,47 @@ impl World {
         let audit = Arc::new(AuditLog::start(db.clone()));
         let asked = Arc::new(AtomicU32::new(0));
         let authority = Arc::new(Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
-        let router = auth_http::router(Parts {
+        let parts = Parts {
             authority: authority.clone(),
             resources: Arc::new(Counted(db.clone(), asked.clone())),
+            migrations: Arc::new(db.clone()),
+            progress: Progress::new(),
             clock: clock.clone(),
             random,
             health: health.clone(),
-            settings: HttpSettings {
-                max_body_bytes: choice.max_body_bytes,
-                correct_format: choice.correct_format,
-                base_url: BASE.to_owned(),
-                rate_limit_per_minute: choice.rate_limit_per_minute,
-                platform_name: choice.platform_name.to_owned(),
-                version: "1.2.3".to_owned(),
-                look: choice.look,
-            },
-        });
-        Self { router, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }
+            settings: Self::settings(choice),
+        };
+        let router = auth_http::router(parts.clone());
+        Self { router, parts, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }
+    }
+
+    /// What the wire is told of a choice.
+    pub(crate) fn settings(choice: Choice) -> HttpSettings {
+        HttpSettings {
+            max_body_bytes: choice.max_body_bytes,
+            correct_format: choice.correct_format,
+            base_url: BASE.to_owned(),
+            rate_limit_per_minute: choice.rate_limit_per_minute,
+            platform_name: choice.platform_name.to_owned(),
+            version: "1.2.3".to_owned(),
+            look: choice.look,
+        }
+    }
+
+    /// Executes an init bundle, as a start does.
+    pub(crate) async fn start_with(&self, bundle: Value) -> Result<BundleReport, BundleStop> {
+        auth_http::execute_bundle(self.parts.clone(), bundle).await
+    }
+
+    /// A start is busy with this.
+    pub(crate) fn begin(&self, what: &str) {
+        self.parts.progress.say(what);
+    }
+
+    /// What a server that is not ready yet says to a GET.
+    pub(crate) async fn ask_while_starting(&self, path: &str) -> Answer {
+        let router = auth_http::starting(self.parts.clone());
+        Answer::of(router.oneshot(Request::get(path).body(Body::empty()).unwrap()).await.unwrap()).await
     }
 
     /// Lets time pass.
@@ -362,16 +388,7 @@ impl Call<'_> {
 
     pub(crate) async fn send(self) -> Answer {
         let request = self.request.body(self.body).unwrap();
-        let response = self.world.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
-            length: bytes.len(),
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        Answer::of(self.world.router.clone().oneshot(request).await.unwrap()).await
     }
 }
 
@@ -387,6 +404,18 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    async fn of(response: http::Response<Body>) -> Self {
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+            length: bytes.len(),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
     /// A header's value, `""` when there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())

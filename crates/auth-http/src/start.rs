@@ -1,0 +1,87 @@
+//! Before the server serves: its init bundle, and what callers are told meanwhile.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::get;
+use fhir_store::bundle::{self, BundleKind};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::asked::Asked;
+use crate::call::Call;
+use crate::endpoint::bundle as executed;
+use crate::error::{self, Fault};
+use crate::middleware::{drain, observe};
+use crate::state::{App, Parts, Site};
+use crate::surface::Dialect;
+use crate::{answer, brand};
+
+/// What an init bundle did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleReport {
+    /// How many entries it has.
+    pub entries: usize,
+    /// Of a batch, the entries that failed, each with its index and what is wrong; of a transaction none.
+    pub failed: Vec<(usize, String)>,
+}
+
+/// Why an init bundle was not executed; nothing of a transaction was kept.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BundleStop(String);
+
+/// Executes a Bundle as if the administrator had posted it to `/fhir`, before there is a server.
+///
+/// # Errors
+/// [`BundleStop`] names the entry and what is wrong with it, for the operator.
+///
+/// # Source
+/// Specification, Migrations: how they are submitted; the FHIR endpoint and its rewriting of extensions
+/// as for any bundle of that endpoint.
+pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleReport, BundleStop> {
+    let app: App = Arc::new(Site::new(parts));
+    brand::rename(&app.settings.platform_name, &mut document);
+    let asked = Asked::by_entries(&document);
+    let stop = |fault: Fault| BundleStop(fault.for_operator());
+    let request = bundle::read(document).map_err(|fault| stop(fault.into()))?;
+    let (kind, entries) = (request.kind, request.entries.len());
+    let call = Call::of_administrator(Dialect::Fhir);
+    let answered = executed::execute(&app, &call, request, &asked).await.map_err(stop)?;
+    let failed = if kind == BundleKind::Batch { failures(&answered) } else { Vec::new() };
+    Ok(BundleReport { entries, failed })
+}
+
+/// The entries of a batch's answer that say why they failed.
+fn failures(answered: &Value) -> Vec<(usize, String)> {
+    let entries = answered.get("entry").and_then(Value::as_array);
+    let outcomes = entries.into_iter().flatten().map(|entry| entry.pointer("/response/outcome"));
+    let failed = outcomes.enumerate().filter_map(|(index, outcome)| Some((index, error::issues_in_words(outcome?))));
+    failed.collect()
+}
+
+/// The server while it gets ready: `/health` tells what it is doing, everything is 503.
+///
+/// # Source
+/// CONTRACT, Both servers: before the server accepts requests `/health` answers 503.
+pub fn starting(parts: Parts) -> Router {
+    let app: App = Arc::new(Site::new(parts));
+    Router::new()
+        .route("/health", get(health))
+        .fallback(not_ready)
+        .layer(from_fn(drain::drain))
+        .layer(from_fn_with_state(Arc::clone(&app), observe::observe))
+        .with_state(app)
+}
+
+async fn health(State(app): State<App>) -> Response {
+    let told = json!({"status": "starting", "progress": app.progress.told()});
+    answer::json(StatusCode::SERVICE_UNAVAILABLE, Dialect::Native, &told)
+}
+
+async fn not_ready() -> Fault {
+    Fault::NotReady
+}
