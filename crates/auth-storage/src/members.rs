@@ -19,8 +19,8 @@ mod together;
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, Hash, IssuedCode, LaunchUse,
-    MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, Versioned, Visit, VisitQuery,
+    BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, GivenGrant, Hash, IssuedCode,
+    LaunchUse, MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, Versioned, Visit, VisitQuery,
 };
 
 use crate::db::Db;
@@ -85,10 +85,10 @@ impl MemberStore for Db {
     async fn issue_code(
         &self,
         code: IssuedCode,
-        grant: MemberGrant,
+        given: Option<GivenGrant>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError> {
-        codes::issue(self, codes::Issue { code, grant, launch }).await
+        codes::issue(self, codes::Issue { code, given, launch }).await
     }
 
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {

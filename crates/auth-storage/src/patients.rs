@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use fhir_store::reference::Target;
-use fhir_store::{ResourceType, format};
+use fhir_store::ResourceType;
 use oauth_core::ports::{PatientStore, PatientSummary, StoreError};
 use serde_json::Value;
 
@@ -25,8 +24,6 @@ const SCANNED_MAX: usize = 50_000;
 const CHUNK_ROWS: usize = 500;
 /// Most words of a search that count.
 const WORDS_MAX: usize = 8;
-/// Most patients a person is related to, as far as pages offer them.
-const RELATED_MAX: usize = 100;
 /// The names to show, best first; any other use comes after them.
 const NAME_USES: [&str; 2] = ["official", "usual"];
 
@@ -43,54 +40,13 @@ impl PatientStore for Db {
         Ok(resource.map(|resource| summary(id, &resource)))
     }
 
-    /// Of a Person, also the patients of each `RelatedPerson` it is linked to.
-    async fn patients_of(&self, resource_type: &str, id: &str) -> Result<Vec<String>, StoreError> {
-        let mut patients = Vec::new();
-        for (kind, id) in links(self, resource_type, id).await? {
-            match kind.as_str() {
-                "Patient" => patients.push(id),
-                "RelatedPerson" if resource_type == "Person" => {
-                    let of = links(self, &kind, &id).await?;
-                    patients.extend(of.into_iter().filter(|(kind, _)| kind == "Patient").map(|(_, id)| id));
-                }
-                _ => {}
-            }
-        }
-        patients.truncate(RELATED_MAX);
-        let mut seen = std::collections::HashSet::new();
-        patients.retain(|id| seen.insert(id.clone()));
-        Ok(patients)
+    async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError> {
+        resource(self, resource_type, id).await.map_err(oauth)
     }
 
     async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError> {
         find(self, text, usize::try_from(limit).unwrap_or(usize::MAX)).await.map_err(oauth)
     }
-}
-
-/// What a `RelatedPerson` or Person refers to as a patient or as itself in another role.
-async fn links(db: &Db, kind: &str, id: &str) -> Result<Vec<(String, String)>, StoreError> {
-    let Some(resource) = resource(db, kind, id).await.map_err(oauth)? else {
-        return Ok(Vec::new());
-    };
-    // Stored as sent, so a reference may have either spelling.
-    let resource = format::to_fhir(resource);
-    // A relation that is over gives no right any more.
-    if resource.get("active").is_some_and(|active| active.as_bool() != Some(true)) {
-        return Ok(Vec::new());
-    }
-    let references: Vec<&Value> = match kind {
-        "RelatedPerson" => resource.get("patient").into_iter().collect(),
-        "Person" => {
-            let links = resource.get("link").and_then(Value::as_array);
-            links.into_iter().flatten().take(RELATED_MAX).filter_map(|link| link.get("target")).collect()
-        }
-        _ => Vec::new(),
-    };
-    let key = |reference: &&Value| match Target::parse(reference.get("reference")?.as_str()?)? {
-        Target::Resource { key, .. } => Some((key.kind.as_str().to_owned(), key.id.as_str().to_owned())),
-        Target::Absolute(_) | Target::Contained(_) => None,
-    };
-    Ok(references.iter().filter_map(key).collect())
 }
 
 async fn resource(db: &Db, kind: &str, id: &str) -> Result<Option<Value>, sqlx::Error> {

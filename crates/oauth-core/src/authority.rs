@@ -111,7 +111,7 @@ impl Authority {
         let successors = stores.keys.establish_secret(SUCCESSORS, env.bytes::<32>().to_vec()).await?;
         let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
         Ok(Self {
-            directory: Directory::new(stores.parties, &setup.settings.ext_base),
+            directory: Directory::new(stores.parties, &setup.settings),
             documents: Documents::new(&setup.settings),
             settings: setup.settings,
             keys,

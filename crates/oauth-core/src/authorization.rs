@@ -42,6 +42,10 @@ pub struct Authorization {
     /// Who the person is, as `Type/id`; `None` for a User without `fhirUser`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fhir_user: Option<String>,
+    /// Whether an EHR that launched the app vouched for the patient, so that no policy is asked whether a person of
+    /// its staff may act for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vouched: bool,
     /// What the app is told of the launch.
     #[serde(default)]
     pub context: LaunchContext,
@@ -142,6 +146,7 @@ mod tests {
             nonce: Some("n".to_owned()),
             auth_time_s: 1,
             fhir_user: Some("Patient/1".to_owned()),
+            vouched: true,
             context: LaunchContext { patient: Some("1".to_owned()), ..LaunchContext::default() },
         }
     }

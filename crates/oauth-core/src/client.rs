@@ -5,8 +5,9 @@ mod app;
 use b2b_claim::{Omission, Registration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use smart_scopes::ScopeSet;
+use smart_scopes::{ScopeSet, restrict};
 
+use crate::authorize::is_context;
 use crate::jose::{KeySet, SigningAlg};
 use crate::ports::Versioned;
 use crate::secret::{NotAHash, SecretHash};
@@ -180,6 +181,16 @@ impl Client {
     #[must_use]
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grants.contains(&grant)
+    }
+
+    /// What the registration leaves of `scopes`: a wider one is narrowed, one that is disjoint from it goes. Names
+    /// of a launch context stay, because they open nothing by themselves. A Client without `scope` is not limited.
+    #[must_use]
+    pub fn limit(&self, scopes: &ScopeSet) -> ScopeSet {
+        let Some(registered) = &self.scope else { return scopes.clone() };
+        let contexts = scopes.iter().filter(|scope| is_context(scope)).cloned();
+        let registered: ScopeSet = registered.iter().cloned().chain(contexts).collect();
+        restrict(scopes, &registered).granted
     }
 
     /// Whether the Client is a public app under `settings`: one that holds nothing to prove itself by and

@@ -15,6 +15,7 @@ use crate::limits::CLIENT_ID_MAX_BYTES;
 use crate::person::Person;
 use crate::policy::PolicyBook;
 use crate::ports::{PartyStore, StandingQuery, StoreError};
+use crate::settings::Settings;
 
 /// Most Clients kept in memory; the least recently used leave first.
 const CLIENTS_MAX: u64 = 10_000;
@@ -35,6 +36,7 @@ pub struct Organization {
 /// The copies of one node.
 pub struct Directory {
     store: Arc<dyn PartyStore>,
+    base_url: String,
     ext_base: String,
     clients: Cache<String, Arc<Client>>,
     organizations: Cache<String, Arc<Organization>>,
@@ -43,12 +45,13 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// An empty directory over `store`.
+    /// An empty directory over `store`, of the server with these settings.
     #[must_use]
-    pub fn new(store: Arc<dyn PartyStore>, ext_base: &str) -> Self {
+    pub fn new(store: Arc<dyn PartyStore>, settings: &Settings) -> Self {
         Self {
             store,
-            ext_base: ext_base.to_owned(),
+            base_url: settings.base_url.clone(),
+            ext_base: settings.ext_base.clone(),
             clients: Cache::new(CLIENTS_MAX),
             organizations: Cache::new(ORGANIZATIONS_MAX),
             people: Cache::new(PEOPLE_MAX),
@@ -142,7 +145,7 @@ impl Directory {
             self.people.invalidate(id);
             return Ok(None);
         };
-        let person = Arc::new(Person::read(id, &stored));
+        let person = Arc::new(Person::read(id, &stored, &self.base_url));
         self.people.insert(id.to_owned(), Arc::clone(&person));
         Ok(Some(person))
     }

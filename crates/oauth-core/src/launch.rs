@@ -151,7 +151,7 @@ pub async fn get_launch_uri(env: &Env<'_>, authority: &Authority, params: &Value
     let client = client.ok_or(LaunchUriFault::UnknownClient)?;
     let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriFault::NotLaunchable)?;
     let user = authority.directory.store().user(user_id).await?;
-    if !user.is_some_and(|stored| Person::read(user_id, &stored).active) {
+    if !user.is_some_and(|stored| Person::read(user_id, &stored, &authority.settings.base_url).active) {
         return Err(LaunchUriFault::UnknownUser);
     }
     let expected = authority.documents().fhir_base();

@@ -24,6 +24,7 @@
 //! ```
 
 pub mod access;
+mod acting;
 pub mod assertion;
 mod audit;
 pub mod authenticate;
@@ -49,6 +50,7 @@ pub mod jwks;
 pub mod keys;
 pub mod launch;
 pub mod limits;
+mod period;
 pub mod person;
 pub mod policy;
 pub mod ports;

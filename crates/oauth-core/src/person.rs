@@ -51,8 +51,10 @@ pub struct FhirUser {
 impl Person {
     /// Reads a stored User. Reading never fails: what a stored document gets wrong counts as absent, and
     /// an `active` that is neither true nor false as false, so the person can do less, not more.
+    ///
+    /// A `fhirUser` is of the server at `base_url`, or it is nobody here.
     #[must_use]
-    pub fn read(id: &str, stored: &Versioned) -> Self {
+    pub fn read(id: &str, stored: &Versioned, base_url: &str) -> Self {
         let resource = &stored.resource;
         let text = |member: &str| resource.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
         let password = text("password");
@@ -67,7 +69,7 @@ impl Person {
             user_name: text("userName").map(str::to_owned),
             email: text("email").map(str::to_owned),
             display_name: called.unwrap_or_else(|| id.to_owned()),
-            fhir_user: resource.get("fhirUser").and_then(FhirUser::read),
+            fhir_user: resource.get("fhirUser").and_then(|own| FhirUser::read(own, base_url)),
             second_factor: resource.pointer("/twoFactor/enabled").is_some_and(|value| value.as_bool() != Some(false)),
             password: password.and_then(|hash| SecretHash::parse(hash).ok()),
             credential: sha256(password.unwrap_or_default().as_bytes()),
@@ -100,17 +102,16 @@ impl Person {
 }
 
 impl FhirUser {
-    /// Reads `{"reference": "Patient/1"}` (relative or absolute) or `{"resourceType": "Patient", "id": "1"}`.
-    fn read(value: &Value) -> Option<Self> {
+    /// Reads `{"reference": "Patient/1"}` (relative, or absolute below `base_url`) or
+    /// `{"resourceType": "Patient", "id": "1"}`. An address of another server is nobody's here, whatever its last
+    /// two parts are.
+    pub(crate) fn read(value: &Value, base_url: &str) -> Option<Self> {
         let text = |member: &str| value.get(member).and_then(Value::as_str);
         let (resource_type, id) = match text("reference") {
-            Some(reference) => {
-                let (front, id) = reference.rsplit_once('/')?;
-                (front.rsplit('/').next().unwrap_or(front), id)
-            }
+            Some(reference) => below(reference, base_url).split_once('/')?,
             None => text("resourceType").zip(text("id"))?,
         };
-        let is_person = crate::registration::PERSONS.contains(&resource_type) && !id.is_empty();
+        let is_person = crate::registration::PERSONS.contains(&resource_type) && !id.is_empty() && !id.contains('/');
         is_person.then(|| Self { resource_type: resource_type.to_owned(), id: id.to_owned() })
     }
 
@@ -119,6 +120,12 @@ impl FhirUser {
     pub fn reference(&self) -> String {
         format!("{}/{}", self.resource_type, self.id)
     }
+}
+
+/// What follows the base in an address of this server, at either of its endpoints; any other text as it is.
+fn below<'r>(reference: &'r str, base_url: &str) -> &'r str {
+    let own = reference.strip_prefix(base_url).and_then(|rest| rest.strip_prefix('/'));
+    own.map_or(reference, |own| own.strip_prefix("fhir/").unwrap_or(own))
 }
 
 /// The name as people write it (SCIM, RFC 7643, section 4.1.1): `formatted`, else its parts in order.
@@ -154,7 +161,7 @@ mod tests {
     use super::*;
 
     fn person(resource: Value) -> Person {
-        Person::read("u-1", &Versioned { version: 7, resource })
+        Person::read("u-1", &Versioned { version: 7, resource }, "https://payer.example")
     }
 
     #[test]
@@ -189,6 +196,7 @@ mod tests {
         for spelling in [
             json!({"reference": "Patient/p"}),
             json!({"reference": "https://payer.example/fhir/Patient/p"}),
+            json!({"reference": "https://payer.example/Patient/p"}),
             json!({"resourceType": "Patient", "id": "p"}),
         ] {
             assert_eq!(person(json!({"fhirUser": spelling})).fhir_user, patient);
@@ -197,6 +205,22 @@ mod tests {
             [json!({"reference": "Organization/o"}), json!({"reference": "p"}), json!({"reference": "Patient/"})]
         {
             assert_eq!(person(json!({"fhirUser": nobody})).fhir_user, None);
+        }
+    }
+
+    #[test]
+    fn a_person_of_another_server_is_nobody_here() {
+        for reference in [
+            "https://other.example/fhir/Patient/p",
+            "https://payer.example.evil.example/fhir/Patient/p",
+            "https://payer.example:8443/fhir/Patient/p",
+            "https://payer.example/tenant/fhir/Patient/p",
+            "http://payer.example/fhir/Patient/p",
+            "urn:x/Patient/p",
+            "other/Patient/p",
+            "Patient/p/_history/1",
+        ] {
+            assert_eq!(person(json!({"fhirUser": {"reference": reference}})).fhir_user, None, "{reference}");
         }
     }
 

@@ -177,7 +177,7 @@ async fn find(authority: &Authority, login: &str) -> Result<Option<Arc<Person>>,
     }
     let found = authority.members.users_by_login(login).await?;
     match found.as_slice() {
-        [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored)))),
+        [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored, &authority.settings.base_url)))),
         [] => Ok(None),
         [(one, _), (other, _), ..] => {
             tracing::warn!(one, other, "two users share a name to sign in with; neither can use it");

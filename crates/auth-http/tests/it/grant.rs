@@ -1,5 +1,7 @@
 //! Letting an app in.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 
 use crate::browser::Browser;
@@ -49,6 +51,24 @@ async fn what_was_allowed_once_is_not_asked_again_unless_the_app_wants_it_asked(
     let more = browser.open(&request("diary", &format!("{SCOPE} patient/Condition.rs"))).await;
     assert_eq!(more.path(), "/auth/grant", "more than was allowed");
     world.end().await;
+}
+
+#[tokio::test]
+async fn thirty_two_visits_at_once_with_a_stored_grant_give_thirty_two_codes() {
+    on_every_engine(async |world| {
+        world.member("amy", ("Amy", "Shaw")).await;
+        world.public_app("diary").await;
+        let browser = Browser::new(world);
+        let consent = browser.open_as("amy", &request("diary", SCOPE)).await;
+        browser.allow(&consent).await;
+        let ask = || Box::pin(async { browser.open(&request("diary", SCOPE)).await.told("code") });
+        let four = async || <[_; 4]>::from(tokio::join!(ask(), ask(), ask(), ask()));
+        let sixteen = async || <[_; 4]>::from(tokio::join!(four(), four(), four(), four())).concat();
+        let (some, others) = tokio::join!(sixteen(), sixteen());
+        let codes: HashSet<_> = [some, others].concat().into_iter().flatten().collect();
+        assert_eq!(codes.len(), 32);
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
 use oauth_core::jose::sha256;
 use oauth_core::person::Person;
-use oauth_core::ports::{IssuedCode, MemberGrant, MemberStore as _, PartyStore as _};
+use oauth_core::ports::{GivenGrant, IssuedCode, MemberGrant, MemberStore as _, PartyStore as _};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, BASE, NOW_S, World, claims, on_every_engine};
@@ -39,13 +39,14 @@ async fn code(world: &World, name: &str) -> String {
         grant: GrantType::AuthorizationCode,
         client_id: "app".to_owned(),
         user_id: "ada".to_owned(),
-        credential: Person::read("ada", &stored).credential,
+        credential: Person::read("ada", &stored, "").credential,
         redirect_uri: Some(CALLBACK.to_owned()),
         code_challenge: Some(CHALLENGE.to_owned()),
         scope: SCOPE.to_owned(),
         nonce: None,
         auth_time_s: NOW_S,
         fhir_user: Some("Patient/p-1".to_owned()),
+        vouched: false,
         context,
     };
     let grant = MemberGrant {
@@ -66,7 +67,8 @@ async fn code(world: &World, name: &str) -> String {
         authorization: authorization.to_stored().unwrap(),
         expires_s: NOW_S + 60,
     };
-    db.issue_code(issued, grant, None).await.unwrap();
+    let replaces = db.grants_of("ada").await.unwrap().into_iter().find(|held| held.id == grant.id);
+    db.issue_code(issued, Some(GivenGrant { grant, replaces }), None).await.unwrap();
     name.to_owned()
 }
 

@@ -10,30 +10,18 @@ use sqlx::{Executor, PgPool, Postgres};
 
 use super::codes::{Issue, Redeem, Redeemed};
 
-/// The code is stored when the grant is, and the grant when the launch is new or there is none. A grant
-/// that says the same already is not written, and not locked: when it is taken back at this moment, the
-/// code finds no grant.
-const ISSUE: &str = "WITH launch AS (
-    INSERT INTO launch_use (jti, expires_s) SELECT $14::TEXT, $15::BIGINT WHERE $14::TEXT IS NOT NULL
+/// The launch is used when the grant is there, and the code stored when the launch was new or there is none. Nothing
+/// is written of the grant, nor is it locked: a code that is stored while its grant goes away finds none.
+const ISSUE: &str = "WITH held AS (
+    SELECT id FROM member_grant WHERE id = $4
+), launch AS (
+    INSERT INTO launch_use (jti, expires_s) SELECT $7::TEXT, $8::BIGINT FROM held WHERE $7::TEXT IS NOT NULL
     ON CONFLICT (jti) DO NOTHING RETURNING jti
-), fresh AS (
-    SELECT 1 WHERE $14::TEXT IS NULL OR EXISTS (SELECT 1 FROM launch)
-), same AS (
-    SELECT g.id FROM member_grant g, fresh
-    WHERE g.user_id = $2 AND g.client_id = $3 AND g.patient_id = $4 AND g.requested = $5 AND g.granted = $6
-        AND ($8::BIGINT IS NULL OR g.used_s >= $8)
-), allowed AS (
-    INSERT INTO member_grant AS held (id, user_id, client_id, patient_id, requested, granted, created_s, used_s)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8 FROM fresh WHERE NOT EXISTS (SELECT 1 FROM same)
-    ON CONFLICT (user_id, client_id, patient_id) DO UPDATE
-    SET requested = excluded.requested, granted = excluded.granted, used_s = coalesce(excluded.used_s, held.used_s)
-    RETURNING id
 ), code AS (
     INSERT INTO authorization_code (hash, client_id, family_id, grant_id, authorization_json, expires_s)
-    SELECT $9, $10, $11, held.id, $12, $13 FROM (SELECT id FROM same UNION ALL SELECT id FROM allowed) AS held
-    RETURNING hash
+    SELECT $1, $2, $3, $4, $5, $6 FROM held WHERE $7::TEXT IS NULL OR EXISTS (SELECT 1 FROM launch) RETURNING hash
 )
-SELECT EXISTS (SELECT 1 FROM code)";
+SELECT EXISTS (SELECT 1 FROM held), EXISTS (SELECT 1 FROM code)";
 
 /// The tokens are stored when the code was there to be used and its grant, which is kept from going
 /// away by the second part, still is there. When it goes away between the first part and the second,
@@ -78,22 +66,15 @@ const ROTATE: &str = "WITH used AS (
 )
 SELECT EXISTS (SELECT 1 FROM used)";
 
-/// Whether the code was stored; if not, the launch was used before.
-pub(super) async fn issue(pool: &PgPool, asked: &Issue) -> Result<bool, sqlx::Error> {
-    let Issue { code, grant, launch } = asked;
+/// Whether the grant is there, and whether the code was stored; if only the first, the launch was used before.
+pub(super) async fn issue(pool: &PgPool, asked: &Issue) -> Result<(bool, bool), sqlx::Error> {
+    let Issue { code, launch, .. } = asked;
     let launch = launch.as_ref();
-    sqlx::query_scalar(ISSUE)
-        .bind(&grant.id)
-        .bind(&grant.user_id)
-        .bind(&grant.client_id)
-        .bind(grant.patient_id.as_deref().unwrap_or_default())
-        .bind(&grant.requested)
-        .bind(&grant.granted)
-        .bind(grant.created_s)
-        .bind(grant.used_s)
+    sqlx::query_as(ISSUE)
         .bind(code.hash.as_slice())
         .bind(&code.client_id)
         .bind(&code.family_id)
+        .bind(&code.grant_id)
         .bind(code.authorization.to_string())
         .bind(code.expires_s)
         .bind(launch.map(|launch| &launch.jti))

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    CodeIssue, CodeRedemption, FirstTokens, FoundCode, Hash, IssuedCode, LaunchUse, MemberGrant, StoreError,
+    CodeIssue, CodeRedemption, FirstTokens, FoundCode, GivenGrant, Hash, IssuedCode, LaunchUse, StoreError,
 };
 
 use super::{at_once, document_of, families, grants, together};
@@ -12,16 +12,11 @@ use crate::fault::{oauth, retried};
 use crate::shared::{Work, alone};
 
 const USE_LAUNCH: &str = "INSERT INTO launch_use (jti, expires_s) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING";
+const FORGET_LAUNCH: &str = "DELETE FROM launch_use WHERE jti = $1";
+/// Under a grant that is there, of which nothing is written.
 const INSERT: &str = "INSERT INTO authorization_code
     (hash, client_id, family_id, grant_id, authorization_json, expires_s)
-VALUES ($1, $2, $3, $4, $5, $6)";
-/// Under the grant of the same person, app and patient when it says the same already: then it need not
-/// be written, and most of the time it does.
-const INSERT_UNDER_SAME: &str = "INSERT INTO authorization_code
-    (hash, client_id, family_id, grant_id, authorization_json, expires_s)
-SELECT $1, $2, $3, g.id, $4, $5 FROM member_grant g
-WHERE g.user_id = $6 AND g.client_id = $7 AND g.patient_id = $8 AND g.requested = $9 AND g.granted = $10
-    AND ($11 IS NULL OR g.used_s >= $11)";
+SELECT $1, $2, $3, g.id, $5, $6 FROM member_grant g WHERE g.id = $4";
 const FIND: &str = "SELECT a.client_id, a.family_id, a.grant_id, a.authorization_json, a.expires_s,
     a.used_s IS NOT NULL, c.txid, u.txid
 FROM authorization_code a
@@ -39,16 +34,18 @@ type FoundRow = (String, String, String, String, i64, bool, Option<i64>, Option<
 /// What [`issue`] is asked for.
 pub(super) struct Issue {
     pub(super) code: IssuedCode,
-    pub(super) grant: MemberGrant,
+    pub(super) given: Option<GivenGrant>,
     pub(super) launch: Option<LaunchUse>,
 }
 
 pub(super) async fn issue(db: &Db, asked: Issue) -> Result<CodeIssue, StoreError> {
     match db.fastest() {
-        On::Postgres(pool) => {
-            let issued = retried(|| at_once::issue(pool, &asked)).await.map_err(oauth)?;
-            Ok(if issued { CodeIssue::Issued } else { CodeIssue::LaunchUsed })
-        }
+        On::Postgres(_) if asked.given.is_some() => retried(|| alone(db, &asked)).await.map_err(oauth),
+        On::Postgres(pool) => match retried(|| at_once::issue(pool, &asked)).await.map_err(oauth)? {
+            (_, true) => Ok(CodeIssue::Issued),
+            (true, false) => Ok(CodeIssue::LaunchUsed),
+            (false, false) => Ok(CodeIssue::GrantChanged),
+        },
         On::Sqlite(shared) => shared.run(asked).await,
     }
 }
@@ -58,42 +55,37 @@ impl Work for Issue {
     type Outcome = CodeIssue;
 
     async fn run(&self, tx: &mut Tx) -> Result<CodeIssue, sqlx::Error> {
-        let Self { code, grant, launch } = self;
+        let Self { code, given, launch } = self;
         if let Some(LaunchUse { jti, expires_s }) = launch {
             let new = run!(tx.on(), execute: sqlx::query(USE_LAUNCH).bind(jti).bind(expires_s))?;
             if new == 0 {
                 return Ok(CodeIssue::LaunchUsed);
             }
         }
-        if insert_under_same(tx, code, grant).await? {
+        let stands = match given {
+            Some(given) => grants::give(tx, given).await?,
+            None => true,
+        };
+        if stands && insert(tx, code).await? {
             return Ok(CodeIssue::Issued);
         }
-        let grant_id = grants::allow(tx, grant).await?;
-        run!(tx.on(), execute: sqlx::query(INSERT)
-            .bind(code.hash.as_slice())
-            .bind(&code.client_id)
-            .bind(&code.family_id)
-            .bind(&grant_id)
-            .bind(code.authorization.to_string())
-            .bind(code.expires_s))?;
-        Ok(CodeIssue::Issued)
+        // The transaction is others' too and goes on.
+        if let Some(LaunchUse { jti, .. }) = launch {
+            run!(tx.on(), execute: sqlx::query(FORGET_LAUNCH).bind(jti))?;
+        }
+        Ok(CodeIssue::GrantChanged)
     }
 }
 
-/// Whether the code was stored, because the grant says what it is to say.
-async fn insert_under_same(tx: &mut Tx, code: &IssuedCode, grant: &MemberGrant) -> Result<bool, sqlx::Error> {
-    let stored = run!(tx.on(), execute: sqlx::query(INSERT_UNDER_SAME)
+/// Whether the code was stored, because its grant is there.
+async fn insert(tx: &mut Tx, code: &IssuedCode) -> Result<bool, sqlx::Error> {
+    let stored = run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(code.hash.as_slice())
         .bind(&code.client_id)
         .bind(&code.family_id)
+        .bind(&code.grant_id)
         .bind(code.authorization.to_string())
-        .bind(code.expires_s)
-        .bind(&grant.user_id)
-        .bind(&grant.client_id)
-        .bind(grant.patient_id.as_deref().unwrap_or_default())
-        .bind(&grant.requested)
-        .bind(&grant.granted)
-        .bind(grant.used_s))?;
+        .bind(code.expires_s))?;
     Ok(stored > 0)
 }
 

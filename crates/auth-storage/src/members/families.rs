@@ -20,7 +20,7 @@ VALUES ($1, $2, $3, $4)";
 const REVOKE: &str = "UPDATE token_family SET revoked_s = $2 WHERE id = $1 AND revoked_s IS NULL";
 const FIND: &str = "SELECT t.family_id, t.issued_s, t.expires_s, t.used_s,
     f.client_id, f.user_id, f.grant_id, f.credential, f.authorization_json, f.created_s, f.expires_s,
-    f.revoked_s IS NOT NULL, c.txid, u.txid
+    f.revoked_s IS NOT NULL, c.txid, u.txid, (SELECT revision FROM security_revision)
 FROM refresh_token t
 JOIN token_family f ON f.id = t.family_id
 LEFT JOIN client c ON c.id = f.client_id
@@ -50,6 +50,7 @@ type FoundRow = (
     bool,
     Option<i64>,
     Option<i64>,
+    i64,
 );
 
 pub(super) async fn begin(db: &Db, first: &FirstTokens) -> Result<(), sqlx::Error> {
@@ -90,7 +91,7 @@ pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundRefresh>, s
 
 fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
     let (family_id, issued_s, expires_s, used_s, client_id, user_id, grant_id, credential, ..) = row;
-    let (.., authorization, created_s, family_expires_s, revoked, client_version, user_version) = row;
+    let (.., authorization, created_s, family_expires_s, revoked, client_version, user_version, policy_revision) = row;
     let family = TokenFamily {
         id: family_id.clone(),
         client_id,
@@ -102,7 +103,7 @@ fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
         expires_s: family_expires_s,
     };
     let token = RefreshToken { hash, family_id, issued_s, expires_s };
-    Ok(FoundRefresh { token, used_s, family, revoked, client_version, user_version })
+    Ok(FoundRefresh { token, used_s, family, revoked, client_version, user_version, policy_revision })
 }
 
 /// What [`rotate`] is asked for.

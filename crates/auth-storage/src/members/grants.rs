@@ -1,17 +1,19 @@
 //! What people let apps do.
 
-use oauth_core::ports::MemberGrant;
+use oauth_core::ports::{GivenGrant, MemberGrant};
 
 use crate::db::Db;
 use crate::engine::{Tx, run};
 
-/// Keeps the id, the time and the last use of a grant that is there.
-const ALLOW: &str = "INSERT INTO member_grant AS held
+/// Nothing where another decision on the same was stored meanwhile.
+const INSERT: &str = "INSERT INTO member_grant
     (id, user_id, client_id, patient_id, requested, granted, created_s, used_s)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (user_id, client_id, patient_id) DO UPDATE
-SET requested = excluded.requested, granted = excluded.granted, used_s = coalesce(excluded.used_s, held.used_s)
-RETURNING id";
+ON CONFLICT (user_id, client_id, patient_id) DO NOTHING";
+/// What a decision was made from is named whole: of two that were made from the same, one is stored.
+const CHANGE: &str = "UPDATE member_grant SET requested = $2, granted = $3
+WHERE id = $1 AND requested = $4 AND granted = $5";
+const END: &str = "DELETE FROM member_grant WHERE id = $1 AND requested = $2 AND granted = $3";
 const OF_USER: &str = "SELECT id, user_id, client_id, patient_id, requested, granted, created_s, used_s
 FROM member_grant WHERE user_id = $1 ORDER BY created_s DESC, id";
 /// Takes the families with it; a code under it finds no grant.
@@ -20,9 +22,30 @@ const REVOKE: &str = "DELETE FROM member_grant WHERE id = $1 AND user_id = $2";
 /// A row of [`OF_USER`].
 type Row = (String, String, String, String, String, String, i64, Option<i64>);
 
-/// Stores a grant or replaces the one that is there; returns the id it has.
-pub(super) async fn allow(tx: &mut Tx, grant: &MemberGrant) -> Result<String, sqlx::Error> {
-    run!(tx.on(), fetch_one: sqlx::query_scalar(ALLOW)
+/// Stores what a person decided; returns whether it still stood as it was decided from.
+pub(super) async fn give(tx: &mut Tx, given: &GivenGrant) -> Result<bool, sqlx::Error> {
+    let GivenGrant { grant, replaces } = given;
+    let stored = match replaces {
+        None => insert(tx, grant).await?,
+        Some(before) if before.id == grant.id => run!(tx.on(), execute: sqlx::query(CHANGE)
+            .bind(&grant.id)
+            .bind(&grant.requested)
+            .bind(&grant.granted)
+            .bind(&before.requested)
+            .bind(&before.granted))?,
+        Some(before) => {
+            let ended = run!(tx.on(), execute: sqlx::query(END)
+                .bind(&before.id)
+                .bind(&before.requested)
+                .bind(&before.granted))?;
+            if ended == 0 { 0 } else { insert(tx, grant).await? }
+        }
+    };
+    Ok(stored > 0)
+}
+
+async fn insert(tx: &mut Tx, grant: &MemberGrant) -> Result<u64, sqlx::Error> {
+    run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(&grant.id)
         .bind(&grant.user_id)
         .bind(&grant.client_id)

@@ -7,8 +7,8 @@ mod sessions;
 use auth_storage::Db;
 use fhir_store::{Operation, ResourceStore as _, Write};
 use oauth_core::ports::{
-    FirstTokens, Hash, IssuedCode, MemberGrant, MemberStore as _, OpaqueToken, PartyStore as _, RefreshToken,
-    StandingQuery, TokenFamily,
+    FirstTokens, GivenGrant, Hash, IssuedCode, MemberGrant, MemberStore as _, OpaqueToken, PartyStore as _,
+    RefreshToken, StandingQuery, TokenFamily,
 };
 use serde_json::{Value, json};
 
@@ -44,6 +44,11 @@ fn grant(id: &str) -> MemberGrant {
         created_s: NOW_S,
         used_s: None,
     }
+}
+
+/// What is given where nothing was given before.
+fn given(grant: MemberGrant) -> GivenGrant {
+    GivenGrant { grant, replaces: None }
 }
 
 /// The code `name`, good for a minute.
@@ -102,6 +107,6 @@ async fn lives(db: &Db, family_id: &str) -> bool {
 
 /// A family `f` under the grant `g`, by a redeemed code `c`.
 async fn with_family(db: &Db) {
-    db.issue_code(code("c", "f", "g"), grant("g"), None).await.unwrap();
+    db.issue_code(code("c", "f", "g"), Some(given(grant("g"))), None).await.unwrap();
     db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.unwrap();
 }

@@ -6,7 +6,7 @@ use super::consent;
 use super::fault::Refusal;
 use super::limits::CODE_LIFETIME_S;
 use super::request::Response;
-use super::scene::{Scene, Stop};
+use super::scene::{Consent, Scene, Stop};
 use super::target::Departure;
 use crate::audit;
 use crate::authorization::{Authorization, LaunchContext};
@@ -14,7 +14,9 @@ use crate::client::GrantType;
 use crate::jose::{SignError, base64url, sha256};
 use crate::launch::LaunchFault;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, BrowserSession, CodeIssue, Hash, IssuedCode, LaunchUse, MemberGrant};
+use crate::ports::{
+    AuditAction, AuditRecord, BrowserSession, CodeIssue, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant,
+};
 use crate::token;
 
 /// Everything that was decided.
@@ -23,35 +25,38 @@ pub(super) struct Decided<'a> {
     pub(super) session: &'a BrowserSession,
     pub(super) patient: Option<String>,
     pub(super) requested: ScopeSet,
-    pub(super) allowed: ScopeSet,
+    pub(super) consent: Consent,
     /// What the person lets this app do for this patient already.
     pub(super) before: Option<&'a MemberGrant>,
 }
 
 /// Stores what was decided and sends the browser to the app.
-pub(super) async fn leave(scene: &Scene<'_>, decided: Decided<'_>) -> Result<Departure, Stop> {
+pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<Departure, Stop> {
     let env = scene.env;
     let code = base64url(&env.bytes::<32>());
     let hash = sha256(code.as_bytes());
-    let authorization = authorization(scene, &decided);
+    let authorization = authorization(scene, decided);
     let lifetime_s = match scene.request.response {
         Response::Code => CODE_LIFETIME_S,
         // Nobody is told this code; it is how the grant and the use of the launch are stored as one.
         Response::Token => 0,
     };
-    let grant = grant(scene, &decided);
+    let given = given(scene, decided);
+    let granted = given.as_ref().map(|given| &given.grant).or(decided.before).ok_or(Stop::Stale)?;
     let issued = IssuedCode {
         hash,
         client_id: scene.client.id.clone(),
         family_id: env.identifier(),
-        grant_id: grant.id.clone(),
+        grant_id: granted.id.clone(),
         authorization: authorization.to_stored().map_err(|_| Refusal::Sign(SignError::Claims))?,
         expires_s: env.now_s() + lifetime_s,
     };
     let launch = scene.launch.as_ref();
     let launch = launch.map(|launch| LaunchUse { jti: launch.jti.clone(), expires_s: launch.used_until_s() });
-    if scene.authority.members.issue_code(issued, grant, launch).await? == CodeIssue::LaunchUsed {
-        return Err(Refusal::Launch(LaunchFault::Used).into());
+    match scene.authority.members.issue_code(issued, given, launch).await? {
+        CodeIssue::Issued => {}
+        CodeIssue::LaunchUsed => return Err(Refusal::Launch(LaunchFault::Used).into()),
+        CodeIssue::GrantChanged => return Err(Stop::Stale),
     }
     match scene.request.response {
         Response::Code => Ok(scene.request.target.departure(&[("code", &code)])),
@@ -87,10 +92,18 @@ async fn leave_with_token(
     Ok(scene.request.target.departure(&members))
 }
 
-fn grant(scene: &Scene<'_>, decided: &Decided<'_>) -> MemberGrant {
-    let (requested, granted) = consent::kept(decided.before, &decided.requested, &decided.allowed);
-    MemberGrant {
-        id: decided.before.map_or_else(|| scene.env.identifier(), |before| before.id.clone()),
+/// The grant to be stored, unless the one that is there says it all.
+///
+/// Not specified what becomes of what an app got before when the person allows less the next time; we end all of it,
+/// as if the person had taken the grant back and given a smaller one. To narrow the older tokens one by one would
+/// leave those that are out as they are until they expire, and a person who says less means now. The app goes on
+/// with the code it gets for the decision; where it holds tokens elsewhere, it asks again there.
+fn given(scene: &Scene<'_>, decided: &Decided<'_>) -> Option<GivenGrant> {
+    let Consent::Given(allowed) = &decided.consent else { return None };
+    let (requested, granted) = consent::kept(decided.before, &decided.requested, allowed);
+    let kept = decided.before.filter(|before| consent::covers_all_of(&granted, before));
+    let grant = MemberGrant {
+        id: kept.map_or_else(|| scene.env.identifier(), |kept| kept.id.clone()),
         user_id: decided.person.id.clone(),
         client_id: scene.client.id.clone(),
         patient_id: decided.patient.clone(),
@@ -98,7 +111,8 @@ fn grant(scene: &Scene<'_>, decided: &Decided<'_>) -> MemberGrant {
         granted: granted.to_string(),
         created_s: decided.before.map_or(scene.env.now_s(), |before| before.created_s),
         used_s: decided.before.and_then(|before| before.used_s),
-    }
+    };
+    Some(GivenGrant { grant, replaces: decided.before.cloned() })
 }
 
 fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
@@ -115,10 +129,11 @@ fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
         credential: decided.session.credential,
         redirect_uri: Some(request.target.redirect_uri.clone()),
         code_challenge: request.code_challenge.clone(),
-        scope: decided.allowed.to_string(),
+        scope: decided.consent.allowed().to_string(),
         nonce: request.nonce.clone(),
         auth_time_s: decided.session.signed_in_s,
         fhir_user: decided.person.fhir_user.as_ref().map(crate::person::FhirUser::reference),
+        vouched: launch.is_some_and(|launch| launch.patient.is_some()),
         context: LaunchContext {
             patient: decided.patient.clone(),
             encounter: launch.and_then(|launch| launch.encounter.clone()),

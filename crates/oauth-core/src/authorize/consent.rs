@@ -92,7 +92,7 @@ fn allowed_of(scope: &Scope, is_ticked: &dyn Fn(&Scope) -> bool) -> Vec<Scope> {
 }
 
 /// Whether there is anything in `scopes` that an app could use.
-pub(super) fn says_something(scopes: &ScopeSet) -> bool {
+pub(crate) fn says_something(scopes: &ScopeSet) -> bool {
     scopes.iter().any(|scope| !is_context(scope) && !matches!(scope, Scope::OfflineAccess | Scope::OnlineAccess))
 }
 
@@ -130,6 +130,11 @@ pub(super) fn kept(before: Option<&MemberGrant>, requested: &ScopeSet, allowed: 
     let was_asked = read(before.map(|grant| &grant.requested));
     let was_asked = was_asked.iter().filter(|scope| was_granted.covers(scope) || stays(scope)).cloned().collect();
     (bounded(requested, &was_asked), bounded(allowed, &was_granted))
+}
+
+/// Whether nothing that a stored grant gives is missing in `granted`.
+pub(super) fn covers_all_of(granted: &ScopeSet, stored: &MemberGrant) -> bool {
+    ScopeSet::parse(&stored.granted).unwrap_or_default().iter().all(|scope| granted.covers(scope))
 }
 
 /// The union of both, the first alone where that would not read back.

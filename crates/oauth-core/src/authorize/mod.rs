@@ -30,7 +30,8 @@ pub use parameters::Parameters;
 pub use pending::PendingKey;
 pub use target::Departure;
 
-pub(crate) use consent::in_words;
+pub(crate) use consent::{in_words, says_something};
+pub(crate) use request::is_context;
 pub(crate) use target::{encoded, query_separator};
 
 use crate::authority::Authority;
@@ -51,8 +52,14 @@ pub async fn begin(
     parameters: &Parameters,
     browser: Browser<'_>,
 ) -> Result<Step, AuthorizeFault> {
-    let pending =
-        Pending { parameters: parameters.clone(), issued_s: env.now_s(), began_with: None, anew: false, patient: None };
+    let pending = Pending {
+        parameters: parameters.clone(),
+        issued_s: env.now_s(),
+        began_with: None,
+        anew: false,
+        shown_to: None,
+        patient: None,
+    };
     let mut scene = Scene::open(env, authority, pending, browser).await?;
     scene.began();
     scene.step(Intent::GoOn).await

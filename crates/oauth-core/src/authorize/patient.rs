@@ -1,12 +1,10 @@
 //! Whose record it is about.
 
-use serde_json::{Value, json};
-
 use super::fault::{PageFault, Refusal};
 use super::limits::{CANDIDATES_MAX, SEARCH_MAX_BYTES};
 use super::scene::{Intent, Scene, Stop};
-use crate::person::{FhirUser, Person};
-use crate::policy::{Subject, Verdict};
+use crate::acting::{ActsFor, readable};
+use crate::person::Person;
 use crate::ports::{PatientSummary, StandingQuery, StoreError};
 
 /// What is known of the patient so far.
@@ -21,14 +19,6 @@ pub(super) enum Patient {
     Search(String, Vec<PatientSummary>),
 }
 
-/// Whom a person may act for.
-enum Reach {
-    /// These, whatever policies say: it is their own record, or they are registered as somebody's relative.
-    These(Vec<String>),
-    /// Whomever a policy lets them read.
-    ByPolicy,
-}
-
 impl Scene<'_> {
     /// Establishes the patient, or says what the person must do for it.
     ///
@@ -39,31 +29,31 @@ impl Scene<'_> {
         if launched.is_none() && !self.needs_patient() {
             return Ok(Patient::NotNeeded);
         }
-        let reach = self.reach(person).await?;
+        let acts_for = ActsFor::of(self.env, self.authority, person).await?;
         if let Some(id) = launched {
-            let is_allowed = match &reach {
-                Reach::These(ids) => ids.iter().any(|own| own == id),
-                Reach::ByPolicy => true,
+            let is_allowed = match &acts_for {
+                ActsFor::These(ids) => ids.iter().any(|own| own == id),
+                ActsFor::ByPolicy => true,
             };
             return if is_allowed { Ok(Patient::Chosen(id.to_owned(), None)) } else { Err(Refusal::NoPatient.into()) };
         }
-        match (intent, self.pending.patient.as_deref()) {
-            (Intent::Pick(id), _) if self.reaches(person, &reach, id).await? => {
+        match (intent, self.chosen_by(person)) {
+            (Intent::Pick(id), _) if self.reaches(person, &acts_for, id).await? => {
                 self.existing(id).await.map_err(|_| PageFault::Patient.into())
             }
             (Intent::Pick(_), _) => Err(PageFault::Patient.into()),
-            (_, Some(id)) if self.reaches(person, &reach, id).await? => Ok(Patient::Chosen(id.to_owned(), None)),
+            (_, Some(id)) if self.reaches(person, &acts_for, id).await? => Ok(Patient::Chosen(id.to_owned(), None)),
             // What was decided is about that patient and no other.
             (Intent::Decide(_), Some(_)) => Err(Refusal::NoPatient.into()),
-            // Nobody has chosen yet, or somebody else did before this person signed in.
-            (_, Some(_) | None) => self.choice(person, reach, intent).await,
+            // Nobody has chosen yet, or whom this person may not act for any more.
+            (_, Some(_) | None) => self.choice(person, acts_for, intent).await,
         }
     }
 
-    async fn choice(&self, person: &Person, reach: Reach, intent: &Intent<'_>) -> Result<Patient, Stop> {
-        let ids = match reach {
-            Reach::These(ids) => ids,
-            Reach::ByPolicy => {
+    async fn choice(&self, person: &Person, acts_for: ActsFor, intent: &Intent<'_>) -> Result<Patient, Stop> {
+        let ids = match acts_for {
+            ActsFor::These(ids) => ids,
+            ActsFor::ByPolicy => {
                 let text = if let Intent::Search(text) = intent { *text } else { "" };
                 return Ok(Patient::Search(text.to_owned(), self.found(person, text).await?));
             }
@@ -92,23 +82,10 @@ impl Scene<'_> {
         Ok(Patient::Chosen(id.to_owned(), Some(found)))
     }
 
-    async fn reach(&self, person: &Person) -> Result<Reach, StoreError> {
-        let Some(FhirUser { resource_type, id }) = &person.fhir_user else { return Ok(Reach::ByPolicy) };
-        match resource_type.as_str() {
-            "Patient" => Ok(Reach::These(vec![id.clone()])),
-            "RelatedPerson" | "Person" => {
-                let mut ids = self.authority.patients.patients_of(resource_type, id).await?;
-                ids.truncate(CANDIDATES_MAX);
-                Ok(Reach::These(ids))
-            }
-            _ => Ok(Reach::ByPolicy),
-        }
-    }
-
-    async fn reaches(&self, person: &Person, reach: &Reach, id: &str) -> Result<bool, StoreError> {
-        match reach {
-            Reach::These(ids) => Ok(ids.iter().any(|own| own == id)),
-            Reach::ByPolicy => Ok(!self.readable(person, vec![id]).await?.is_empty()),
+    async fn reaches(&self, person: &Person, acts_for: &ActsFor, id: &str) -> Result<bool, StoreError> {
+        match acts_for {
+            ActsFor::These(ids) => Ok(ids.iter().any(|own| own == id)),
+            ActsFor::ByPolicy => Ok(!self.readable(person, vec![id]).await?.is_empty()),
         }
     }
 
@@ -124,33 +101,8 @@ impl Scene<'_> {
         Ok(found.into_iter().filter(|patient| readable.contains(&patient.id)).collect())
     }
 
-    /// Those of the patients whom a policy lets the person read. The app is not part of the question: what
-    /// the app may do is asked at every request it makes later.
     async fn readable<'a>(&self, person: &Person, ids: Vec<&'a str>) -> Result<Vec<&'a str>, StoreError> {
-        let directory = &self.authority.directory;
-        let standing = directory.store().standing(&StandingQuery::default()).await?;
-        let book = directory.policies_at(standing.policy_revision).await?;
-        let subject = Subject {
-            user_id: Some(&person.id),
-            roles: &person.roles,
-            operation: Some("FhirRead"),
-            ..Subject::default()
-        };
-        let is_readable = |id: &&str| {
-            let verdict = book.judge(&subject, || read_of(person, id));
-            matches!(verdict, Verdict::Allowed { .. })
-        };
-        Ok(ids.into_iter().filter(is_readable).collect())
+        let standing = self.authority.directory.store().standing(&StandingQuery::default()).await?;
+        readable(self.authority, person, ids, standing.policy_revision).await
     }
-}
-
-/// The request a policy is asked about: the person reads this patient.
-fn read_of(person: &Person, id: &str) -> Value {
-    json!({
-        "request-method": "get",
-        "uri": format!("/fhir/Patient/{id}"),
-        "params": {"resource/type": "Patient", "resource/id": id},
-        "operation": {"id": "FhirRead"},
-        "user": person.document,
-    })
 }

@@ -3,6 +3,10 @@
 //! Nothing is stored for it: a stranger who calls the endpoint a million times leaves no row behind, and
 //! any node goes on with what another one began. What is sealed is the request as it was sent, so that
 //! every step checks it again against the registration of that moment.
+//!
+//! Whoever has it may go on with it, as with the address the app sent the browser to, which says the same. What was
+//! chosen or decided on a page counts for the person alone whom the page was shown to; that it was this browser, the
+//! mark of the form shows.
 
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
@@ -30,7 +34,9 @@ pub(crate) struct Pending {
     pub(crate) began_with: Option<Hash>,
     /// Whether the person must sign in anew, whoever is signed in.
     pub(crate) anew: bool,
-    /// The patient that was chosen on the page.
+    /// Whom its last page was shown to, by User id: what was chosen or decided there counts for nobody else.
+    pub(crate) shown_to: Option<String>,
+    /// The patient that this person chose.
     pub(crate) patient: Option<String>,
 }
 
@@ -44,6 +50,8 @@ struct Written {
     began_with: Option<HashText>,
     #[serde(rename = "a", default)]
     anew: bool,
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    shown_to: Option<String>,
     #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
     patient: Option<String>,
 }
@@ -72,6 +80,7 @@ impl PendingKey {
             issued_s: pending.issued_s,
             began_with: pending.began_with.map(HashText),
             anew: pending.anew,
+            shown_to: pending.shown_to.clone(),
             patient: pending.patient.clone(),
         };
         let nonce = env.bytes::<NONCE_BYTES>();
@@ -93,6 +102,7 @@ impl PendingKey {
             issued_s: written.issued_s,
             began_with: written.began_with.map(|hash| hash.0),
             anew: written.anew,
+            shown_to: written.shown_to,
             patient: written.patient,
         })
     }
@@ -137,6 +147,7 @@ mod tests {
             issued_s: 1000,
             began_with: Some([3; 32]),
             anew: true,
+            shown_to: Some("ada".to_owned()),
             patient: Some("p".to_owned()),
         }
     }

@@ -1,6 +1,6 @@
 //! The check of an authorization request, in the one order in which its faults are told.
 
-use smart_scopes::{Context, Scope, ScopeSet, restrict};
+use smart_scopes::{Context, Scope, ScopeSet};
 
 use super::fault::{AuthorizeFault, PageFault, Refusal};
 use super::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
@@ -171,7 +171,6 @@ fn scope(client: &Client, response: Response, asked: &Parameters) -> Result<Scop
 /// - `system/` scopes need no person, so a person gives none.
 /// - `offline_access` is for codes of Clients whose `refresh_token` is true: to anybody else it would be a
 ///   promise without a token.
-/// - What names a context is not limited by the registration, because it opens nothing by itself.
 /// - Not specified for a Client without `scope`; we let the person decide over everything but scopes this
 ///   server does not know, which mean nothing to anybody here.
 fn grantable(client: &Client, response: Response, requested: &ScopeSet) -> ScopeSet {
@@ -181,11 +180,7 @@ fn grantable(client: &Client, response: Response, requested: &ScopeSet) -> Scope
         Scope::Custom(_) => client.scope.is_some(),
         _ => true,
     };
-    let asked: ScopeSet = requested.iter().filter(may_be_asked).cloned().collect();
-    let Some(registered) = &client.scope else { return asked };
-    let contexts = asked.iter().filter(|scope| is_context(scope)).cloned();
-    let registered: ScopeSet = registered.iter().cloned().chain(contexts).collect();
-    restrict(&asked, &registered).granted
+    client.limit(&requested.iter().filter(may_be_asked).cloned().collect())
 }
 
 /// Whether a scope names a context of the launch.

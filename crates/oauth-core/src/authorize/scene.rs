@@ -19,6 +19,9 @@ use crate::person::Person;
 use crate::ports::{BrowserSession, MemberGrant, PatientSummary, StoreError, Visit, VisitQuery};
 use crate::session::{cookie_hash, visitor};
 
+/// How often a step is decided again because a grant changed meanwhile.
+const ATTEMPTS: usize = 4;
+
 /// A request with everything it is decided by.
 pub(super) struct Scene<'a> {
     pub(super) env: &'a Env<'a>,
@@ -43,10 +46,28 @@ pub(super) enum Intent<'a> {
     Decide(Decision),
 }
 
+/// What the person lets the app do.
+pub(super) enum Consent {
+    /// Of what the person is asked for now, the stored grant gives this.
+    Held(ScopeSet),
+    /// The person decided so now, or is not asked because the app is the payer's own.
+    Given(ScopeSet),
+}
+
+impl Consent {
+    pub(super) const fn allowed(&self) -> &ScopeSet {
+        match self {
+            Self::Held(allowed) | Self::Given(allowed) => allowed,
+        }
+    }
+}
+
 /// Why there is no next step.
 pub(super) enum Stop {
     Page(PageFault),
     Refusal(Refusal),
+    /// What the step was decided by is not so any more: look again.
+    Stale,
 }
 
 impl From<PageFault> for Stop {
@@ -105,12 +126,16 @@ impl<'a> Scene<'a> {
     }
 
     /// The next step, or where the request ends.
-    pub(super) async fn step(self, intent: Intent<'_>) -> Result<Step, AuthorizeFault> {
-        match self.next(&intent).await {
-            Ok(step) => Ok(step),
-            Err(Stop::Page(fault)) => Err(fault.into()),
-            Err(Stop::Refusal(cause)) => Err(self.request.target.refuse(cause)),
+    pub(super) async fn step(mut self, intent: Intent<'_>) -> Result<Step, AuthorizeFault> {
+        for _ in 0..ATTEMPTS {
+            match self.next(&intent).await {
+                Ok(step) => return Ok(step),
+                Err(Stop::Page(fault)) => return Err(fault.into()),
+                Err(Stop::Refusal(cause)) => return Err(self.request.target.refuse(cause)),
+                Err(Stop::Stale) => self = Self::open(self.env, self.authority, self.pending, self.browser).await?,
+            }
         }
+        Err(self.request.target.refuse(Refusal::Unsettled))
     }
 
     async fn next(&self, intent: &Intent<'_>) -> Result<Step, Stop> {
@@ -119,7 +144,9 @@ impl<'a> Scene<'a> {
             self.record_consent(person.as_deref(), None, Err("denied"));
             return Err(Refusal::Denied.into());
         }
-        let Some((person, session)) = self.signed_in(person)? else { return self.ask_to_sign_in().await };
+        let Some((person, session)) = self.signed_in(person)? else { return self.ask_to_sign_in() };
+        // Nobody chooses or decides on a page that another person has seen.
+        let intent = if self.was_shown_to(&person) { intent } else { &Intent::GoOn };
         let (patient, shown) = match self.patient(&person, intent).await? {
             Patient::NotNeeded => (None, None),
             Patient::Chosen(id, shown) => (Some(id), shown),
@@ -131,14 +158,25 @@ impl<'a> Scene<'a> {
             return Err(Refusal::NoScope.into());
         }
         let before = self.visit.grants.iter().find(|grant| grant.patient_id == patient);
-        let Some(allowed) = self.allowed(intent, &requested, before)? else {
-            return self.ask_for_consent(&person, patient, shown, &requested).await;
+        let Some(consent) = self.consent(intent, &requested, before)? else {
+            return self.ask_for_consent(&person, (patient, shown), &requested).await;
         };
+        let decided = code::Decided { person: &person, session, patient, requested, consent, before };
+        let departure = code::leave(self, &decided).await?;
         if let Intent::Decide(_) = intent {
-            self.record_consent(Some(&person), patient.as_deref(), Ok(&allowed));
+            self.record_consent(Some(&person), decided.patient.as_deref(), Ok(decided.consent.allowed()));
         }
-        let decided = code::Decided { person: &person, session, patient, requested, allowed, before };
-        code::leave(self, decided).await.map(Step::Leave)
+        Ok(Step::Leave(departure))
+    }
+
+    /// Whether the page that the browser comes from was shown to this person.
+    fn was_shown_to(&self, person: &Person) -> bool {
+        self.pending.shown_to.as_deref() == Some(person.id.as_str())
+    }
+
+    /// The patient that this person chose on a page.
+    pub(super) fn chosen_by(&self, person: &Person) -> Option<&str> {
+        self.pending.patient.as_deref().filter(|_| self.was_shown_to(person))
     }
 
     /// Who is signed in, when this request may go on with that.
@@ -180,40 +218,44 @@ impl<'a> Scene<'a> {
         self.request.scope.iter().filter(exists).cloned().collect()
     }
 
-    /// What the person allows, or `None` when the person must be asked.
-    fn allowed(
+    /// What the person allows or has allowed, or `None` when the person must be asked.
+    fn consent(
         &self,
         intent: &Intent<'_>,
         requested: &ScopeSet,
         before: Option<&MemberGrant>,
-    ) -> Result<Option<ScopeSet>, Stop> {
+    ) -> Result<Option<Consent>, Stop> {
+        let held = before.and_then(|before| consent::remembered(before, requested));
         if self.client.first_party {
-            return Ok(Some(requested.clone()));
+            let is_whole = held.as_ref() == Some(requested);
+            let consent = if is_whole { Consent::Held } else { Consent::Given };
+            return Ok(Some(consent(requested.clone())));
         }
         if let Intent::Decide(Decision::Allow { scopes }) = intent {
             let allowed = consent::allowed(requested, scopes);
             let is_something = consent::says_something(&allowed);
-            return if is_something { Ok(Some(allowed)) } else { Err(Refusal::NothingAllowed.into()) };
+            return if is_something { Ok(Some(Consent::Given(allowed))) } else { Err(Refusal::NothingAllowed.into()) };
         }
-        let remembered = before.filter(|_| !self.request.prompt.consent);
-        let remembered = remembered.and_then(|before| consent::remembered(before, requested));
-        if remembered.is_none() && self.request.prompt.none {
+        let held = held.filter(|_| !self.request.prompt.consent && !self.may_be_an_imitation());
+        if held.is_none() && self.request.prompt.none {
             return Err(Refusal::ConsentRequired.into());
         }
-        Ok(remembered)
+        Ok(held.map(Consent::Held))
     }
 
-    async fn ask_to_sign_in(&self) -> Result<Step, Stop> {
-        let launched_for = match &self.launch {
-            None => None,
-            Some(launch) => self.authority.directory.store().user(&launch.user).await?,
-        };
-        let name =
-            launched_for.map(|stored| Person::read("", &stored)).and_then(|person| person.user_name.or(person.email));
+    /// Whether another program on the person's device could be asking in the app's name: a public app proves nothing,
+    /// and any program can take a loopback port or the scheme of an address. So such an app gets nothing without the
+    /// person (RFC 8252, section 8.6); what the payer itself owns is let in all the same.
+    fn may_be_an_imitation(&self) -> bool {
+        self.client.is_public(&self.client.authorization_code) && !self.request.target.is_held_by_a_host()
+    }
+
+    /// The page does not say for whom an app was launched: whoever has the address would learn that person's name.
+    fn ask_to_sign_in(&self) -> Result<Step, Stop> {
         Ok(Step::SignIn(SignInPage {
-            transaction: self.transaction(self.pending.patient.clone())?,
+            transaction: self.transaction(self.pending.shown_to.clone(), self.pending.patient.clone())?,
             app_name: self.client.display_name().to_owned(),
-            login_hint: name.or_else(|| self.request.login_hint.clone()),
+            login_hint: self.request.login_hint.clone(),
         }))
     }
 
@@ -227,7 +269,7 @@ impl<'a> Scene<'a> {
             return Err(Refusal::InteractionRequired.into());
         }
         Ok(Step::PickPatient(PatientPage {
-            transaction: self.transaction(None)?,
+            transaction: self.transaction(Some(person.id.clone()), None)?,
             app: AppCard::of(&self.client),
             person: person.display_name.clone(),
             candidates,
@@ -238,8 +280,7 @@ impl<'a> Scene<'a> {
     async fn ask_for_consent(
         &self,
         person: &Person,
-        patient: Option<String>,
-        shown: Option<PatientSummary>,
+        (patient, shown): (Option<String>, Option<PatientSummary>),
         requested: &ScopeSet,
     ) -> Result<Step, Stop> {
         let shown = match (shown, &patient) {
@@ -250,7 +291,7 @@ impl<'a> Scene<'a> {
             (shown, _) => shown,
         };
         Ok(Step::Consent(ConsentPage {
-            transaction: self.transaction(patient)?,
+            transaction: self.transaction(Some(person.id.clone()), patient)?,
             app: AppCard::of(&self.client),
             person: person.display_name.clone(),
             patient: shown,
@@ -258,8 +299,8 @@ impl<'a> Scene<'a> {
         }))
     }
 
-    fn transaction(&self, patient: Option<String>) -> Result<String, Stop> {
-        let pending = Pending { patient, ..self.pending.clone() };
+    fn transaction(&self, shown_to: Option<String>, patient: Option<String>) -> Result<String, Stop> {
+        let pending = Pending { shown_to, patient, ..self.pending.clone() };
         let sealed = self.authority.pending.seal(self.env, &pending);
         sealed.ok_or_else(|| Refusal::Sign(crate::jose::SignError::Sign).into())
     }

@@ -28,6 +28,20 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Whether only whoever holds a host on the net gets what is sent there, and no program on the person's device
+    /// that listens on a port or takes the scheme for itself. Where http is not the device's own, anybody on the way
+    /// is in that place.
+    pub(crate) fn is_held_by_a_host(&self) -> bool {
+        let Ok(uri) = url::Url::parse(&self.redirect_uri) else { return false };
+        let is_device = match uri.host() {
+            Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => true,
+        };
+        uri.scheme() == "https" && !is_device
+    }
+
     /// The address with `members`, `state` and `iss`.
     pub(crate) fn departure(&self, members: &[(&str, &str)]) -> Departure {
         let own = [("state", self.state.as_deref()), ("iss", Some(self.issuer.as_str()))];
@@ -81,6 +95,26 @@ mod tests {
         }
         let departure = target("https://app.example/cb?a=1", true).departure(&[("code", "x")]);
         assert_eq!(departure.location, format!("https://app.example/cb?a=1#{answer}"));
+    }
+
+    #[test]
+    fn an_address_on_the_persons_device_is_held_by_no_host() {
+        for held in ["https://app.example/cb", "https://app.example:8443/cb?a=1", "https://192.0.2.1/cb"] {
+            assert!(target(held, false).is_held_by_a_host(), "{held}");
+        }
+        for open in [
+            "app.example:/cb",
+            "com.example.app://cb",
+            "http://127.0.0.1:1234/cb",
+            "http://[::1]/cb",
+            "http://localhost/cb",
+            "http://app.example/cb",
+            "https://localhost/cb",
+            "https://app.localhost/cb",
+            "https://127.0.0.2/cb",
+        ] {
+            assert!(!target(open, false).is_held_by_a_host(), "{open}");
+        }
     }
 
     #[test]

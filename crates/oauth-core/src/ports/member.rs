@@ -103,6 +103,16 @@ pub struct LaunchUse {
     pub expires_s: i64,
 }
 
+/// What a person decided just now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenGrant {
+    /// What is to be stored.
+    pub grant: MemberGrant,
+    /// The grant of the same person, app and patient that the decision was made from; `None` when there was
+    /// none. Of the same id, it is changed; of another, it ends, and everything that came of it.
+    pub replaces: Option<MemberGrant>,
+}
+
 /// What became of [`MemberStore::issue_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeIssue {
@@ -110,6 +120,8 @@ pub enum CodeIssue {
     Issued,
     /// The launch context was used before; nothing was stored.
     LaunchUsed,
+    /// The grant is not what it was when it was read: taken back, or decided anew; nothing was stored.
+    GrantChanged,
 }
 
 /// What one authorization gave.
@@ -202,6 +214,8 @@ pub struct FoundRefresh {
     pub client_version: Option<i64>,
     /// Current version of the User, `None` when it does not exist.
     pub user_version: Option<i64>,
+    /// Current revision of the access policies (see `PolicySet::revision`).
+    pub policy_revision: i64,
 }
 
 /// The use of a refresh token.
@@ -249,14 +263,15 @@ pub trait MemberStore: Send + Sync {
     /// Who stands before the authorization page, in one statement.
     async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError>;
 
-    /// Stores a code, the grant it is issued under and the use of its launch, or nothing.
+    /// Stores a code, the grant that was given for it and the use of its launch, or nothing.
     ///
-    /// A grant of the same person, app and patient is replaced and keeps its id and `created_s`; then
-    /// the code is stored under that id. One that says the same already is not written again.
+    /// Without `given` the code is issued under the grant of its id, of which nothing is written, so any
+    /// number of visits at once are in nobody's way. A grant is never made again from what was read of it
+    /// before: that is [`CodeIssue::GrantChanged`].
     async fn issue_code(
         &self,
         code: IssuedCode,
-        grant: MemberGrant,
+        given: Option<GivenGrant>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError>;
     /// The code with this hash, used or not, expired or not.
@@ -303,9 +318,8 @@ pub struct PatientSummary {
 pub trait PatientStore: Send + Sync {
     /// The Patient of this id.
     async fn patient(&self, id: &str) -> Result<Option<PatientSummary>, StoreError>;
-    /// The patients whom this `RelatedPerson` is related to, or the Person's links name: the ids only, as
-    /// stored, existing or not.
-    async fn patients_of(&self, resource_type: &str, id: &str) -> Result<Vec<String>, StoreError>;
+    /// The `RelatedPerson` or Person of this id, as stored.
+    async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError>;
     /// Patients of whom every word of `text` begins a word of a name, the id or an identifier, whatever
     /// the case; `limit` at most, ordered by name. No word finds nobody.
     async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError>;

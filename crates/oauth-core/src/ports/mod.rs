@@ -14,8 +14,8 @@ use crate::keys::KeyRecord;
 
 pub use member::{
     AuditAction, AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode,
-    FoundRefresh, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary, RefreshToken,
-    Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
+    FoundRefresh, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary,
+    RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
 };
 
 /// Storage failed. The cause is logged once, where the failure becomes an answer; callers of the

@@ -4,6 +4,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::app::{app_for, claim};
 use super::member::{Member, begin};
+use super::scope::still_registered;
 use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
 use crate::authenticate::{Authenticated, Credentials, Method};
 use crate::authority::Authority;
@@ -57,6 +58,8 @@ pub(super) async fn grant(
         }
         let authorization = Authorization::read(&found.code.authorization).map_err(damaged)?;
         check(&presented, &authorization, who.method)?;
+        let scope = still_registered(&who.client, &authorization.scope)?;
+        let authorization = Authorization { scope, ..authorization };
         return redeem(env, authority, (credentials, &who), (&authorization, found)).await;
     }
     Err(TokenError::Unsettled)

@@ -35,7 +35,8 @@ pub(super) async fn grant(
     let subject = Subject::read(subject_token(authority, form)?)?;
     let user_id = subject.verified(env, authority, &who.client).await?;
     let stored = authority.directory.store().user(user_id).await?;
-    let person = stored.map(|stored| Person::read(user_id, &stored)).filter(|person| person.active);
+    let base_url = &authority.settings.base_url;
+    let person = stored.map(|stored| Person::read(user_id, &stored, base_url)).filter(|person| person.active);
     let person = person.ok_or(SubjectFault::User)?;
     let scope = granted(&who.client, &person, form.get("scope"))?;
     let authorization = for_person(env, (&who.client, &person), GrantType::TokenExchange, scope);

@@ -165,4 +165,21 @@ pub enum GrantFault {
     /// The password is another one since.
     #[error("the user's password was changed after the authorization")]
     OtherPassword,
+    /// `fhirUser` names somebody else since, or nobody.
+    #[error("the user is not the person any more who gave the authorization")]
+    OtherPerson,
+    /// The relation to the patient is over, or no policy lets the person read the patient any more.
+    #[error("the user may not act for the patient any more")]
+    NoLongerActing,
+    /// The Client is registered for nothing of what was granted any more.
+    #[error("the client is not registered any more for anything that was granted")]
+    ScopesGone,
+}
+
+impl GrantFault {
+    /// Whether the authorization is over for good: who gave it cannot have meant the tokens to come back when what
+    /// was lost comes back. A person or an app that is only put to sleep may wake up.
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::PersonGone | Self::OtherPassword | Self::OtherPerson | Self::NoLongerActing)
+    }
 }

@@ -64,6 +64,7 @@ pub(super) fn for_person(
         nonce: None,
         auth_time_s: env.now_s(),
         fhir_user: person.fhir_user.as_ref().map(crate::person::FhirUser::reference),
+        vouched: false,
         context: LaunchContext {
             need_patient_banner: patient.is_some().then_some(true),
             patient,

@@ -13,15 +13,18 @@ use smart_scopes::ScopeSet;
 
 use super::app::{app_for, check, claim};
 use super::member::{Issued, Member, Within, issue};
+use super::scope::still_registered;
 use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
+use crate::acting::may_still_act;
 use crate::authenticate::{Authenticated, Credentials};
 use crate::authority::Authority;
 use crate::authorization::Authorization;
-use crate::client::GrantType;
+use crate::client::{Client, GrantType};
 use crate::env::Env;
 use crate::form::Form;
 use crate::jose::{base64url, sha256};
 use crate::limits::REFRESH_GRACE_S;
+use crate::person::{FhirUser, Person};
 use crate::ports::{FoundRefresh, RefreshToken, Rotation, RotationOutcome};
 
 /// The grants that may give a refresh token.
@@ -84,7 +87,7 @@ pub(super) async fn grant(
         }
         let authorization = Authorization::read(&found.family.authorization).map_err(damaged)?;
         check(&who, authorization.grant)?;
-        let scope = narrowed(&authorization.scope, requested.as_ref())?;
+        let scope = scope_now(&who.client, &authorization.scope, requested.as_ref())?;
         return rotate(env, authority, (credentials, &who, token), (&authorization, &scope, found)).await;
     }
     Err(TokenError::Unsettled)
@@ -96,15 +99,17 @@ async fn owner(authority: &Authority, token: &str) -> Result<String, TokenError>
     Ok(found.ok_or(GrantFault::UnknownRefreshToken)?.family.client_id)
 }
 
-/// What was asked for, if it was granted; all of it when nothing was asked for. The refresh token keeps
-/// what was granted first, so that a narrow request does not narrow the next.
-fn narrowed(granted: &str, requested: Option<&ScopeSet>) -> Result<String, TokenError> {
-    let Some(requested) = requested.filter(|requested| !requested.is_empty()) else { return Ok(granted.to_owned()) };
+/// What was asked for, if it was granted; all of it when nothing was asked for; of either, what the app is registered
+/// for now. The refresh token keeps what was granted first, so that a narrow request does not narrow the next.
+fn scope_now(client: &Client, granted: &str, requested: Option<&ScopeSet>) -> Result<String, TokenError> {
+    let left = still_registered(client, granted)?;
+    let Some(requested) = requested.filter(|requested| !requested.is_empty()) else { return Ok(left) };
     let granted = ScopeSet::parse(granted).unwrap_or_default();
-    match requested.iter().find(|scope| !granted.covers(scope)) {
-        Some(scope) => Err(TokenError::ScopeNotGranted(scope.to_string())),
-        None => Ok(requested.to_string()),
+    if let Some(scope) = requested.iter().find(|scope| !granted.covers(scope)) {
+        return Err(TokenError::ScopeNotGranted(scope.to_string()));
     }
+    let left = client.limit(requested);
+    if left.is_empty() { Err(TokenError::NoScope) } else { Ok(left.to_string()) }
 }
 
 async fn rotate(
@@ -121,7 +126,13 @@ async fn rotate(
         Some(version) => authority.directory.person_at(&family.user_id, version).await?,
         None => None,
     };
-    let member = Member::of(&who.client, person.as_deref(), authorization, &family.credential)?;
+    let member = match member(env, authority, (who, person.as_deref(), authorization), &found).await {
+        Err(TokenError::Grant(fault)) if fault.is_final() => {
+            authority.members.revoke_family(&family.id, now_s).await?;
+            return Err(fault.into());
+        }
+        member => member?,
+    };
     if !member.settings.refresh_token {
         return Err(TokenError::UnauthorizedClient);
     }
@@ -143,6 +154,26 @@ async fn rotate(
         RotationOutcome::Ended => Err(GrantFault::Ended.into()),
         RotationOutcome::Unknown => Err(GrantFault::UnknownRefreshToken.into()),
     }
+}
+
+/// Whom the tokens would be for, if that person may still authorize them: all that is asked when an app is let in,
+/// but for the consent, is asked again. What the family was found with answers it; only a relative's relation is
+/// read.
+async fn member<'a>(
+    env: &Env<'_>,
+    authority: &Authority,
+    (who, person, authorization): (&'a Authenticated, Option<&'a Person>, &'a Authorization),
+    found: &FoundRefresh,
+) -> Result<Member<'a>, TokenError> {
+    let member = Member::of(&who.client, person, authorization, &found.family.credential)?;
+    let own = member.person.fhir_user.as_ref().map(FhirUser::reference);
+    if authorization.fhir_user.is_some() && authorization.fhir_user != own {
+        return Err(GrantFault::OtherPerson.into());
+    }
+    if !may_still_act(env, authority, (member.person, authorization), found.policy_revision).await? {
+        return Err(GrantFault::NoLongerActing.into());
+    }
+    Ok(member)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use smart_scopes::{Context, Scope, ScopeSet, restrict};
 
-use super::TokenError;
+use super::{GrantFault, TokenError};
+use crate::authorize::says_something;
 use crate::client::Client;
 use crate::person::Person;
 
@@ -24,6 +25,17 @@ pub(super) fn granted(client: &Client, person: &Person, requested: Option<&str>)
     let patient = patient_of(person).is_some();
     let granted: ScopeSet = allowed.iter().filter(|scope| exists(scope, patient)).cloned().collect();
     if granted.is_empty() { Err(TokenError::NoScope) } else { Ok(granted.to_string()) }
+}
+
+/// What the registration of this moment leaves of the scopes that were granted: what was taken out of it since is not
+/// given any more, what was put in is not given without the person.
+pub(super) fn still_registered(client: &Client, granted: &str) -> Result<String, GrantFault> {
+    let scopes = ScopeSet::parse(granted).unwrap_or_default();
+    let left = client.limit(&scopes);
+    if left == scopes {
+        return Ok(granted.to_owned());
+    }
+    if says_something(&left) { Ok(left.to_string()) } else { Err(GrantFault::ScopesGone) }
 }
 
 /// The patient a person is.

@@ -4,11 +4,11 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
 use oauth_core::jose::sha256;
 use oauth_core::person::Person;
-use oauth_core::ports::{IssuedCode, MemberGrant, MemberStore as _};
+use oauth_core::ports::{GivenGrant, IssuedCode, MemberGrant, MemberStore as _};
 use oauth_core::token::{TokenError, TokenResponse};
 use serde_json::{Value, json};
 
-use crate::world::{NOW_S, World};
+use crate::world::{BASE, NOW_S, World};
 
 /// RFC 7636, appendix B.
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -50,13 +50,14 @@ pub(crate) fn authorization(world: &World) -> Authorization {
         grant: GrantType::AuthorizationCode,
         client_id: "app".to_owned(),
         user_id: "ada".to_owned(),
-        credential: Person::read("ada", &stored).credential,
+        credential: Person::read("ada", &stored, BASE).credential,
         redirect_uri: Some(CALLBACK.to_owned()),
         code_challenge: Some(CHALLENGE.to_owned()),
         scope: SCOPE.to_owned(),
         nonce: Some("n-1".to_owned()),
         auth_time_s: NOW_S - 5,
         fhir_user: Some("Patient/p-1".to_owned()),
+        vouched: false,
         context: LaunchContext {
             patient: Some("p-1".to_owned()),
             need_patient_banner: Some(true),
@@ -86,7 +87,9 @@ pub(crate) async fn issue(world: &World, authorization: &Authorization) -> Strin
         authorization: authorization.to_stored().unwrap(),
         expires_s: world.now_s + 60,
     };
-    world.memory.issue_code(code, grant, None).await.unwrap();
+    let held = world.memory.grants_of(&grant.user_id).await.unwrap();
+    let held = held.into_iter().find(|held| held.id == grant.id && held.patient_id == grant.patient_id);
+    world.memory.issue_code(code, Some(GivenGrant { grant, replaces: held }), None).await.unwrap();
     text
 }
 

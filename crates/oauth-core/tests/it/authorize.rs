@@ -273,13 +273,17 @@ async fn a_transaction_is_good_for_a_quarter_of_an_hour_and_for_nobody_who_chang
     assert_eq!(page_fault(world.resume(&page.transaction, None).await), PageFault::TransactionExpired);
 }
 
+/// The Person `c`, which links these patients.
+fn related(world: &crate::world::World, patients: &[&str]) {
+    let links = patients.iter().map(|id| json!({"target": {"reference": format!("Patient/{id}")}}));
+    world.memory.put("Person", "c", json!({"link": links.collect::<Vec<_>>()}));
+}
+
 #[tokio::test]
 async fn whoever_acts_for_several_chooses_one_of_them() {
     let world = clinic().await;
-    user(&world, "carer", json!({"fhirUser": {"reference": "RelatedPerson/r"}}));
-    let carer = ("RelatedPerson".to_owned(), "r".to_owned());
-    let related = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-    world.memory.patients.lock().unwrap().related.insert(carer.clone(), related(&["p-ada", "p-bob", "p-gone"]));
+    user(&world, "carer", json!({"fhirUser": {"reference": "Person/c"}}));
+    related(&world, &["p-ada", "p-bob", "p-gone"]);
     let cookie = world.cookie_of("carer").await;
     let page = patient_page(world.begin(&[], Some(&cookie)).await);
     let names: Vec<_> = page.candidates.iter().map(|patient| patient.id.as_str()).collect();
@@ -290,23 +294,21 @@ async fn whoever_acts_for_several_chooses_one_of_them() {
     let asked = consent(world.pick(&page.transaction, "p-bob", &cookie).await);
     assert_eq!(asked.patient.as_ref().unwrap().id, "p-bob");
     // Who may not act for the patient any more does not get through with an old page.
-    world.memory.patients.lock().unwrap().related.insert(carer.clone(), related(&["p-ada"]));
+    related(&world, &["p-ada"]);
     let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     assert_eq!(refusal(world.decide(&asked.transaction, allow.clone(), &cookie).await).0, "access_denied");
-    world.memory.patients.lock().unwrap().related.insert(carer.clone(), related(&["p-bob"]));
+    related(&world, &["p-bob"]);
     let departure = leave(world.decide(&asked.transaction, allow, &cookie).await);
     assert_eq!(world.authorization(&departure)["context"]["patient"], "p-bob");
-    world.memory.patients.lock().unwrap().related.insert(carer, related(&[]));
+    related(&world, &[]);
     assert_eq!(refusal(world.begin(&[], Some(&cookie)).await).0, "access_denied");
 }
 
 #[tokio::test]
 async fn whoever_acts_for_one_does_not_choose() {
     let world = clinic().await;
-    user(&world, "carer", json!({"fhirUser": {"reference": "RelatedPerson/r"}}));
-    let carer = ("RelatedPerson".to_owned(), "r".to_owned());
-    let related = vec!["p-gone".to_owned(), "p-bob".to_owned()];
-    world.memory.patients.lock().unwrap().related.insert(carer, related);
+    user(&world, "carer", json!({"fhirUser": {"reference": "Person/c"}}));
+    related(&world, &["p-gone", "p-bob"]);
     let cookie = world.cookie_of("carer").await;
     assert_eq!(consent(world.begin(&[], Some(&cookie)).await).patient.unwrap().name, "Bob Lovelace");
     // The own record, even when it is not here yet.

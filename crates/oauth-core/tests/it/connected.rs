@@ -5,10 +5,10 @@ use oauth_core::person::Person;
 use serde_json::json;
 
 use crate::people::{clinic, consent, user};
-use crate::world::{NOW_S, World};
+use crate::world::{BASE, NOW_S, World};
 
 fn person(world: &World, id: &str) -> Person {
-    Person::read(id, &world.memory.resources.lock().unwrap()[&("User", id.to_owned())])
+    Person::read(id, &world.memory.resources.lock().unwrap()[&("User", id.to_owned())], BASE)
 }
 
 async fn list(world: &World, id: &str) -> Vec<ConnectedApp> {

@@ -12,6 +12,7 @@ mod access;
 mod app;
 mod assertion;
 mod authorize;
+mod bindings;
 mod claim;
 mod code;
 mod connected;

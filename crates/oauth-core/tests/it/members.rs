@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, Hash,
-    IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore, PatientSummary, RefreshToken, Rotation,
-    RotationOutcome, StoreError, TokenFamily, TokenStore as _, Versioned, Visit, VisitQuery,
+    AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh,
+    GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore, PatientSummary,
+    RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily, TokenStore as _, Versioned, Visit, VisitQuery,
 };
+use serde_json::Value;
 
 use crate::world::Memory;
 
@@ -62,6 +63,25 @@ impl Members {
             self.refresh.insert(refresh.hash, (refresh, None));
         }
         self.families.insert(family.id.clone(), Family { family, revoked: false });
+    }
+
+    /// Whether what was decided still stood as it was decided from.
+    fn give(&mut self, GivenGrant { grant, replaces }: GivenGrant) -> bool {
+        let key = |grant: &MemberGrant| (grant.user_id.clone(), grant.client_id.clone(), grant.patient_id.clone());
+        let held = self.grants.iter().position(|held| key(held) == key(&grant));
+        let texts = |grant: &MemberGrant| (grant.id.clone(), grant.requested.clone(), grant.granted.clone());
+        match (held, replaces) {
+            (None, None) => self.grants.push(grant),
+            (Some(at), Some(before)) if texts(&self.grants[at]) == texts(&before) => {
+                if before.id != grant.id {
+                    self.families.retain(|_, held| held.family.grant_id.as_ref() != Some(&before.id));
+                }
+                let used_s = self.grants[at].used_s;
+                self.grants[at] = MemberGrant { used_s, ..grant };
+            }
+            _ => return false,
+        }
+        true
     }
 
     fn redeem(
@@ -167,41 +187,41 @@ impl MemberStore for Memory {
     }
 
     async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError> {
-        let members = self.members.lock().unwrap();
+        let mut members = self.members.lock().unwrap();
         let session = of.session.and_then(|hash| members.sessions.get(hash));
         let session = session.filter(|session| session.expires_s > of.now_s).cloned();
         let user_id = session.as_ref().map(|session| session.user_id.clone());
         let grants = members.grants.iter().filter(|grant| Some(&grant.user_id) == user_id.as_ref());
-        Ok(Visit {
+        let visit = Visit {
             grants: newest_first(grants.filter(|grant| grant.client_id == of.client_id)),
             session,
             user_version: user_id.and_then(|id| self.version("User", &id)),
             client_version: self.version("Client", of.client_id),
-        })
+        };
+        if let Some(meanwhile) = self.meanwhile.lock().unwrap().take() {
+            meanwhile(&mut members);
+        }
+        Ok(visit)
     }
 
     async fn issue_code(
         &self,
-        mut code: IssuedCode,
-        grant: MemberGrant,
+        code: IssuedCode,
+        given: Option<GivenGrant>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError> {
         let mut members = self.members.lock().unwrap();
-        if let Some(launch) = launch {
-            if members.launches.contains_key(&launch.jti) {
-                return Ok(CodeIssue::LaunchUsed);
-            }
-            members.launches.insert(launch.jti, launch.expires_s);
+        if launch.as_ref().is_some_and(|launch| members.launches.contains_key(&launch.jti)) {
+            return Ok(CodeIssue::LaunchUsed);
         }
-        let key = |grant: &MemberGrant| (grant.user_id.clone(), grant.client_id.clone(), grant.patient_id.clone());
-        if let Some(held) = members.grants.iter_mut().find(|held| key(held) == key(&grant)) {
-            (held.requested, held.granted) = (grant.requested, grant.granted);
-            held.used_s = grant.used_s.or(held.used_s);
-            code.grant_id.clone_from(&held.id);
-        } else {
-            code.grant_id.clone_from(&grant.id);
-            members.grants.push(grant);
+        let holds = match given {
+            Some(given) => members.give(given),
+            None => members.grants.iter().any(|grant| grant.id == code.grant_id),
+        };
+        if !holds {
+            return Ok(CodeIssue::GrantChanged);
         }
+        members.launches.extend(launch.map(|launch| (launch.jti, launch.expires_s)));
         members.codes.insert(code.hash, (code, false));
         Ok(CodeIssue::Issued)
     }
@@ -244,6 +264,7 @@ impl MemberStore for Memory {
             revoked: *revoked,
             client_version: self.version("Client", &family.client_id),
             user_version: self.version("User", &family.user_id),
+            policy_revision: self.policies.lock().unwrap().0,
         }))
     }
 
@@ -295,12 +316,10 @@ impl MemberStore for Memory {
     }
 }
 
-/// The patients of the deployment, and who is related to whom.
+/// The patients of the deployment.
 #[derive(Default)]
 pub(crate) struct Patients {
     pub(crate) patients: Vec<PatientSummary>,
-    /// By resource type and id of whoever is related.
-    pub(crate) related: HashMap<(String, String), Vec<String>>,
 }
 
 #[async_trait]
@@ -309,9 +328,10 @@ impl PatientStore for Memory {
         Ok(self.patients.lock().unwrap().patients.iter().find(|patient| patient.id == id).cloned())
     }
 
-    async fn patients_of(&self, resource_type: &str, id: &str) -> Result<Vec<String>, StoreError> {
-        let key = (resource_type.to_owned(), id.to_owned());
-        Ok(self.patients.lock().unwrap().related.get(&key).cloned().unwrap_or_default())
+    async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError> {
+        let resources = self.resources.lock().unwrap();
+        let held = resources.iter().find(|((kind, held), _)| *kind == resource_type && held == id);
+        Ok(held.map(|(_, held)| held.resource.clone()))
     }
 
     async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError> {

@@ -8,7 +8,7 @@ use oauth_core::token::{TokenError, implicit};
 use serde_json::{Value, json};
 
 use crate::app::{ada, authorization, but, refresh, rows, with_app};
-use crate::world::{GENERATED, World, basic};
+use crate::world::{BASE, GENERATED, World, basic};
 
 const PASSWORD: &str = "correct horse battery staple";
 
@@ -172,7 +172,7 @@ async fn through_an_app_that_proves_itself_an_account_waits_and_nobody_else() {
 async fn the_implicit_grant_gives_an_access_token_alone() {
     let world = with_password().await;
     let stored = world.memory.get("User", "ada").unwrap();
-    let person = Person::read("ada", &stored);
+    let person = Person::read("ada", &stored, BASE);
     let client = world.authority.directory.client("app").await.unwrap().unwrap();
     let authorization = Authorization { grant: GrantType::Implicit, ..authorization(&world) };
     let both = (client.as_ref(), &person);

@@ -181,20 +181,166 @@ async fn a_client_sets_both_lifetimes_and_no_access_token_outlives_the_second() 
 async fn nobody_who_left_is_refreshed() {
     let mut inactive = ada();
     inactive["inactive"] = json!(true);
-    let mut changed = ada();
-    changed["password"] = json!("$argon2id$second");
-    for user in [inactive, changed] {
-        let world = with_app().await;
-        let token = first(&world).await;
-        world.memory.put("User", "ada", user);
-        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
-        world.memory.put("User", "ada", ada());
-        assert!(refresh(&world, &token).await.is_ok(), "a refusal uses nothing up");
-    }
+    let world = with_app().await;
+    let token = first(&world).await;
+    world.memory.put("User", "ada", inactive);
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+    world.memory.put("User", "ada", ada());
+    assert!(refresh(&world, &token).await.is_ok(), "who only slept goes on");
     let world = with_app().await;
     let token = first(&world).await;
     world.memory.delete("User", "ada");
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+}
+
+#[tokio::test]
+async fn who_is_not_the_person_any_more_is_never_refreshed_again() {
+    let mut changed = ada();
+    changed["password"] = json!("$argon2id$second");
+    let mut other = ada();
+    other["fhirUser"] = json!({"reference": "Patient/p-2"});
+    let mut nobody = ada();
+    nobody["fhirUser"] = json!({"reference": "https://other.example/fhir/Patient/p-1"});
+    for user in [changed, other, nobody] {
+        let world = with_app().await;
+        let token = first(&world).await;
+        world.memory.put("User", "ada", user);
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+        assert!(!is_alive(&world, &token));
+        world.memory.put("User", "ada", ada());
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "what ended stays so");
+    }
+}
+
+/// The first refresh token of a person who is `own` and acts for `p-1`.
+async fn first_of(world: &World, own: &str, vouched: bool) -> String {
+    let mut user = ada();
+    user["fhirUser"] = json!({"reference": own});
+    world.memory.put("User", "ada", user);
+    let fhir_user = Some(own.to_owned());
+    let code = issue(world, &Authorization { fhir_user, vouched, ..authorization(world) }).await;
+    world.token(&redemption(&code)).await.unwrap().refresh_token.unwrap()
+}
+
+#[tokio::test]
+async fn a_relative_is_refreshed_only_while_the_relation_lasts() {
+    let relation = |changed: &str, value: serde_json::Value| {
+        let mut relation = json!({"patient": {"reference": "Patient/p-1"}, "period": {"start": "2025", "end": "2026"}});
+        relation[changed] = value;
+        relation
+    };
+    let good = relation("active", json!(true));
+    for over in [
+        Some(relation("active", json!(false))),
+        Some(relation("period", json!({"end": "2025-12-31"}))),
+        Some(relation("patient", json!({"reference": "Patient/p-2"}))),
+        None,
+    ] {
+        let world = with_app().await;
+        world.memory.put("RelatedPerson", "r", good.clone());
+        let token = first_of(&world, "RelatedPerson/r", false).await;
+        let token = next(&world, &token).await;
+        match &over {
+            Some(over) => world.memory.put("RelatedPerson", "r", over.clone()),
+            None => world.memory.delete("RelatedPerson", "r"),
+        }
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "{over:?}");
+        assert!(!is_alive(&world, &token), "{over:?}");
+        world.memory.put("RelatedPerson", "r", good.clone());
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "what ended stays so");
+    }
+    let mut world = with_app().await;
+    world.memory.put("RelatedPerson", "r", good);
+    let mut token = first_of(&world, "RelatedPerson/r", false).await;
+    for _ in 0..7 {
+        world.now_s += 52 * DAY_S;
+        token = next(&world, &token).await;
+    }
+    // The last day of 2026 is over a year after it began.
+    world.now_s += DAY_S;
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_relation_through_a_person_is_asked_again_too() {
+    let world = with_app().await;
+    world.memory.put("RelatedPerson", "r", json!({"patient": {"reference": "Patient/p-1"}}));
+    world.memory.put("Person", "c", json!({"link": [{"target": {"reference": "RelatedPerson/r"}}]}));
+    let token = first_of(&world, "Person/c", false).await;
+    let token = next(&world, &token).await;
+    world.memory.put("RelatedPerson", "r", json!({"patient": {"reference": "Patient/p-1"}, "active": false}));
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+}
+
+#[tokio::test]
+async fn staff_is_refreshed_only_while_a_policy_lets_them_read_the_patient() {
+    let policy = |patient: &str| json!({"engine": "matcho", "link": [{"reference": "User/ada"}], "matcho": {"params": {"resource/id": patient}}});
+    for vouched in [false, true] {
+        let world = with_app().await;
+        world.memory.put_policy("ward", policy("p-1"));
+        let token = first_of(&world, "Practitioner/n", vouched).await;
+        let token = next(&world, &token).await;
+        world.memory.put_policy("ward", policy("p-2"));
+        if vouched {
+            assert!(refresh(&world, &token).await.is_ok(), "the EHR vouched for the patient");
+            continue;
+        }
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+        assert!(!is_alive(&world, &token));
+    }
+}
+
+fn registered(scopes: serde_json::Value) -> serde_json::Value {
+    let mut app = public_app();
+    app["scope"] = scopes;
+    app
+}
+
+#[tokio::test]
+async fn a_scope_taken_out_of_the_registration_is_not_refreshed() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    let less = json!(["openid", "fhirUser", "offline_access", "patient/Patient.rs"]);
+    world.memory.put("Client", "app", registered(less));
+    let response = refresh(&world, &token).await.unwrap();
+    let left = "launch/patient openid fhirUser offline_access patient/Patient.rs";
+    assert_eq!(response.scope.as_deref(), Some(left));
+    assert_eq!(world.claims(&response.access_token)["scope"], left);
+    let token = response.refresh_token.unwrap();
+    let asking = |scope| form(&token).into_iter().chain([("scope", scope)]).collect::<Vec<_>>();
+    let narrow = world.token(&asking("patient/*.rs")).await.unwrap();
+    assert_eq!(narrow.scope.as_deref(), Some("patient/Patient.rs"));
+    let token = narrow.refresh_token.unwrap();
+    let asking = |scope| form(&token).into_iter().chain([("scope", scope)]).collect::<Vec<_>>();
+    assert_eq!(refused(&world, None, &asking("patient/Goal.rs")).await, "invalid_scope");
+    // What is put in again was granted once.
+    world.memory.put("Client", "app", public_app());
+    assert_eq!(refresh(&world, &token).await.unwrap().scope.as_deref(), Some(SCOPE));
+}
+
+#[tokio::test]
+async fn an_app_registered_for_nothing_of_what_was_granted_is_not_refreshed() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    for left in [json!(["system/*.rs"]), json!([]), json!(["offline_access", "launch/patient"])] {
+        world.memory.put("Client", "app", registered(left.clone()));
+        assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "{left}");
+    }
+    world.memory.put("Client", "app", public_app());
+    assert!(refresh(&world, &token).await.is_ok(), "a registration may be put right");
+}
+
+#[tokio::test]
+async fn a_code_gives_nothing_that_was_taken_out_of_the_registration_meanwhile() {
+    let world = with_app().await;
+    let code = crate::app::code(&world).await;
+    world.memory.put("Client", "app", registered(json!(["openid", "patient/Patient.rs"])));
+    let response = world.token(&redemption(&code)).await.unwrap();
+    assert_eq!(response.scope.as_deref(), Some("launch/patient openid patient/Patient.rs"));
+    assert_eq!(response.refresh_token, None);
+    let code = crate::app::code(&world).await;
+    world.memory.put("Client", "app", registered(json!(["system/*.rs"])));
+    assert_eq!(world.token(&redemption(&code)).await.unwrap_err().code(), "invalid_grant");
 }
 
 #[tokio::test]

@@ -62,7 +62,12 @@ pub(crate) struct Memory {
     pub(crate) patients: Mutex<Patients>,
     pub(crate) audit: Mutex<Vec<AuditRecord>>,
     pub(crate) admissions: AtomicUsize,
+    /// Happens once, right after the next visit was read.
+    pub(crate) meanwhile: Mutex<Option<Meanwhile>>,
 }
+
+/// What others do between two steps of a request.
+pub(crate) type Meanwhile = Box<dyn FnOnce(&mut Members) + Send>;
 
 impl Memory {
     pub(crate) fn put(&self, kind: &'static str, id: &str, resource: Value) {

@@ -2,16 +2,19 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CodeIssue, CodeRedemption, FirstTokens, FoundCode, LaunchUse, MemberGrant, MemberStore as _, TokenStore as _,
+    CodeIssue, CodeRedemption, FirstTokens, FoundCode, GivenGrant, LaunchUse, MemberGrant, MemberStore as _,
+    TokenStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{code, delete, family, first, grant, hash, lives, opaque, put, with_family};
+use super::{code, delete, family, first, given, grant, hash, lives, opaque, put, with_family};
 use crate::home::{NOW_S, told};
 
 async fn issue(db: &Db, name: &str, family_id: &str) {
-    let issued = db.issue_code(code(name, family_id, "g"), grant("g"), None).await.unwrap();
+    let is_there = db.grants_of("u").await.unwrap().iter().any(|grant| grant.id == "g");
+    let given = (!is_there).then(|| given(grant("g")));
+    let issued = db.issue_code(code(name, family_id, "g"), given, None).await.unwrap();
     assert_eq!(issued, CodeIssue::Issued);
 }
 
@@ -105,52 +108,117 @@ told! {
         assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
         assert!(!lives(&db, "f").await);
         // Allowed again, it is another grant.
-        db.issue_code(code("d", "f2", "g2"), grant("g2"), None).await.unwrap();
+        db.issue_code(code("d", "f2", "g2"), Some(given(grant("g2"))), None).await.unwrap();
         assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
     }
 
-    async fn a_code_is_issued_under_the_grant_that_is_there(home) {
+    async fn a_code_under_a_grant_that_is_there_writes_nothing_of_it(home) {
         let db = home.open().await;
         with_family(&db).await;
-        let wider = MemberGrant {
-            requested: "openid".to_owned(),
-            granted: "launch".to_owned(),
-            created_s: NOW_S + 9,
-            ..grant("new")
-        };
-        db.issue_code(code("d", "f2", "new"), wider, None).await.unwrap();
-        let (requested, granted) = ("openid".to_owned(), "launch".to_owned());
-        let replaced = MemberGrant { requested, granted, used_s: Some(NOW_S), ..grant("g") };
-        assert_eq!(db.grants_of("u").await.unwrap(), [replaced]);
-        assert_eq!(db.find_code(&hash("d")).await.unwrap().unwrap().code.grant_id, "g");
+        let before = db.grants_of("u").await.unwrap();
+        assert_eq!(db.issue_code(code("d", "f2", "g"), None, None).await.unwrap(), CodeIssue::Issued);
+        assert_eq!(db.grants_of("u").await.unwrap(), before);
         assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
-        assert!(lives(&db, "f").await, "what was given before stays");
+        assert!(lives(&db, "f").await);
     }
 
-    async fn a_code_under_a_grant_that_says_the_same_leaves_it_as_it_is(home) {
+    async fn a_grant_that_is_widened_keeps_what_came_of_it(home) {
         let db = home.open().await;
         with_family(&db).await;
-        let held = db.grants_of("u").await.unwrap();
-        for (name, used_s) in [("d", None), ("e", Some(NOW_S - 5)), ("f", Some(NOW_S))] {
-            let same = MemberGrant { used_s, created_s: NOW_S + 9, ..grant("new") };
-            let launch = LaunchUse { jti: name.to_owned(), expires_s: NOW_S + 300 };
-            let issued = db.issue_code(code(name, name, "new"), same, Some(launch)).await.unwrap();
-            assert_eq!(issued, CodeIssue::Issued);
-            assert_eq!(db.grants_of("u").await.unwrap(), held);
-            assert_eq!(db.find_code(&hash(name)).await.unwrap().unwrap().code.grant_id, "g");
-        }
-        let later = MemberGrant { used_s: Some(NOW_S + 7), ..grant("new") };
-        db.issue_code(code("l", "l", "new"), later, None).await.unwrap();
-        assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 7));
+        let wider = MemberGrant { requested: "openid".to_owned(), granted: "launch".to_owned(), ..grant("g") };
+        let given = GivenGrant { grant: wider.clone(), replaces: Some(grant("g")) };
+        assert_eq!(db.issue_code(code("d", "f2", "g"), Some(given), None).await.unwrap(), CodeIssue::Issued);
+        assert_eq!(db.grants_of("u").await.unwrap(), [MemberGrant { used_s: Some(NOW_S), ..wider }]);
+        assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
+        assert!(lives(&db, "f").await);
+    }
 
-        let launch = LaunchUse { jti: "d".to_owned(), expires_s: NOW_S + 300 };
-        let again = db.issue_code(code("again", "again", "g"), grant("g"), Some(launch)).await.unwrap();
-        assert_eq!(again, CodeIssue::LaunchUsed);
-        assert_eq!(db.find_code(&hash("again")).await.unwrap(), None);
-        assert!(db.revoke_grant("u", "g").await.unwrap());
-        assert_eq!(redeem(&db, "d", NOW_S, "d").await, CodeRedemption::Withdrawn);
-        db.issue_code(code("first", "first", "new"), grant("new"), None).await.unwrap();
-        assert_eq!(db.grants_of("u").await.unwrap(), [grant("new")], "it is another grant");
+    async fn a_grant_of_another_id_ends_everything_that_came_of_the_one_it_replaces(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        issue(&db, "open", "f1").await;
+        let less = MemberGrant { granted: "patient/Patient.rs".to_owned(), ..grant("h") };
+        let given = GivenGrant { grant: less.clone(), replaces: Some(grant("g")) };
+        assert_eq!(db.issue_code(code("d", "f2", "h"), Some(given), None).await.unwrap(), CodeIssue::Issued);
+        assert_eq!(db.grants_of("u").await.unwrap(), [less]);
+        assert!(!lives(&db, "f").await);
+        assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
+        assert_eq!(redeem(&db, "open", NOW_S, "f1").await, CodeRedemption::Withdrawn);
+        let tokens = first("f2", "h");
+        assert_eq!(db.redeem_code(&hash("d"), NOW_S, tokens).await.unwrap(), CodeRedemption::Granted);
+    }
+
+    async fn a_grant_is_never_made_again_from_what_was_read_of_it(home) {
+        let db = home.open().await;
+        let launch = || Some(LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 });
+        let wider = || MemberGrant { granted: "launch".to_owned(), ..grant("g") };
+        let refused = async |code, given: Option<GivenGrant>| {
+            let before = db.grants_of("u").await.unwrap();
+            assert_eq!(db.issue_code(code, given.clone(), launch()).await.unwrap(), CodeIssue::GrantChanged, "{given:?}");
+            assert_eq!(db.find_code(&hash("c")).await.unwrap(), None);
+            assert_eq!(db.grants_of("u").await.unwrap(), before);
+        };
+        // Taken back since, whether the visit would keep it, widen it or replace it.
+        refused(code("c", "f", "g"), None).await;
+        refused(code("c", "f", "g"), Some(GivenGrant { grant: wider(), replaces: Some(grant("g")) })).await;
+        refused(code("c", "f", "h"), Some(GivenGrant { grant: grant("h"), replaces: Some(grant("g")) })).await;
+        // Decided since by another visit.
+        issue(&db, "first", "f").await;
+        refused(code("c", "f", "h"), Some(given(grant("h")))).await;
+        refused(code("c", "f", "h"), Some(GivenGrant { grant: grant("h"), replaces: Some(wider()) })).await;
+        refused(code("c", "f", "g"), Some(GivenGrant { grant: wider(), replaces: Some(wider()) })).await;
+        // None of it used up the launch.
+        assert_eq!(db.issue_code(code("c", "f", "g"), None, launch()).await.unwrap(), CodeIssue::Issued);
+        assert_eq!(db.issue_code(code("d", "f", "g"), None, launch()).await.unwrap(), CodeIssue::LaunchUsed);
+    }
+
+    async fn of_thirty_two_visits_at_once_under_one_grant_each_gets_a_code(home) {
+        let nodes = [home.open().await, home.open().await];
+        issue(&nodes[0], "first", "f").await;
+        for n in 0..8 {
+            issue(&nodes[0], &format!("r{n}"), &format!("r{n}")).await;
+        }
+        let mut all = JoinSet::new();
+        for n in 0..40 {
+            let db = nodes[n % 2].clone();
+            // Tokens that are given meanwhile write to the grant.
+            all.spawn(async move {
+                if n < 8 {
+                    let name = format!("r{n}");
+                    db.redeem_code(&hash(&name), NOW_S, first(&name, "g")).await.unwrap() == CodeRedemption::Granted
+                } else {
+                    let issued = db.issue_code(code(&format!("c{n}"), "f", "g"), None, None).await.unwrap();
+                    issued == CodeIssue::Issued
+                }
+            });
+        }
+        assert!(all.join_all().await.into_iter().all(|done| done));
+        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["41"]);
+    }
+
+    async fn a_visit_while_its_grant_is_taken_back_leaves_no_grant_and_no_good_code(home) {
+        let nodes = [home.open().await, home.open().await];
+        for round in 0..20 {
+            issue(&nodes[0], &format!("first{round}"), "f").await;
+            let mut all = JoinSet::new();
+            for n in 0..6 {
+                let (db, name) = (nodes[n % 2].clone(), format!("c{round}-{n}"));
+                all.spawn(async move {
+                    if n == 3 {
+                        db.revoke_grant("u", "g").await.unwrap();
+                    } else {
+                        db.issue_code(code(&name, &name, "g"), None, None).await.unwrap();
+                    }
+                });
+            }
+            all.join_all().await;
+            assert_eq!(nodes[1].grants_of("u").await.unwrap(), []);
+            for n in 0..6 {
+                let name = format!("c{round}-{n}");
+                let outcome = redeem(&nodes[0], &name, NOW_S, &name).await;
+                assert!(matches!(outcome, CodeRedemption::Withdrawn | CodeRedemption::Unknown), "{outcome:?}");
+            }
+        }
     }
 
     async fn grants_are_one_each_for_user_app_and_patient(home) {
@@ -163,7 +231,7 @@ told! {
             MemberGrant { user_id: "v".to_owned(), ..grant("e") },
         ];
         for grant in grants.clone() {
-            db.issue_code(code(&grant.id, &grant.id, &grant.id), grant, None).await.unwrap();
+            db.issue_code(code(&grant.id, &grant.id, &grant.id), Some(given(grant)), None).await.unwrap();
         }
         assert_eq!(db.grants_of("u").await.unwrap(), grants[..4]);
         assert_eq!(db.grants_of("v").await.unwrap(), grants[4..]);
@@ -173,10 +241,10 @@ told! {
     async fn a_launch_is_used_once_and_the_second_stores_nothing(home) {
         let db = home.open().await;
         let launch = || Some(LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 });
-        let issued = db.issue_code(code("c", "f", "g"), grant("g"), launch()).await.unwrap();
+        let issued = db.issue_code(code("c", "f", "g"), Some(given(grant("g"))), launch()).await.unwrap();
         assert_eq!(issued, CodeIssue::Issued);
         let other = MemberGrant { patient_id: None, ..grant("h") };
-        let refused = db.issue_code(code("d", "f2", "h"), other, launch()).await.unwrap();
+        let refused = db.issue_code(code("d", "f2", "h"), Some(given(other)), launch()).await.unwrap();
         assert_eq!(refused, CodeIssue::LaunchUsed);
         assert_eq!(db.find_code(&hash("d")).await.unwrap(), None);
         assert_eq!(db.grants_of("u").await.unwrap(), [grant("g")]);
@@ -184,28 +252,32 @@ told! {
 
     async fn of_twenty_simultaneous_uses_of_a_launch_one_holds(home) {
         let nodes = [home.open().await, home.open().await];
+        issue(&nodes[0], "first", "f").await;
         let mut all = JoinSet::new();
         for n in 0..20 {
             let db = nodes[n % 2].clone();
             all.spawn(async move {
                 let launch = LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 };
-                db.issue_code(code(&format!("c{n}"), "f", "g"), grant("g"), Some(launch)).await.unwrap()
+                let given = (n % 3 == 0).then(|| GivenGrant { grant: grant("g"), replaces: Some(grant("g")) });
+                db.issue_code(code(&format!("c{n}"), "f", "g"), given, Some(launch)).await.unwrap()
             });
         }
         assert_eq!(count(&all.join_all().await, &CodeIssue::Issued), 1);
-        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["1"]);
+        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM authorization_code").await, ["2"]);
     }
 
-    async fn of_twenty_simultaneous_first_codes_all_are_under_one_grant(home) {
+    async fn of_twenty_simultaneous_first_decisions_one_is_stored(home) {
         let nodes = [home.open().await, home.open().await];
         let mut all = JoinSet::new();
         for n in 0..20 {
             let db = nodes[n % 2].clone();
             let id = format!("g{n}");
-            all.spawn(async move { db.issue_code(code(&id, &id, &id), grant(&id), None).await.unwrap() });
+            all.spawn(async move { db.issue_code(code(&id, &id, &id), Some(given(grant(&id))), None).await.unwrap() });
         }
-        assert_eq!(count(&all.join_all().await, &CodeIssue::Issued), 20);
-        let under = "SELECT DISTINCT a.grant_id FROM authorization_code a JOIN member_grant g ON g.id = a.grant_id";
+        let outcomes = all.join_all().await;
+        assert_eq!(count(&outcomes, &CodeIssue::Issued), 1);
+        assert_eq!(count(&outcomes, &CodeIssue::GrantChanged), 19);
+        let under = "SELECT a.grant_id FROM authorization_code a JOIN member_grant g ON g.id = a.grant_id";
         assert_eq!(home.ask(under).await.len(), 1);
     }
 
@@ -230,7 +302,7 @@ told! {
             let db = db.clone();
             all.spawn(async move {
                 let name = format!("c{n}");
-                (n, db.issue_code(code(&name, &name, "g"), grant("g"), None).await)
+                (n, db.issue_code(code(&name, &name, "g"), None, None).await)
             });
         }
         for (n, issued) in all.join_all().await {
@@ -244,7 +316,7 @@ told! {
         issue(&db, "c", "f").await;
         db.close().await;
         assert!(db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.is_err());
-        assert!(db.issue_code(code("d", "f2", "g"), grant("g"), None).await.is_err());
+        assert!(db.issue_code(code("d", "f2", "g"), None, None).await.is_err());
         assert!(db.find_code(&hash("c")).await.is_err());
         assert_eq!(redeem(&home.open().await, "c", NOW_S, "f").await, CodeRedemption::Granted);
     }
@@ -292,7 +364,7 @@ told! {
             put(&db, "Client/app", json!({})).await;
             put(&db, "User/u", json!({})).await;
             let name = gone.split_once('/').unwrap().1;
-            db.issue_code(code(name, name, name), grant(name), None).await.unwrap();
+            db.issue_code(code(name, name, name), Some(given(grant(name))), None).await.unwrap();
             assert_eq!(db.redeem_code(&hash(name), NOW_S, first(name, name)).await.unwrap(), CodeRedemption::Granted);
             let alone = format!("alone-{name}");
             let tokens = FirstTokens { family: family(&alone, None), access: None, refresh: None };

@@ -2,13 +2,13 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CodeRedemption, FirstTokens, FoundRefresh, IssuedCode, MemberGrant, MemberStore as _, RefreshToken, Rotation,
-    RotationOutcome, TokenFamily, TokenStore as _,
+    CodeRedemption, FirstTokens, FoundRefresh, IssuedCode, MemberStore as _, PartyStore as _, RefreshToken, Rotation,
+    RotationOutcome, StandingQuery, TokenFamily, TokenStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{code, family, first, grant, hash, lives, opaque, put, refresh, with_family};
+use super::{code, family, first, hash, lives, opaque, put, refresh, with_family};
 use crate::home::{NOW_S, told};
 
 const GRACE_S: i64 = 30;
@@ -54,6 +54,7 @@ told! {
             revoked: false,
             client_version: None,
             user_version: None,
+            policy_revision: db.standing(&StandingQuery::default()).await.unwrap().policy_revision,
         };
         let read = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
         assert_eq!(read, found);
@@ -115,7 +116,7 @@ told! {
         assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 130));
         for (after_s, family, noted_s) in [(150, "f2", 130), (190, "f3", 190)] {
             let issued = IssuedCode { expires_s: NOW_S + 900, ..code(family, family, "g") };
-            db.issue_code(issued, MemberGrant { used_s: Some(NOW_S), ..grant("g") }, None).await.unwrap();
+            db.issue_code(issued, None, None).await.unwrap();
             assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 130));
             let redeemed = db.redeem_code(&hash(family), NOW_S + after_s, first(family, "g")).await.unwrap();
             assert_eq!(redeemed, CodeRedemption::Granted);

@@ -3,7 +3,7 @@
 use oauth_core::ports::{BrowserSession, MemberStore as _, Visit, VisitQuery};
 use serde_json::json;
 
-use super::{code, delete, grant, hash, put};
+use super::{code, delete, given, grant, hash, put};
 use crate::home::{NOW_S, told};
 
 fn session(name: &str) -> BrowserSession {
@@ -128,7 +128,7 @@ told! {
         ];
         for (n, grant) in [grant("g"), later.clone()].into_iter().chain(others).enumerate() {
             let name = format!("c{n}");
-            db.issue_code(code(&name, "f", &grant.id), grant, None).await.unwrap();
+            db.issue_code(code(&name, "f", &grant.id), Some(given(grant)), None).await.unwrap();
         }
         assert_eq!(visit(&db, "one", NOW_S).await.grants, [later, grant("g")]);
         assert_eq!(visit(&db, "one", NOW_S + 100).await.grants, [], "the session is over");
