@@ -8,15 +8,15 @@ use chat_core::id::{ChannelId, MessageId};
 use chat_core::limits::MAX_WINDOW;
 use chat_core::mark::{Mark, details};
 use chat_core::message::{Conversation, Flag, Message, Recipient, topic_key};
-use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
+use chat_core::narrow::{Condition, Selection, Term};
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
-use crate::endpoint::narrowed;
+use crate::endpoint::narrowed::{self, Stretch};
 use crate::error::Fault;
-use crate::params::{Json, Narrow, Natural, ParamFault, Params, Reader, Stripped, Text};
+use crate::params::{Json, Narrow, ParamFault, Params, Reader, Stripped, Text};
 use crate::state::App;
 
 /// Messages looked at in one step, so that their texts are not all in memory.
@@ -63,23 +63,17 @@ pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Ans
 }
 
 /// A stretch of messages and a flag.
-pub(crate) struct Stretch {
-    anchor: Option<String>,
-    include_anchor: bool,
-    before: Natural,
-    after: Natural,
+pub(crate) struct Marked {
+    stretch: Stretch,
     narrow: Option<Narrow>,
     op: String,
     flag: String,
 }
 
-impl Params for Stretch {
+impl Params for Marked {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
-            anchor: given.optional::<Text>("anchor")?,
-            include_anchor: given.or::<Json<bool>>("include_anchor", true)?,
-            before: given.required::<Json<Natural>>("num_before")?,
-            after: given.required::<Json<Natural>>("num_after")?,
+            stretch: Stretch::read(given)?,
             narrow: given.required::<Json<Option<Narrow>>>("narrow")?,
             op: given.required::<Text>("op")?,
             flag: given.required::<Text>("flag")?,
@@ -92,11 +86,9 @@ impl Params for Stretch {
 /// # Source
 /// The specification names it as what `POST /mark_topic_as_read` was replaced by and does not describe it. Who asks for
 /// more messages than one answer holds gets fewer and no refusal: existing clients ask again from where it ended.
-pub(crate) async fn narrow(call: Call<Caller>, asked: Stretch) -> Result<Answer, Fault> {
+pub(crate) async fn narrow(call: Call<Caller>, asked: Marked) -> Result<Answer, Fault> {
     let mark = Mark::parse(&asked.flag, &asked.op)?;
-    let anchor = Anchor::parse(asked.anchor.as_deref(), false)?;
-    let counts = cut(asked.before.get().unsigned_abs(), asked.after.get().unsigned_abs());
-    let window = Window::new(anchor, counts, asked.include_anchor)?;
+    let window = asked.stretch.window(cut(asked.stretch.counts()), false)?;
     let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
@@ -114,7 +106,7 @@ pub(crate) async fn narrow(call: Call<Caller>, asked: Stretch) -> Result<Answer,
 
 /// So many messages before and after an anchor as one call handles: each side gets half of them, and what the other
 /// side leaves.
-fn cut(before: u64, after: u64) -> (u64, u64) {
+fn cut((before, after): (u64, u64)) -> (u64, u64) {
     let half = MAX_WINDOW / 2;
     let before = before.min(MAX_WINDOW.saturating_sub(after).max(half));
     (before, after.min(MAX_WINDOW - before))
@@ -245,10 +237,10 @@ mod tests {
 
     #[test]
     fn each_side_of_an_anchor_gets_half_and_what_the_other_leaves() {
-        assert_eq!(cut(10, 20), (10, 20));
-        assert_eq!(cut(9_000, 9_000), (2_500, 2_500));
-        assert_eq!(cut(0, 9_000), (0, 5_000));
-        assert_eq!(cut(9_000, 100), (4_900, 100));
-        assert_eq!(cut(u64::MAX, u64::MAX), (2_500, 2_500));
+        assert_eq!(cut((10, 20)), (10, 20));
+        assert_eq!(cut((9_000, 9_000)), (2_500, 2_500));
+        assert_eq!(cut((0, 9_000)), (0, 5_000));
+        assert_eq!(cut((9_000, 100)), (4_900, 100));
+        assert_eq!(cut((u64::MAX, u64::MAX)), (2_500, 2_500));
     }
 }

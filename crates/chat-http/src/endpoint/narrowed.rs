@@ -1,13 +1,45 @@
-//! The messages a narrow selects for a caller.
+//! The messages a narrow selects for a caller, and stretches of them.
 
 use chat_core::access;
-use chat_core::narrow::{Selection, Term, check_place};
+use chat_core::narrow::{Anchor, Selection, Term, Window, check_place};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 
 use crate::error::Fault;
-use crate::params::Narrow;
+use crate::params::{Json, Narrow, Natural, ParamFault, Params, Reader, Text};
 use crate::state::Site;
+
+/// Messages around an anchor, as clients ask for them.
+pub(crate) struct Stretch {
+    anchor: Option<String>,
+    include_anchor: bool,
+    before: Natural,
+    after: Natural,
+}
+
+impl Params for Stretch {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            anchor: given.optional::<Text>("anchor")?,
+            include_anchor: given.or::<Json<bool>>("include_anchor", true)?,
+            before: given.required::<Json<Natural>>("num_before")?,
+            after: given.required::<Json<Natural>>("num_after")?,
+        })
+    }
+}
+
+impl Stretch {
+    /// How many messages before and after the anchor are asked for.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.before.get().unsigned_abs(), self.after.get().unsigned_abs())
+    }
+
+    /// So many messages before and after the anchor that is named; without one, as `first_unread` says.
+    pub(super) fn window(&self, counts: (u64, u64), first_unread: bool) -> Result<Window, Fault> {
+        let anchor = Anchor::parse(self.anchor.as_deref(), first_unread)?;
+        Ok(Window::new(anchor, counts, self.include_anchor)?)
+    }
+}
 
 /// What the narrow asks for, bounded by what the reader may have. `None` asks for everything.
 pub(crate) async fn select(

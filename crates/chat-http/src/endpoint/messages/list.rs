@@ -9,7 +9,6 @@ use std::io::Write as _;
 use chat_core::event::Form;
 use chat_core::id::MessageId;
 use chat_core::message::{Flag, Message};
-use chat_core::narrow::{Anchor, Window};
 use chat_core::object::Stored;
 use chat_core::object::message::{Extras, Writer};
 use chat_core::ports::{Page, PastEdit};
@@ -18,9 +17,9 @@ use chat_core::snapshot::RealmSnapshot;
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::Call;
-use crate::endpoint::narrowed;
+use crate::endpoint::narrowed::{self, Stretch};
 use crate::error::Fault;
-use crate::params::{Json, Narrow, Natural, ParamFault, Params, Reader, Text};
+use crate::params::{Json, Narrow, ParamFault, Params, Reader};
 use crate::state::Site;
 
 /// Bytes of a message, about, beside its text.
@@ -28,10 +27,7 @@ const MESSAGE_BYTES: usize = 1_024;
 
 /// Which messages, and how.
 pub(crate) struct Asked {
-    anchor: Option<String>,
-    include_anchor: bool,
-    before: Natural,
-    after: Natural,
+    stretch: Stretch,
     narrow: Option<Narrow>,
     first_unread: bool,
     form: Form,
@@ -40,10 +36,7 @@ pub(crate) struct Asked {
 impl Params for Asked {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
-            anchor: given.optional::<Text>("anchor")?,
-            include_anchor: given.or::<Json<bool>>("include_anchor", true)?,
-            before: given.required::<Json<Natural>>("num_before")?,
-            after: given.required::<Json<Natural>>("num_after")?,
+            stretch: Stretch::read(given)?,
             narrow: given.optional::<Json<Option<Narrow>>>("narrow")?.flatten(),
             first_unread: given.or::<Json<bool>>("use_first_unread_anchor", false)?,
             form: Form {
@@ -56,9 +49,7 @@ impl Params for Asked {
 
 /// Messages around an anchor, as far as a narrow selects them and the caller may have them.
 pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
-    let anchor = Anchor::parse(asked.anchor.as_deref(), asked.first_unread)?;
-    let counts = (asked.before.get().unsigned_abs(), asked.after.get().unsigned_abs());
-    let window = Window::new(anchor, counts, asked.include_anchor)?;
+    let window = asked.stretch.window(asked.stretch.counts(), asked.first_unread)?;
     let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
