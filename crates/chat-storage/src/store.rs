@@ -32,7 +32,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// The name under which Postgres tells nodes that the log has grown.
 const NOTIFICATION: &str = "chat_log";
-const NOTIFY: &str = "SELECT pg_notify('chat_log', $1)";
+/// Nothing of it has to last, so its commit does not wait for the disk.
+const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify('chat_log', $1)";
 /// The name under which Postgres tells nodes that a queue is gone; without a name, that many are.
 const QUEUE_GONE: &str = "chat_queue_gone";
 const NOTIFY_GONE: &str = "SELECT pg_notify('chat_queue_gone', $1)";
