@@ -11,6 +11,7 @@ mod parking;
 mod peer;
 mod shares;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -18,12 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use axum::Router;
+use axum::body::Body;
+use http::{Request, Response};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tower::Service;
 
 use self::body::Pace;
 use self::connection::{Connection, refuse};
@@ -51,6 +54,25 @@ const BACKLOG: u32 = 4096;
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 /// File descriptors kept for the database, files and outbound calls beside the connections.
 const DESCRIPTORS_APART: u64 = 256;
+
+/// What answers requests, and is always ready to: the API, or the routes of the counters.
+pub(crate) trait Routes:
+    Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<R> Routes for R where
+    R: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
 
 /// What one listener allows.
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +174,7 @@ impl Listener {
     }
 
     /// Serves until `stop`, then finishes what runs, for [`DRAIN_MAX`] at most.
-    pub(crate) async fn serve(self, router: Router, mut stop: Stop) {
+    pub(crate) async fn serve(self, routes: impl Routes, mut stop: Stop) {
         let slots = Slots::new(self.limits);
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         let mut connections = JoinSet::new();
@@ -165,7 +187,7 @@ impl Listener {
             let tls = self.tls.clone();
             let peer = Peer::new(address, &self.proxies);
             if let Some(slot) = slots.take(&peer) {
-                let connection = self.connection(peer, router.clone(), stop.clone());
+                let connection = self.connection(peer, routes.clone(), stop.clone());
                 connections.spawn(async move {
                     connection.open(stream, tls).await;
                     drop(slot);
@@ -184,11 +206,11 @@ impl Listener {
         drain(connections, self.limits.tolerance.drain).await;
     }
 
-    fn connection(&self, peer: Peer, router: Router, stop: Stop) -> Connection {
+    fn connection<R>(&self, peer: Peer, routes: R, stop: Stop) -> Connection<R> {
         let Limits { header_timeout, tolerance, .. } = self.limits;
         Connection {
             peer,
-            router,
+            routes,
             header_timeout,
             body_pace: tolerance.body,
             write_pause_max: tolerance.write_pause,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
-use chat_http::{ApiSettings, Domain, Parts, Polls};
+use chat_http::{ApiSettings, Chat, Domain, Parts, Polls};
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
@@ -52,7 +52,7 @@ pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
 /// A server that is ready.
 struct Server {
     main: Listener,
-    router: Router,
+    router: Chat,
     metrics: Option<(Listener, Router)>,
     store: Arc<Store>,
     polls: Arc<Polls>,

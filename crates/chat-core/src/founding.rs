@@ -133,7 +133,7 @@ mod tests {
             now_s: 7,
         });
         let realm = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 7, commit.changes, None));
-        let owner = realm.user_by_key(&api_key).unwrap();
+        let owner = realm.user_by_key(&api_key.hash()).unwrap();
         assert_eq!((owner.role, owner.id, realm.new_id(1)), (Role::Owner, UserId(9), 12));
         let inside = |system| realm.is_in_group(owner, realm.system_group(system).unwrap().id, 7);
         assert!(inside(SystemGroup::Owners) && inside(SystemGroup::Internet) && !inside(SystemGroup::Nobody));

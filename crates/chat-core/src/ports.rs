@@ -109,7 +109,7 @@ pub trait QueueStore: Send + Sync {
     /// Notes that the client confirmed an event and is there. Written down now and then, as often as the time after
     /// which the queue goes asks for: what a client gets follows from the event it says it has, so a note that is
     /// lost loses no event and repeats none.
-    fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64);
+    fn acknowledge(&self, queue: &Queue, cursor: EventId, seen_s: i64);
 
     /// Deletes the user's queue of that name. Says whether there was one.
     async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError>;

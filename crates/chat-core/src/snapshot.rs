@@ -15,7 +15,7 @@ use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::markdown::Directory;
 use crate::realm::Realm;
-use crate::user::{ApiKey, KeyHash, User, fold};
+use crate::user::{KeyHash, User, fold};
 
 type Map<K, V> = Arc<HashMap<K, V>>;
 type ItemKey = (ItemKind, i64);
@@ -162,8 +162,8 @@ impl RealmSnapshot {
 
     /// Whose key it is.
     #[must_use]
-    pub fn user_by_key(&self, key: &ApiKey) -> Option<&Arc<User>> {
-        self.user(*self.users_by_key.get(&key.hash())?)
+    pub fn user_by_key(&self, key: &KeyHash) -> Option<&Arc<User>> {
+        self.user(*self.users_by_key.get(key)?)
     }
 
     /// A channel, archived or not.
@@ -477,8 +477,8 @@ mod tests {
 
     #[test]
     fn a_new_key_ends_the_one_before() {
-        let keys = [[1_u8; 64], [2; 64]].map(|bytes| ApiKey::from_random(&bytes).unwrap());
-        let change = |key: &ApiKey| Change::Key { user_id: UserId(3), hash: key.hash() };
+        let keys = [KeyHash([1; 32]), KeyHash([2; 32])];
+        let change = |key: &KeyHash| Change::Key { user_id: UserId(3), hash: *key };
         let user = Change::User(Box::new(testing::user(3, Role::Member)));
         let realm = RealmSnapshot::default().with(&record(1, vec![user, change(&keys[0])]));
         assert_eq!(realm.user_by_key(&keys[0]).map(|user| user.id), Some(UserId(3)));

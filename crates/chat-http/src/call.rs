@@ -12,6 +12,7 @@ use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::handler::Handler;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use http::HeaderMap;
 use http::request::Parts;
 
 use crate::agent::{Agent, client_name};
@@ -82,18 +83,29 @@ pub struct Call<W> {
     pub(crate) app: App,
     /// Who calls.
     pub who: W,
-    /// The client's program, by its `User-Agent`.
-    pub agent: Agent,
-    /// The name of the client: its own word, else the program's.
-    pub client: String,
     /// Files of a multipart body.
     pub files: Vec<File>,
     /// To be told before waiting for long.
     pub(crate) wait: LongWait,
     path: Vec<(String, String)>,
+    headers: HeaderMap,
+    /// The caller's own name for its client.
+    client: Option<String>,
 }
 
 impl<W> Call<W> {
+    /// The client's program, by its `User-Agent`.
+    #[must_use]
+    pub fn agent(&self) -> Agent {
+        Agent::of(&self.headers)
+    }
+
+    /// The name of the client: its own word, else the program's.
+    #[must_use]
+    pub fn client(&self) -> String {
+        client_name(self.client.as_deref(), &self.agent())
+    }
+
     /// A number in the path. One with another character than digits is no address of ours.
     ///
     /// # Errors
@@ -190,12 +202,13 @@ async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Bod
     Ok((call(app, who, &mut head, raw).await?, params, ignored))
 }
 
+/// What only some requests need is in boxes of its own: all others would make its room and move it about.
 async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> {
     let encoding = Encoding::of(&head.headers)?;
     let most = app.settings.max_body_bytes;
     let bytes = match encoding {
-        Encoding::Multipart(_) => body::read(&head.headers, body, most).await?,
-        Encoding::Urlencoded => body::read(&head.headers, body, most.min(FORM_MAX_BYTES)).await?,
+        Encoding::Multipart(_) => Box::pin(body::read(&head.headers, body, most)).await?,
+        Encoding::Urlencoded => Box::pin(body::read(&head.headers, body, most.min(FORM_MAX_BYTES))).await?,
         Encoding::None => Bytes::new(),
     };
     let mut raw = RawRequest::read(head.uri.query().unwrap_or_default(), &encoding, bytes).await?;
@@ -206,9 +219,9 @@ async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> 
 }
 
 async fn call<W>(app: App, who: W, head: &mut Parts, raw: RawRequest) -> Result<Call<W>, Fault> {
-    let agent = Agent::of(&head.headers);
     let wait = head.extensions.remove::<LongWait>().unwrap_or_default();
     let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| Fault::UnknownRoute)?;
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Ok(Call { client: client_name(client(&raw), &agent), files: raw.into_files(), app, who, agent, wait, path })
+    let client = client(&raw).map(str::to_owned);
+    Ok(Call { headers: std::mem::take(&mut head.headers), client, files: raw.into_files(), app, who, wait, path })
 }

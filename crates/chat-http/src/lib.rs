@@ -15,10 +15,10 @@
 //! method, some as JSON text and some raw, and its refusals name the parameter.
 //!
 //! ```
-//! use chat_http::{Domain, Parts, router};
+//! use chat_http::{Chat, Domain, Parts, router};
 //!
 //! /// The server as a service, from what the binary put together.
-//! fn service(parts: Parts, domain: Domain) -> axum::Router {
+//! fn service(parts: Parts, domain: Domain) -> Chat {
 //!     router(parts, Some(domain))
 //! }
 //! ```
@@ -47,5 +47,5 @@ mod middleware;
 pub use long_wait::LongWait;
 pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
-pub use router::router;
+pub use router::{Chat, router};
 pub use state::{ApiSettings, Domain, HealthProbe, Outside, Parts, Passwords};

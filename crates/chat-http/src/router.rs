@@ -1,15 +1,17 @@
 //! Every route, and every layer around them.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::from_fn;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use http::StatusCode;
-use tower::{Service as _, service_fn};
+use tower::Service;
 
 use crate::call::endpoint;
 use crate::endpoint::{
@@ -25,7 +27,7 @@ use crate::state::{App, Domain, Frame, Parts, Site};
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions, so that the rate limit can tell strangers apart
 /// by their address.
-pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
+pub fn router(parts: Parts, domain: Option<Domain>) -> Chat {
     let frame = Arc::new(Frame::new(parts));
     let routes = operations(&frame);
     let routes = match domain {
@@ -33,17 +35,17 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Router {
         Some(domain) => {
             let app = Arc::new(Site::new(&frame, domain));
             routes
-                .merge(Router::new().nest("/api/v1", api()).with_state(app))
+                .merge(api().with_state(app))
                 .merge(emoji_data::routes().merge(icon::routes()).layer(from_fn(observe::note_route)))
         }
     };
     framed(routes, &frame)
 }
 
-/// The API below `/api/v1`: each area lists its own paths, one line for each.
+/// The API: each area lists its own paths, one line for each.
 fn api() -> Router<App> {
     Router::new()
-        .route("/server_settings", get(endpoint(server_settings::get)))
+        .api("/server_settings", get(endpoint(server_settings::get)))
         .merge(events::routes())
         .merge(register::routes())
         .merge(messages::routes())
@@ -59,25 +61,59 @@ fn api() -> Router<App> {
         .merge(user_groups::routes())
 }
 
+/// How an area lists its paths: as they are below `/api/v1`.
+///
+/// They are put together once, here. A router inside a router would take the start off the address of every request,
+/// and write a new one for it.
+pub(crate) trait ApiRoutes {
+    /// Adds a path of the API.
+    fn api(self, path: &str, methods: MethodRouter<App>) -> Self;
+}
+
+impl ApiRoutes for Router<App> {
+    fn api(self, path: &str, methods: MethodRouter<App>) -> Self {
+        self.route(&format!("/api/v1{path}"), methods)
+    }
+}
+
 /// For whoever runs the server: not counted.
 fn operations(frame: &Arc<Frame>) -> Router {
     let routes = Router::new().route("/health", get(health::get)).with_state(Arc::clone(frame));
     routes.layer(from_fn(observe::note_route))
 }
 
-/// What is around every route. The method is settled before a route is looked for, which is why the routes are inside
-/// a router of their own.
+/// What is around every route. The method is settled before a route is looked for, which is why this is no router:
+/// one would have to be around another.
 ///
 /// Functions around a function, and no layers of the router: it makes a copy of each layer, and of all that are
 /// inside, for every request, and keeps a request's room in each for as long as its answer takes.
-pub(crate) fn framed(routes: Router, frame: &Arc<Frame>) -> Router {
+pub(crate) fn framed(routes: Router, frame: &Arc<Frame>) -> Chat {
     let unknown = Router::new().fallback(unknown_route).with_state(Arc::clone(frame));
     let routes = routes.fallback_service(unknown).method_not_allowed_fallback(wrong_method);
-    let frame = Arc::clone(frame);
-    Router::new().fallback_service(service_fn(move |request| {
-        let answering = around(&frame, routes.clone(), request);
-        async { Ok::<_, Infallible>(answering.await) }
-    }))
+    Chat { frame: Arc::clone(frame), routes }
+}
+
+/// The chat server as a service. A copy costs two counters.
+#[derive(Clone)]
+pub struct Chat {
+    frame: Arc<Frame>,
+    routes: Router,
+}
+
+impl Service<Request> for Chat {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    /// Always ready.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let answering = around(&self.frame, self.routes.clone(), request);
+        Box::pin(async { Ok(answering.await) })
+    }
 }
 
 /// One request, from the outside in.

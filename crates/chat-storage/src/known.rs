@@ -81,10 +81,14 @@ impl Known {
     }
 
     /// Whether it is time to write down that the client was there at `seen_s`. Says so once.
-    pub(crate) fn is_due(&self, id: &str, seen_s: i64) -> bool {
-        let Some(kept) = self.queues.get(id) else { return true };
-        let every_s = NOTE_EVERY_S.min(kept.queue.idle_limit_s / 4);
+    pub(crate) fn is_due(&self, queue: &Queue, seen_s: i64) -> bool {
+        let every_s = NOTE_EVERY_S.min(queue.idle_limit_s / 4);
         let due = |noted_s: i64| (seen_s.saturating_sub(noted_s) >= every_s).then_some(seen_s);
+        // What was written down when the queue was looked up is written down; most polls need not ask for more.
+        if due(queue.seen_s).is_none() {
+            return false;
+        }
+        let Some(kept) = self.queues.get(&queue.id) else { return true };
         kept.noted_s.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok()
     }
 }

@@ -10,7 +10,7 @@ use chat_core::ports::{EventLog, Listener, Pruned, StoreError};
 use crate::db::Db;
 use crate::engine::run;
 use crate::fault::failed;
-use crate::store::Store;
+use crate::store::{Shared, Store};
 
 /// Records read at once.
 pub(crate) const CHUNK: usize = 1_000;
@@ -37,6 +37,21 @@ pub(crate) async fn read(db: &Db, after: EventId, limit: usize) -> Result<Vec<Ar
     rows.into_iter().map(record).collect()
 }
 
+/// The records after a place that memory does not reach back to.
+async fn read_kept(
+    shared: &Shared,
+    after: EventId,
+    limit: usize,
+) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError> {
+    let mut records = read(&shared.db, after, limit.min(CHUNK)).await?;
+    // What others have just committed is not in this node's realm yet.
+    let head = shared.tail.head();
+    records.retain(|record| record.id <= head);
+    // Asked after reading: what was pruned in between shows here.
+    let pruned: i64 = run!(shared.db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?;
+    if after.0 < pruned { Ok(Err(Pruned(after))) } else { Ok(Ok(records)) }
+}
+
 fn record((id, at_s, changes, event): Row) -> Result<Arc<EventRecord>, StoreError> {
     let changes = changes.map(|changes| serde_json::from_str(&changes)).transpose().map_err(failed)?;
     let event = event.map(|event| serde_json::from_str(&event)).transpose().map_err(failed)?;
@@ -50,17 +65,11 @@ impl EventLog for Store {
     }
 
     async fn after(&self, after: EventId, limit: usize) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError> {
-        if let Some(records) = self.shared.tail.after(after, limit) {
-            return Ok(Ok(records));
+        match self.shared.tail.after(after, limit) {
+            Some(records) => Ok(Ok(records)),
+            // In a box of its own: hardly any poll needs its room.
+            None => Box::pin(read_kept(&self.shared, after, limit)).await,
         }
-        let db = &self.shared.db;
-        let mut records = read(db, after, limit.min(CHUNK)).await?;
-        // What others have just committed is not in this node's realm yet.
-        let head = self.shared.tail.head();
-        records.retain(|record| record.id <= head);
-        // Asked after reading: what was pruned in between shows here.
-        let pruned: i64 = run!(db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?;
-        if after.0 < pruned { Ok(Err(Pruned(after))) } else { Ok(Ok(records)) }
     }
 
     async fn wait(&self, listener: Listener, after: EventId) {

@@ -36,6 +36,19 @@ pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
+/// The queue of that name, by the database.
+async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
+    let moment = shared.known.moment();
+    let row: Option<(i64, String, i64, i64, i64)> =
+        run!(shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
+    let Some((user_id, filter, cursor, seen_s, idle_limit_s)) = row else { return Ok(None) };
+    let parsed = serde_json::from_str(&filter).map_err(failed)?;
+    let (user_id, cursor) = (UserId(user_id), EventId(cursor));
+    let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, cursor, seen_s, idle_limit_s });
+    shared.known.keep(&queue, &filter, moment);
+    Ok(Some(queue))
+}
+
 #[async_trait]
 impl QueueStore for Store {
     async fn register(&self, queue: Queue) -> Result<(), StoreError> {
@@ -54,26 +67,19 @@ impl QueueStore for Store {
     }
 
     async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
-        if let Some(queue) = self.shared.known.find(id) {
-            return Ok(Some(queue));
+        match self.shared.known.find(id) {
+            Some(queue) => Ok(Some(queue)),
+            // In a box of its own: hardly any poll needs its room.
+            None => Box::pin(look_up(&self.shared, id)).await,
         }
-        let moment = self.shared.known.moment();
-        let row: Option<(i64, String, i64, i64, i64)> =
-            run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
-        let Some((user_id, filter, cursor, seen_s, idle_limit_s)) = row else { return Ok(None) };
-        let parsed = serde_json::from_str(&filter).map_err(failed)?;
-        let (user_id, cursor) = (UserId(user_id), EventId(cursor));
-        let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, cursor, seen_s, idle_limit_s });
-        self.shared.known.keep(&queue, &filter, moment);
-        Ok(Some(queue))
     }
 
-    fn acknowledge(&self, id: &str, cursor: EventId, seen_s: i64) {
-        if !self.shared.known.is_due(id, seen_s) {
+    fn acknowledge(&self, queue: &Queue, cursor: EventId, seen_s: i64) {
+        if !self.shared.known.is_due(queue, seen_s) {
             return;
         }
         let mut notes = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let note = notes.entry(id.to_owned()).or_insert((cursor, seen_s));
+        let note = notes.entry(queue.id.clone()).or_insert((cursor, seen_s));
         *note = (note.0.max(cursor), note.1.max(seen_s));
     }
 

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use http::{Request, Response};
-use hyper::body::Incoming;
+use http::Request;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,11 +19,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutWriter;
-use tower::Service as _;
 
+use super::Routes;
 use super::answers;
 use super::body::{Late, Pace, PacedBody};
-use super::parking::{Guest, Parked, Seat, Visit};
+use super::parking::{Answering, Guest, Parked, Seat, Visit};
 use super::peer::Peer;
 use crate::shutdown::Stop;
 use crate::tls::Tls;
@@ -35,9 +34,9 @@ pub(crate) const HEAD_MAX_BYTES: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// One accepted connection and what serves it.
-pub(crate) struct Connection {
+pub(crate) struct Connection<R> {
     pub(crate) peer: Peer,
-    pub(crate) router: Router,
+    pub(crate) routes: R,
     /// For the handshake, and again for every request head.
     pub(crate) header_timeout: Duration,
     pub(crate) body_pace: Pace,
@@ -47,7 +46,7 @@ pub(crate) struct Connection {
     pub(crate) stop: Stop,
 }
 
-impl Connection {
+impl<R: Routes> Connection<R> {
     /// Serves requests until either side ends.
     pub(crate) async fn open(self, stream: TcpStream, tls: Option<Arc<Tls>>) {
         // Answers are small and complete: waiting to fill a packet only delays them.
@@ -94,7 +93,7 @@ impl Connection {
         let service = service_fn(|request| {
             seat.admit(request, |request| {
                 let client = self.peer.client(request.headers());
-                Box::pin(answer(self.router.clone(), client, self.body_pace, request))
+                answer(self.routes.clone(), client, self.body_pace, request)
             });
             let seat = Arc::clone(&seat);
             async { Ok::<_, Infallible>(seat.answer().await) }
@@ -152,15 +151,25 @@ fn serve_or_park(
     seat.take().map_or(Poll::Pending, |guest| Poll::Ready(Ended::Parked(guest)))
 }
 
-async fn answer(mut router: Router, client: SocketAddr, pace: Pace, mut request: Request<Incoming>) -> Response<Body> {
+/// No `async fn`: it would keep the room of the request while the answer is waited for.
+fn answer(mut routes: impl Routes, client: SocketAddr, pace: Pace, mut request: Request<Incoming>) -> Answering {
     request.extensions_mut().insert(ConnectInfo(client));
+    // Most requests are a head and nothing more.
+    if request.body().is_end_stream() {
+        let answering = routes.call(request.map(|_| Body::empty()));
+        return Box::pin(async {
+            let Ok(answer) = answering.await;
+            answer
+        });
+    }
     let late = Late::default();
-    let request = request.map(|body| PacedBody::new(body, pace, late.clone()));
-    // A router is always ready.
-    let Ok(answer) = router.call(request).await;
-    // A route that succeeded all the same did not need the body.
-    let failed = answer.status().is_client_error() || answer.status().is_server_error();
-    if failed && late.is_set() { answers::late_body(answer) } else { answer }
+    let answering = routes.call(request.map(|body| Body::new(PacedBody::new(body, pace, late.clone()))));
+    Box::pin(async move {
+        let Ok(answer) = answering.await;
+        // A route that succeeded all the same did not need the body.
+        let failed = answer.status().is_client_error() || answer.status().is_server_error();
+        if failed && late.is_set() { answers::late_body(answer) } else { answer }
+    })
 }
 
 /// Tells the other side that there are too many connections.

@@ -2,7 +2,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes};
+use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Extension};
 use axum::routing::{any, get, post};
 use chat_http::LongWait;
@@ -116,7 +117,7 @@ struct Endless(Arc<Notify>);
 
 impl hyper::body::Body for Endless {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = Infallible;
 
     fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 16 * 1024])))))

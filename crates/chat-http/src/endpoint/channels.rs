@@ -19,19 +19,20 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, MaxChars, ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::{App, Site};
 
 pub(crate) use form::{GroupNumber, PostPolicyNumber, RetentionText, announcing};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/streams", get(endpoint(list)))
-        .route("/streams/{stream_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(archive)))
-        .route("/streams/{stream_id}/members", get(endpoint(members)))
-        .route("/streams/{stream_id}/email_address", get(endpoint(email_address)))
-        .route("/get_stream_id", get(endpoint(number)))
-        .route("/default_streams", post(endpoint(add_default)).delete(endpoint(remove_default)))
-        .route("/users/me/{stream_id}/topics", get(endpoint(topics)))
+        .api("/streams", get(endpoint(list)))
+        .api("/streams/{stream_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(archive)))
+        .api("/streams/{stream_id}/members", get(endpoint(members)))
+        .api("/streams/{stream_id}/email_address", get(endpoint(email_address)))
+        .api("/get_stream_id", get(endpoint(number)))
+        .api("/default_streams", post(endpoint(add_default)).delete(endpoint(remove_default)))
+        .api("/users/me/{stream_id}/topics", get(endpoint(topics)))
 }
 
 /// What the messages of these channels come to.

@@ -21,6 +21,7 @@ use crate::error::Fault;
 use crate::long_wait::LongWait;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
 use crate::polls::{Ended, Turn};
+use crate::router::ApiRoutes;
 use crate::state::{App, Site};
 
 /// A poll without events is answered after this time at the least.
@@ -42,7 +43,7 @@ const CONFIRM_AFTER: Duration = Duration::from_secs(3);
 
 /// The paths of event queues.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/events", routing::get(endpoint(get)).delete(endpoint(delete)))
+    Router::new().api("/events", routing::get(endpoint(get)).delete(endpoint(delete)))
 }
 
 /// What a client asks its queue for.
@@ -77,7 +78,7 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
     let queue = owned(&app, queue_id, user_id).await?;
     let mut turn = app.polls.begin(&queue.id);
     catch_up(&app, last_event_id).await?;
-    app.queues.acknowledge(&queue.id, last_event_id, app.now_s());
+    app.queues.acknowledge(&queue, last_event_id, app.now_s());
     let mut delivery = Delivery::after(last_event_id, &queue.id, key);
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);

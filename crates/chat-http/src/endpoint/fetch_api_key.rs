@@ -12,12 +12,13 @@ use crate::auth::{Unauthenticated, may_enter};
 use crate::call::{Anyone, Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::{App, Site};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/fetch_api_key", post(endpoint(fetch)))
-        .route("/dev_fetch_api_key", post(endpoint(fetch_without_password)))
+        .api("/fetch_api_key", post(endpoint(fetch)))
+        .api("/dev_fetch_api_key", post(endpoint(fetch_without_password)))
 }
 
 /// Who wants in.

@@ -17,6 +17,7 @@ use crate::call::{Call, endpoint};
 use crate::endpoint::narrowed::{self, Stretch};
 use crate::error::Fault;
 use crate::params::{Json, Narrow, ParamFault, Params, Reader, Stripped, Text};
+use crate::router::ApiRoutes;
 use crate::state::App;
 
 /// Messages looked at in one step, so that their texts are not all in memory.
@@ -28,11 +29,11 @@ const READS_MAX: usize = 200;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/messages/flags", post(endpoint(messages)))
-        .route("/messages/flags/narrow", post(endpoint(narrow)))
-        .route("/mark_all_as_read", post(endpoint(all_as_read)))
-        .route("/mark_stream_as_read", post(endpoint(channel_as_read)))
-        .route("/mark_topic_as_read", post(endpoint(topic_as_read)))
+        .api("/messages/flags", post(endpoint(messages)))
+        .api("/messages/flags/narrow", post(endpoint(narrow)))
+        .api("/mark_all_as_read", post(endpoint(all_as_read)))
+        .api("/mark_stream_as_read", post(endpoint(channel_as_read)))
+        .api("/mark_topic_as_read", post(endpoint(topic_as_read)))
 }
 
 /// Messages and a flag.

@@ -20,6 +20,7 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text, Verbatim, Word, Words};
+use crate::router::ApiRoutes;
 use crate::state::{App, DECISIONS_MAX};
 
 /// Messages deleted in one transaction.
@@ -27,10 +28,10 @@ const DELETED_AT_ONCE: usize = 500;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/messages/{message_id}", patch(endpoint(edit)).delete(endpoint(remove)))
-        .route("/messages/{message_id}/history", get(endpoint(past)))
-        .route("/messages/{message_id}/read_receipts", get(endpoint(receipts)))
-        .route("/streams/{stream_id}/delete_topic", post(endpoint(delete_topic)))
+        .api("/messages/{message_id}", patch(endpoint(edit)).delete(endpoint(remove)))
+        .api("/messages/{message_id}/history", get(endpoint(past)))
+        .api("/messages/{message_id}/read_receipts", get(endpoint(receipts)))
+        .api("/streams/{stream_id}/delete_topic", post(endpoint(delete_topic)))
 }
 
 /// What is to change of a message.

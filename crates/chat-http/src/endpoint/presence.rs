@@ -14,13 +14,14 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::App;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/users/me/presence", post(endpoint(update)))
-        .route("/users/{user_id}/presence", get(endpoint(one)))
-        .route("/realm/presence", get(endpoint(all)))
+        .api("/users/me/presence", post(endpoint(update)))
+        .api("/users/{user_id}/presence", get(endpoint(one)))
+        .api("/realm/presence", get(endpoint(all)))
 }
 
 /// A sign of life, and what its client wants to know.

@@ -12,10 +12,11 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::{App, DECISIONS_MAX};
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/messages/{message_id}/reactions", post(endpoint(add)).delete(endpoint(remove)))
+    Router::new().api("/messages/{message_id}/reactions", post(endpoint(add)).delete(endpoint(remove)))
 }
 
 /// The emoji of a new reaction.

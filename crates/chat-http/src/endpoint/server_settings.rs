@@ -23,7 +23,7 @@ const RELEASE: &str = "9.0";
 pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
     let mut fields = version(&call.app.frame.version, &call.app.settings.brand);
     fields.extend(realm(&call.app));
-    fields.insert("is_incompatible".to_owned(), call.agent.is_incompatible().into());
+    fields.insert("is_incompatible".to_owned(), call.agent().is_incompatible().into());
     Answer::of(&fields)
 }
 

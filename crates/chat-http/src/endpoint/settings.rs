@@ -13,10 +13,11 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::App;
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/settings", patch(endpoint(update)))
+    Router::new().api("/settings", patch(endpoint(update)))
 }
 
 /// What of the account shall be otherwise. What is empty stays as it is: existing clients send whole forms.

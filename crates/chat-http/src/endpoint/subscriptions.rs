@@ -18,16 +18,17 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Path, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::App;
 use form::{Choices, People, Subscriptions, new_channels};
 
 pub(crate) fn routes() -> Router<App> {
     let own = get(endpoint(list)).post(endpoint(subscribe)).patch(endpoint(change)).delete(endpoint(unsubscribe));
     Router::new()
-        .route("/users/me/subscriptions", own)
-        .route("/users/me/subscriptions/properties", post(endpoint(choose)))
-        .route("/users/me/subscriptions/{stream_id}", patch(endpoint(choose_one)))
-        .route("/users/{user_id}/subscriptions/{stream_id}", get(endpoint(is_subscribed)))
+        .api("/users/me/subscriptions", own)
+        .api("/users/me/subscriptions/properties", post(endpoint(choose)))
+        .api("/users/me/subscriptions/{stream_id}", patch(endpoint(choose_one)))
+        .api("/users/{user_id}/subscriptions/{stream_id}", get(endpoint(is_subscribed)))
 }
 
 /// What is shown of subscriptions.

@@ -9,10 +9,11 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
+use crate::router::ApiRoutes;
 use crate::state::App;
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/user_groups", get(endpoint(list)))
+    Router::new().api("/user_groups", get(endpoint(list)))
 }
 
 /// All groups, those of the system first, in the order of their numbers.

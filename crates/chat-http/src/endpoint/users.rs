@@ -20,15 +20,16 @@ use crate::call::{Call, endpoint};
 use crate::endpoint::fetch_api_key::new_key;
 use crate::error::Fault;
 use crate::params::{Json, Listed, Numbers, ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
 use crate::state::App;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/users", get(endpoint(list)).post(endpoint(create)))
-        .route("/users/me", get(endpoint(me)).delete(endpoint(leave)))
-        .route("/users/me/api_key/regenerate", post(endpoint(regenerate_key)))
-        .route("/users/{user_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(deactivate)))
-        .route("/users/{user_id}/reactivate", post(endpoint(reactivate)))
+        .api("/users", get(endpoint(list)).post(endpoint(create)))
+        .api("/users/me", get(endpoint(me)).delete(endpoint(leave)))
+        .api("/users/me/api_key/regenerate", post(endpoint(regenerate_key)))
+        .api("/users/{user_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(deactivate)))
+        .api("/users/{user_id}/reactivate", post(endpoint(reactivate)))
 }
 
 /// How users are shown.

@@ -49,7 +49,7 @@ where
 {
     let started_us = frame.outside.now_us();
     let id = request_id::of(request.headers(), &frame.names);
-    let span = error_span!("request", request_id = id.to_str().unwrap_or_default());
+    let span = error_span!("request", request_id = %id.to_str().unwrap_or_default());
     let (method, route) = (request.method().clone(), Route::default());
     request.extensions_mut().insert(route.clone());
     let answering = next(request);

@@ -104,7 +104,7 @@ impl RawRequest {
             Encoding::Urlencoded => request.add_urlencoded(&body)?,
             // Some clients send the media type and no byte of a body when they have no parameters.
             Encoding::Multipart(_) if body.is_empty() => {}
-            Encoding::Multipart(boundary) => request.add_multipart(boundary, body).await?,
+            Encoding::Multipart(boundary) => Box::pin(request.add_multipart(boundary, body)).await?,
             Encoding::None => {}
         }
         Ok(request)

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +15,7 @@ use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
-use chat_http::{ApiSettings, Domain, HealthProbe, Outside, Parts, Passwords, router};
+use chat_http::{ApiSettings, Chat, Domain, HealthProbe, Outside, Parts, Passwords, router};
 use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -34,7 +33,7 @@ pub(crate) struct Town {
     /// The owner, number 9: `ada@example.org`, subscribed to `general` and `sandbox`. Her password is `ada's`.
     pub(crate) ada: Person,
     clock: Arc<Clock>,
-    router: Router,
+    router: Chat,
     _folder: TempDir,
 }
 
@@ -191,7 +190,7 @@ impl Town {
     }
 }
 
-fn served(store: &Arc<Store>, clock: &Arc<Clock>) -> Router {
+fn served(store: &Arc<Store>, clock: &Arc<Clock>) -> Chat {
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),

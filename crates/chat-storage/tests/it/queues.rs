@@ -28,10 +28,13 @@ told! {
         found(&store).await;
         store.register(queue("q", 3)).await.unwrap();
         assert_eq!(store.find("q").await.unwrap().as_deref(), Some(&queue("q", 3)));
-        store.acknowledge("q", EventId(5), NOW_S + 150);
-        store.acknowledge("q", EventId(4), NOW_S + 300);
-        // Not worth another note.
-        store.acknowledge("q", EventId(6), NOW_S + 310);
+        let q = queue("q", 3);
+        // Not worth a note.
+        store.acknowledge(&q, EventId(7), NOW_S + 149);
+        store.acknowledge(&q, EventId(5), NOW_S + 150);
+        store.acknowledge(&q, EventId(4), NOW_S + 300);
+        // Not worth another.
+        store.acknowledge(&q, EventId(6), NOW_S + 310);
         store.stop().await;
 
         let store = home.open().await;
@@ -57,7 +60,7 @@ told! {
         found(&store).await;
         store.register(queue("silent", 3)).await.unwrap();
         store.register(queue("heard", 3)).await.unwrap();
-        store.acknowledge("heard", EventId(1), NOW_S + 500);
+        store.acknowledge(&queue("heard", 3), EventId(1), NOW_S + 500);
         assert_eq!(store.expire(NOW_S + 600).await.unwrap(), 0);
         assert_eq!(store.expire(NOW_S + 601).await.unwrap(), 1);
         assert_eq!(store.find("silent").await.unwrap(), None);

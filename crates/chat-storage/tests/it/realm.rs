@@ -36,7 +36,7 @@ told! {
         let realm = store.realm();
         assert_eq!((realm.at(), realm.changed()), (before.at(), before.changed()));
         assert_eq!(realm.new_id(1), before.new_id(1));
-        assert_eq!(realm.user_by_key(&key).map(|user| user.id), Some(UserId(3)));
+        assert_eq!(realm.user_by_key(&key.hash()).map(|user| user.id), Some(UserId(3)));
         assert_eq!(realm.users().count(), 8);
         assert_eq!(realm.item(ItemKind::Emoji, 4), Some(&json!({"name": "x"})));
         assert_eq!(realm.user_item(UserId(3), UserItemKind::Status, ""), Some(&json!({"status_text": "out"})));

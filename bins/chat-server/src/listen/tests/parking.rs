@@ -190,7 +190,7 @@ async fn a_request_with_a_body_waits_where_it_is() {
 }
 
 /// A connection by itself, until the hand is gone; its `/wait` waits for ever, and its `/large` answers 4 KiB.
-fn alone() -> (Connection, watch::Sender<bool>) {
+fn alone() -> (Connection<Router>, watch::Sender<bool>) {
     let (hand, stop) = Stop::by_hand();
     let wait = |Extension(wait): Extension<LongWait>| async move {
         wait.begin();
@@ -199,7 +199,7 @@ fn alone() -> (Connection, watch::Sender<bool>) {
     let router = Router::new().route("/wait", get(wait)).route("/large", get(|| async { "x".repeat(4096) }));
     let connection = Connection {
         peer: Peer::new("127.0.0.1:1".parse().unwrap(), &TrustedProxies::default()),
-        router,
+        routes: router,
         header_timeout: LONG,
         body_pace: ROOMY.tolerance.body,
         write_pause_max: LONG,

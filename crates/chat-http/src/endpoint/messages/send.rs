@@ -92,11 +92,12 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
     if params.forged_sender.is_some() {
         return Err(SendError::Forged.into());
     }
+    let client = call.client();
     let wish = Wish {
         to: address.target(),
         content: &params.content,
-        client: &call.client,
-        read_by_sender: params.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&call.client)),
+        client: &client,
+        read_by_sender: params.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
         local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| Local { queue_id, local_id }),
     };
     let id = send(&call.app, call.who.id(), &wish).await?;

@@ -18,6 +18,7 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::endpoint::server_settings;
 use crate::error::Fault;
+use crate::router::ApiRoutes;
 use crate::state::{App, Site};
 use initial::Newcomer;
 use wish::Wish;
@@ -29,7 +30,7 @@ const LIFESPAN_MIN_S: i64 = 90;
 
 /// The path of registration.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/register", routing::post(endpoint(post)))
+    Router::new().api("/register", routing::post(endpoint(post)))
 }
 
 /// Makes a queue, and tells the state it begins with.

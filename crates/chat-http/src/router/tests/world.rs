@@ -29,7 +29,7 @@ use crate::auth::Caller;
 use crate::call::{Anyone, Call, endpoint};
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
-use crate::router::{framed, operations};
+use crate::router::{Chat, framed, operations};
 use crate::state::{ApiSettings, App, Domain, Frame, HealthProbe, Outside, Parts, Passwords, Site};
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
@@ -43,7 +43,7 @@ pub(super) const HOOK: &str = "hook@example.com";
 pub(super) const HOOK_KEY: &str = "hookhookhookhookhookhookhookhook";
 
 pub(super) struct World {
-    router: Router,
+    router: Chat,
     clock: Arc<Stopped>,
     _folder: TempDir,
 }
@@ -152,7 +152,7 @@ impl Params for Example {
 async fn show(call: Call<Caller>, params: Example) -> Result<Answer, Fault> {
     let files: Vec<_> = call.files.iter().map(|file| format!("{}={}", file.field_name, file.content.len())).collect();
     Answer::of(&json!({
-        "user": call.who.id().0, "client": call.client, "files": files,
+        "user": call.who.id().0, "client": call.client(), "files": files,
         "topic": params.topic, "to": params.to, "word": params.word,
     }))
 }
@@ -257,12 +257,12 @@ impl World {
 
 /// A request being put together.
 pub(super) struct Asking<'a> {
-    router: &'a Router,
+    router: &'a Chat,
     request: Request<Body>,
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn of(router: &'a Router, method: &str, path: &str) -> Self {
+    pub(super) fn of(router: &'a Chat, method: &str, path: &str) -> Self {
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         Self { router, request }
     }
