@@ -69,7 +69,7 @@ async fn who_asks_is_known_before_and_after_an_answer_that_was_waited_for() {
     let mut stream = connect(&server, &forwarded("/asked", "203.0.113.1")).await;
     server.entered.notified().await;
     server.release.notify_one();
-    let answer = read_until(&mut stream, ":0").await;
+    let answer = read_until(&mut stream, "203.0.113.1:0").await;
     assert!(answer.ends_with("\r\n\r\nfinished for 203.0.113.1:0"), "{answer}");
     stream.write_all(forwarded("/peer", "203.0.113.2").as_bytes()).await.unwrap();
     assert!(read_until(&mut stream, "203.0.113.2:0").await.starts_with("HTTP/1.1 200"));
