@@ -88,7 +88,7 @@ async fn start(
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }
     background.spawn(refresh_keys(Arc::clone(&authority)));
-    background.spawn(sweep(db.clone()));
+    background.spawn(sweep(db.clone(), config.observing.audit_retention()));
     let parts = parts(config, base_url, authority, &db);
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
@@ -215,7 +215,7 @@ async fn refresh_keys(authority: Arc<Authority>) {
     }
 }
 
-async fn sweep(db: Db) {
+async fn sweep(db: Db, audit_retention: Option<Duration>) {
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
     loop {
         tick.tick().await;
@@ -226,6 +226,11 @@ async fn sweep(db: Db) {
         match db.forget_ended(clock::env().now_s()).await {
             Ok(rows) => tracing::debug!(rows, "ended sessions, codes and families were forgotten"),
             Err(error) => tracing::error!(%error, "ended sessions, codes and families cannot be forgotten"),
+        }
+        let Some(kept_us) = audit_retention.and_then(|kept| i64::try_from(kept.as_micros()).ok()) else { continue };
+        match db.forget_audit_events(clock::env().now_us - kept_us).await {
+            Ok(rows) => tracing::debug!(rows, "old audit events were forgotten"),
+            Err(error) => tracing::error!(%error, "old audit events cannot be forgotten"),
         }
     }
 }

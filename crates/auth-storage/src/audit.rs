@@ -3,10 +3,12 @@
 //! Whoever records puts the record in a queue and goes on; one task writes what has gathered. A
 //! queue that is full drops what comes, counts it (`audit_events_lost_total`) and says so in the log
 //! once until it is empty again: an auditor is told that something is missing, and nobody waits.
-//! What waits in the queue is lost with the process when that is killed; what it stops orderly, it
-//! writes.
+//! Refusals that anybody can cause do not go through the queue, but are summed up ([`alike`]).
+//! What waits is lost with the process when that is killed; what it stops orderly, it writes.
 
+mod alike;
 mod event;
+mod retention;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +20,13 @@ use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::Interval;
 
 use crate::db::Db;
 use crate::fault::retried;
 use crate::resources::append;
+
+use alike::{Entry, Refusals};
 
 /// Most records that wait to be written.
 const WAITING_MAX: usize = 8192;
@@ -40,7 +45,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// and what waits is lost.
 #[derive(Debug)]
 pub struct AuditLog {
-    queue: mpsc::Sender<AuditRecord>,
+    queue: mpsc::Sender<Entry>,
+    refusals: Arc<Refusals>,
     losing: Arc<AtomicBool>,
     worker: Mutex<Option<Worker>>,
 }
@@ -57,11 +63,12 @@ impl AuditLog {
     pub fn start(db: Db) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
-        let losing = Arc::new(AtomicBool::new(false));
-        let writer = Writer { db, waiting, stopped, losing: Arc::clone(&losing) };
+        let (losing, refusals) = (Arc::new(AtomicBool::new(false)), Arc::new(Refusals::default()));
+        let writer =
+            Writer { db, waiting, refusals: Arc::clone(&refusals), stopped, losing: Arc::clone(&losing), ends: false };
         let mut tasks = JoinSet::new();
         tasks.spawn(writer.write_all());
-        Self { queue, losing, worker: Mutex::new(Some(Worker { stop, tasks })) }
+        Self { queue, refusals, losing, worker: Mutex::new(Some(Worker { stop, tasks })) }
     }
 
     /// Writes what waits, takes nothing more, and returns when the task has ended. Once is enough;
@@ -82,7 +89,10 @@ impl AuditLog {
 
 impl AuditSink for AuditLog {
     fn record(&self, record: AuditRecord) {
-        if self.queue.try_send(record).is_err() {
+        if record.is_anybodys() && !self.queue.is_closed() {
+            return self.refusals.note(record);
+        }
+        if self.queue.try_send(Entry::once(record)).is_err() {
             count_lost(1);
             if !self.losing.swap(true, Ordering::Relaxed) {
                 tracing::error!("audit events are being lost: more happens than can be written");
@@ -97,9 +107,12 @@ fn count_lost(records: usize) {
 
 struct Writer {
     db: Db,
-    waiting: mpsc::Receiver<AuditRecord>,
+    waiting: mpsc::Receiver<Entry>,
+    refusals: Arc<Refusals>,
     stopped: oneshot::Receiver<()>,
     losing: Arc<AtomicBool>,
+    /// Whether the interval of refusals is over.
+    ends: bool,
 }
 
 impl Writer {
@@ -107,20 +120,27 @@ impl Writer {
         let Ok(kind) = event::TYPE.parse::<ResourceType>() else {
             return;
         };
+        let mut intervals = tokio::time::interval(alike::INTERVAL);
+        intervals.reset();
         let mut batch = Vec::with_capacity(BATCH_MAX);
         loop {
-            if self.pause(None, &mut batch).await.is_continue() && batch.len() < BATCH_MAX {
-                let _ = self.pause(Some(GATHER), &mut batch).await;
+            if self.wait(&mut intervals, &mut batch).await.is_continue() && batch.len() < BATCH_MAX {
+                let _ = self.pause(GATHER).await;
             }
             while batch.len() < BATCH_MAX
-                && let Ok(record) = self.waiting.try_recv()
+                && let Ok(entry) = self.waiting.try_recv()
             {
-                batch.push(record);
+                batch.push(entry);
             }
-            if batch.is_empty() && self.waiting.is_closed() {
+            let over = self.waiting.is_closed();
+            batch.extend(self.refusals.take(over || std::mem::take(&mut self.ends)));
+            if batch.is_empty() && over {
                 return;
             }
-            self.write(&kind, &batch).await;
+            batch.sort_by_key(|entry| entry.record.at_us);
+            for part in batch.chunks(BATCH_MAX) {
+                self.write(&kind, part).await;
+            }
             batch.clear();
             if self.waiting.is_empty() {
                 self.losing.store(false, Ordering::Relaxed);
@@ -128,32 +148,41 @@ impl Writer {
         }
     }
 
-    /// Waits for a time or, without one, for records; breaks off when told to stop.
-    async fn pause(&mut self, time: Option<Duration>, batch: &mut Vec<AuditRecord>) -> ControlFlow<()> {
+    /// Waits until there is something to write; breaks off when told to stop.
+    async fn wait(&mut self, intervals: &mut Interval, batch: &mut Vec<Entry>) -> ControlFlow<()> {
         if self.waiting.is_closed() {
             return ControlFlow::Break(());
         }
-        let Self { waiting, stopped, .. } = self;
-        let over = async {
-            match time {
-                Some(time) => tokio::time::sleep(time).await,
-                None => drop(waiting.recv_many(batch, BATCH_MAX).await),
+        let Self { waiting, stopped, refusals, ends, .. } = self;
+        tokio::select! {
+            _ = waiting.recv_many(batch, BATCH_MAX) => {}
+            () = refusals.news() => {}
+            _ = intervals.tick() => *ends = true,
+            _ = stopped => {
+                self.waiting.close();
+                return ControlFlow::Break(());
             }
-        };
-        let told = tokio::select! {
-            () = over => false,
-            _ = stopped => true,
-        };
-        if told {
-            self.waiting.close();
-            return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
     }
 
-    async fn write(&mut self, kind: &ResourceType, batch: &[AuditRecord]) {
+    /// Waits for a time; breaks off when told to stop.
+    async fn pause(&mut self, time: Duration) -> ControlFlow<()> {
+        if self.waiting.is_closed() {
+            return ControlFlow::Break(());
+        }
+        tokio::select! {
+            () = tokio::time::sleep(time) => ControlFlow::Continue(()),
+            _ = &mut self.stopped => {
+                self.waiting.close();
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    async fn write(&mut self, kind: &ResourceType, batch: &[Entry]) {
         let events: Vec<Value> = batch.iter().map(event::of).collect();
-        let Some(now_us) = batch.iter().map(|record| record.at_us).max() else {
+        let Some(now_us) = batch.iter().map(|entry| entry.record.at_us).max() else {
             return;
         };
         for _ in 0..ATTEMPTS {
@@ -162,7 +191,7 @@ impl Writer {
                 return;
             };
             tracing::error!(%error, events = events.len(), "audit events cannot be written");
-            if self.pause(Some(RETRY_AFTER), &mut Vec::new()).await.is_break() {
+            if self.pause(RETRY_AFTER).await.is_break() {
                 break;
             }
         }

@@ -46,6 +46,7 @@ const FILES: &[File] = &[
     file!(12, "0012_parties_gone.sql"),
     file!(13, "0013_fhir_package.sql"),
     file!(14, "0014_sql_script.sql"),
+    file!(15, "0015_audit_event.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -82,13 +82,13 @@ pub(crate) async fn insert_in(
     Ok(())
 }
 
-/// Deletes what expired before `now_s`, chunk by chunk.
-pub(crate) async fn forget(db: &Db, sql: &Sql, now_s: i64) -> Result<u64, sqlx::Error> {
+/// Deletes what ended before `end`, in the unit of the statement, chunk by chunk.
+pub(crate) async fn forget(db: &Db, sql: &Sql, end: i64) -> Result<u64, sqlx::Error> {
     let rows = i64::try_from(CHUNK_ROWS).unwrap_or(i64::MAX);
     let mut forgotten: u64 = 0;
     loop {
         let chunk = run!(db.writer(), execute: sqlx::query(sql.on(db.dialect()))
-            .bind(now_s)
+            .bind(end)
             .bind(rows))?;
         forgotten = forgotten.saturating_add(chunk);
         if chunk < CHUNK_ROWS {

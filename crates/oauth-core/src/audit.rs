@@ -1,43 +1,121 @@
-//! What auditors will ask about: tokens issued, refused and taken back for people.
+//! What auditors will ask about: who came in, what was let in, issued, refused and taken back for people.
 //!
-//! Not specified which tokens are recorded; we record those that a person authorized, because they open a
-//! person's data. Backend tokens are counted and, when refused, logged; a record of each would cost more
-//! than the token.
+//! Not specified which events are recorded; we record those about a person's data. Backend tokens are
+//! counted and, when refused, logged; a record of each would cost more than the token. What fails because the
+//! server does is not recorded as a refusal: it is logged where it becomes an answer.
 
+use crate::authenticate::{ClientFault, Rejection};
 use crate::authority::Authority;
+use crate::authorize::{AuthorizeFault, Refusal};
 use crate::env::Env;
 use crate::form::printable;
-use crate::ports::{AuditAction, AuditRecord};
+use crate::launch::LaunchUriFault;
+use crate::ports::{AuditAction, AuditRecord, TokenFamily};
 use crate::token::{TokenError, TokenResponse};
+
+/// Who asks, as far as it is known: nothing here has to be proved.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asking<'a> {
+    /// The app it says to be.
+    pub(crate) client_id: Option<&'a str>,
+    /// The person of its session.
+    pub(crate) user_id: Option<&'a str>,
+    /// From where.
+    pub(crate) address: Option<&'a str>,
+}
 
 /// Records what became of a token request.
 pub(crate) fn token(
     env: &Env<'_>,
     authority: &Authority,
-    client_id: Option<&str>,
+    asking: Asking<'_>,
     outcome: &Result<TokenResponse, TokenError>,
 ) {
-    let blank = blank(env, AuditAction::Token);
-    authority.audit.record(match outcome {
+    let record = match outcome {
         Ok(response) => AuditRecord {
             client_id: Some(response.client_id.clone()),
             user_id: response.user_id.clone(),
             patient_id: response.context.patient.clone(),
+            grant_id: response.grant_id.clone(),
             scope: response.scope.clone(),
-            ..blank
+            address: asking.address.map(str::to_owned),
+            ..AuditRecord::new(env.now_us, AuditAction::Token)
         },
-        Err(refusal) => AuditRecord {
-            refused: Some(format!("{}: {refusal}", refusal.code())),
-            client_id: client_id.map(printable),
-            ..blank
+        Err(refusal) => match refused_token(refusal) {
+            Some(reason) => refused(env, authority, (AuditAction::Token, reason), asking),
+            None => return,
         },
-    });
+    };
+    authority.audit.record(record);
 }
 
-/// Who took a token back, and whose it was.
+/// Records an authorization that ended without a code, unless the person's own word ended it, which is
+/// recorded where it is given.
+pub(crate) fn not_authorized(env: &Env<'_>, authority: &Authority, asking: Asking<'_>, fault: &AuthorizeFault) {
+    if let Some(reason) = refused_authorization(fault) {
+        authority.audit.record(refused(env, authority, (AuditAction::Authorization, reason), asking));
+    }
+}
+
+/// Who asks for the address of a launch, and for whom.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Launching<'a> {
+    pub(crate) client_id: Option<&'a str>,
+    pub(crate) user_id: Option<&'a str>,
+    pub(crate) patient_id: Option<&'a str>,
+    pub(crate) asked_by: Option<&'a str>,
+    pub(crate) address: Option<&'a str>,
+}
+
+/// Records that an EHR asked for a launch: with the id of the launch, or the reason why there is none. What it
+/// named counts as there when it got the launch; of a refusal only the app is told, if it is registered.
+pub(crate) fn launch(
+    env: &Env<'_>,
+    authority: &Authority,
+    launching: Launching<'_>,
+    outcome: Result<&str, &LaunchUriFault>,
+) {
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let record = match outcome {
+        Ok(launch_id) => AuditRecord {
+            client_id: owned(launching.client_id),
+            user_id: owned(launching.user_id),
+            patient_id: owned(launching.patient_id),
+            launch_id: Some(launch_id.to_owned()),
+            address: owned(launching.address),
+            ..AuditRecord::new(env.now_us, AuditAction::Launch)
+        },
+        Err(LaunchUriFault::Store(_) | LaunchUriFault::Sign(_)) => return,
+        Err(fault) => {
+            let asking = Asking { client_id: launching.client_id, user_id: None, address: launching.address };
+            refused(env, authority, (AuditAction::Launch, fault.to_string()), asking)
+        }
+    };
+    authority.audit.record(AuditRecord { asked_by: owned(launching.asked_by), ..record });
+}
+
+/// Whose tokens were taken back, and by whom.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Revoked<'a> {
     pub(crate) client_id: &'a str,
     pub(crate) user_id: &'a str,
+    pub(crate) grant_id: Option<&'a str>,
+    /// Somebody other than the app.
+    pub(crate) asked_by: Option<&'a str>,
+    pub(crate) address: Option<&'a str>,
+}
+
+impl<'a> Revoked<'a> {
+    /// A family that ends because its tokens are in two hands.
+    pub(crate) fn family(family: &'a TokenFamily) -> Self {
+        Self {
+            client_id: &family.client_id,
+            user_id: &family.user_id,
+            grant_id: family.grant_id.as_deref(),
+            asked_by: None,
+            address: None,
+        }
+    }
 }
 
 /// Records that a person's token or family was taken back.
@@ -45,19 +123,80 @@ pub(crate) fn revocation(env: &Env<'_>, authority: &Authority, revoked: &Revoked
     authority.audit.record(AuditRecord {
         client_id: Some(revoked.client_id.to_owned()),
         user_id: Some(revoked.user_id.to_owned()),
-        ..blank(env, AuditAction::Revocation)
+        grant_id: revoked.grant_id.map(str::to_owned),
+        asked_by: revoked.asked_by.map(str::to_owned),
+        address: revoked.address.map(str::to_owned),
+        ..AuditRecord::new(env.now_us, AuditAction::Revocation)
     });
 }
 
-fn blank(env: &Env<'_>, action: AuditAction) -> AuditRecord {
+/// A refusal. An app counts as registered when its copy is in memory, which it is when it was looked at just
+/// before: a record costs no statement.
+pub(crate) fn refused(
+    env: &Env<'_>,
+    authority: &Authority,
+    (action, reason): (AuditAction, String),
+    asking: Asking<'_>,
+) -> AuditRecord {
+    let (known, claimed) = match asking.client_id {
+        Some(id) if authority.directory.holds_client(id) => (Some(id.to_owned()), None),
+        claimed => (None, claimed.map(printable)),
+    };
     AuditRecord {
-        at_us: env.now_us,
-        action,
-        refused: None,
-        client_id: None,
-        user_id: None,
-        patient_id: None,
-        address: None,
-        scope: None,
+        refused: Some(reason),
+        client_id: known,
+        claimed_id: claimed,
+        user_id: asking.user_id.map(str::to_owned),
+        address: asking.address.map(str::to_owned),
+        ..AuditRecord::new(env.now_us, action)
+    }
+}
+
+/// The reason without what came from outside: the code alone where the text repeats some of the request, or
+/// a time. `None` for a failure of the server.
+fn refused_token(error: &TokenError) -> Option<String> {
+    let reason = match error {
+        TokenError::Store(_) | TokenError::Sign(_) | TokenError::Unsettled => return None,
+        TokenError::Client(fault) => refused_client(fault)?,
+        TokenError::Subject(_) => "the token to be exchanged fails a check".to_owned(),
+        TokenError::TooManyAttempts { .. } => "too many attempts".to_owned(),
+        TokenError::Missing(_)
+        | TokenError::Parameter { .. }
+        | TokenError::Credentials(_)
+        | TokenError::Target { .. }
+        | TokenError::UnauthorizedClient
+        | TokenError::NoScope
+        | TokenError::Grant(_) => return Some(format!("{}: {error}", error.code())),
+        TokenError::Repeated(_)
+        | TokenError::UnsupportedGrant(_)
+        | TokenError::MalformedScope(_)
+        | TokenError::ScopeNotAllowed(_)
+        | TokenError::ScopeNeedsUser(_)
+        | TokenError::ScopeNotGranted(_) => return Some(error.code().to_owned()),
+    };
+    Some(format!("{}: {reason}", error.code()))
+}
+
+fn refused_client(fault: &ClientFault) -> Option<String> {
+    Some(match fault {
+        ClientFault::Rejected { rejection, .. } => rejection.to_string(),
+        ClientFault::Assertion { .. } => "the client assertion fails a check".to_owned(),
+        ClientFault::UnknownSubject { .. } => Rejection::Unknown.to_string(),
+        ClientFault::NoCredentials => fault.to_string(),
+        ClientFault::Store(_) => return None,
+    })
+}
+
+fn refused_authorization(fault: &AuthorizeFault) -> Option<String> {
+    let cause = match fault {
+        AuthorizeFault::Store(_) => return None,
+        AuthorizeFault::Page(page) => return Some(page.to_string()),
+        AuthorizeFault::Redirect { cause, .. } => cause,
+    };
+    match cause.as_ref() {
+        Refusal::Denied | Refusal::Token(_) | Refusal::Unsettled => None,
+        failure if failure.is_failure() => None,
+        Refusal::Repeated(_) | Refusal::MalformedScope(_) => Some(cause.code().to_owned()),
+        _ => Some(format!("{}: {cause}", cause.code())),
     }
 }

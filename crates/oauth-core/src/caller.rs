@@ -13,6 +13,7 @@ use crate::env::Env;
 use crate::person::Person;
 use crate::ports::{StandingQuery, StoreError};
 use crate::reach::{Bearer, Speaker};
+use crate::root::RootClient;
 use crate::token::claims::AccessClaims;
 
 /// A caller of the resource endpoints, identified but not yet authorized.
@@ -147,6 +148,15 @@ impl Caller {
     #[must_use]
     pub fn client_id(&self) -> Option<&str> {
         self.client().map(|client| client.id.as_str())
+    }
+
+    /// What an auditor is told of the caller: the id of the Client, or of the bootstrap administrator.
+    #[must_use]
+    pub fn id<'a>(&'a self, authority: &'a Authority) -> Option<&'a str> {
+        match &self.identity {
+            Identity::Root => authority.root.as_ref().map(RootClient::id),
+            _ => self.client_id(),
+        }
     }
 
     /// The calling Client.

@@ -58,20 +58,24 @@ async fn shown(authority: &Authority, grant: MemberGrant) -> Result<ConnectedApp
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn revoke(env: &Env<'_>, authority: &Authority, person: &Person, grant_id: &str) -> Result<bool, StoreError> {
+pub async fn revoke(
+    env: &Env<'_>,
+    authority: &Authority,
+    (person, address): (&Person, Option<&str>),
+    grant_id: &str,
+) -> Result<bool, StoreError> {
     let grants = authority.members.grants_of(&person.id).await?;
     let had = authority.members.revoke_grant(&person.id, grant_id).await?;
     let grant = grants.into_iter().find(|grant| had && grant.id == grant_id);
     if let Some(grant) = grant {
         authority.audit.record(AuditRecord {
-            at_us: env.now_us,
-            action: AuditAction::Revocation,
-            refused: None,
             client_id: Some(grant.client_id),
             user_id: Some(grant.user_id),
             patient_id: grant.patient_id,
-            address: None,
+            grant_id: Some(grant.id),
+            address: address.map(str::to_owned),
             scope: Some(grant.granted),
+            ..AuditRecord::new(env.now_us, AuditAction::Revocation)
         });
     }
     Ok(had)

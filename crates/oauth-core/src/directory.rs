@@ -76,6 +76,12 @@ impl Directory {
         }
     }
 
+    /// Whether there is a copy of the Client: as good as any knowledge of it that costs no statement.
+    #[must_use]
+    pub fn holds_client(&self, id: &str) -> bool {
+        self.clients.contains_key(id)
+    }
+
     /// The Client as stored now; the copy is replaced. An id longer than any is not looked up.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ use crate::jose::sha256;
 use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
 use crate::ports::{RefreshToken, StandingQuery, StoreError};
+use crate::root::RootClient;
 use crate::token::{TokenError, TokenRequest, told};
 
 /// Why introspection was not answered.
@@ -220,21 +221,40 @@ pub async fn revoke(env: &Env<'_>, authority: &Authority, request: &TokenRequest
         Some(authenticate_to_revoke(env, authority, &credentials).await?)
     };
     let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
-    let may_revoke = |client_id: &str| client.as_deref().is_none_or(|client| client.id == client_id);
+    let who = Revoker { client: client.as_deref(), request };
     match bearer::read(env, authority, token).await {
-        Ok(claims) if may_revoke(&claims.client_id) => {
+        Ok(claims) if who.may_revoke(&claims.client_id) => {
             // Nodes' clocks differ: one that is behind must still find the token revoked.
             authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await?;
             if claims.sid.is_some() {
-                let revoked = Revoked { client_id: &claims.client_id, user_id: &claims.sub };
-                audit::revocation(env, authority, &revoked);
+                audit::revocation(env, authority, &who.of(authority, (&claims.client_id, &claims.sub)));
             }
         }
         Ok(_) => {}
         Err(TokenFault::Store(error)) => return Err(error.into()),
-        Err(_) => revoke_refresh_token(env, authority, token, may_revoke).await?,
+        Err(_) => revoke_refresh_token(env, authority, token, &who).await?,
     }
     Ok(())
+}
+
+/// Who revokes: an app its own, the bootstrap administrator anybody's.
+struct Revoker<'a> {
+    /// `None` for the administrator.
+    client: Option<&'a Client>,
+    request: &'a TokenRequest<'a>,
+}
+
+impl Revoker<'_> {
+    fn may_revoke(&self, client_id: &str) -> bool {
+        self.client.is_none_or(|client| client.id == client_id)
+    }
+
+    /// What an auditor is told of it.
+    fn of<'r>(&'r self, authority: &'r Authority, (client_id, user_id): (&'r str, &'r str)) -> Revoked<'r> {
+        let administrator = authority.root.as_ref().filter(|_| self.client.is_none());
+        let (asked_by, address) = (administrator.map(RootClient::id), self.request.address);
+        Revoked { client_id, user_id, grant_id: None, asked_by, address }
+    }
 }
 
 async fn authenticate_to_revoke(
@@ -259,14 +279,14 @@ async fn revoke_refresh_token(
     env: &Env<'_>,
     authority: &Authority,
     token: &str,
-    may_revoke: impl Fn(&str) -> bool,
+    who: &Revoker<'_>,
 ) -> Result<(), StoreError> {
     let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
     let family = found.family;
-    if may_revoke(&family.client_id) {
+    if who.may_revoke(&family.client_id) {
         authority.members.revoke_family(&family.id, env.now_s()).await?;
-        let revoked = Revoked { client_id: &family.client_id, user_id: &family.user_id };
-        audit::revocation(env, authority, &revoked);
+        let revoked = who.of(authority, (&family.client_id, &family.user_id));
+        audit::revocation(env, authority, &Revoked { grant_id: family.grant_id.as_deref(), ..revoked });
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::audit::{self, Launching};
 use crate::authority::Authority;
 use crate::authorize::limits::{LAUNCH_MAX_BYTES, TRANSACTION_LIFETIME_S};
 use crate::authorize::{encoded, query_separator};
@@ -128,6 +129,15 @@ pub struct LaunchUri {
     pub launch_uri: String,
 }
 
+/// Who asks for a launch, for the audit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ehr<'a> {
+    /// The Client, or the bootstrap administrator.
+    pub id: Option<&'a str>,
+    /// From where.
+    pub address: Option<&'a str>,
+}
+
 /// Answers `platform.smart/get-launch-uri`. Who may ask is for access policies to say.
 ///
 /// # Errors
@@ -136,7 +146,31 @@ pub struct LaunchUri {
 /// # Source
 /// Specification, POST /rpc: get launch URL, and Launch JWT (EHR launch); SMART App Launch 2.2.0, "Launch App:
 /// EHR Launch". Not specified what is checked; we check everything the launch would fail on later.
-pub async fn get_launch_uri(env: &Env<'_>, authority: &Authority, params: &Value) -> Result<LaunchUri, LaunchUriFault> {
+pub async fn get_launch_uri(
+    env: &Env<'_>,
+    authority: &Authority,
+    ehr: Ehr<'_>,
+    params: &Value,
+) -> Result<LaunchUri, LaunchUriFault> {
+    let outcome = launch_uri(env, authority, params).await;
+    let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str);
+    let launching = Launching {
+        client_id: text("/client"),
+        user_id: text("/user"),
+        patient_id: text("/ctx/patient"),
+        asked_by: ehr.id,
+        address: ehr.address,
+    };
+    audit::launch(env, authority, launching, outcome.as_ref().map(|(_, jti)| jti.as_str()));
+    outcome.map(|(uri, _)| uri)
+}
+
+/// The address, and the id of its launch.
+async fn launch_uri(
+    env: &Env<'_>,
+    authority: &Authority,
+    params: &Value,
+) -> Result<(LaunchUri, String), LaunchUriFault> {
     let text = |member: &'static str| {
         let text = params.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
         text.ok_or(LaunchUriFault::Malformed(member))
@@ -159,10 +193,10 @@ pub async fn get_launch_uri(env: &Env<'_>, authority: &Authority, params: &Value
         return Err(LaunchUriFault::OtherIssuer { expected: expected.to_owned() });
     }
     check_context(authority, &ctx).await?;
-    let launch = sign(env, authority, (client_id, user_id), ctx)?;
+    let (launch, jti) = sign(env, authority, (client_id, user_id), ctx)?;
     let separator = query_separator(&launch_uri);
     let uri = format!("{launch_uri}{separator}iss={}&launch={launch}", encoded(expected));
-    Ok(LaunchUri { uri, launch, iss: expected.to_owned(), launch_uri })
+    Ok((LaunchUri { uri, launch, iss: expected.to_owned(), launch_uri }, jti))
 }
 
 /// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
@@ -179,13 +213,13 @@ async fn check_context(authority: &Authority, ctx: &Map<String, Value>) -> Resul
     }
 }
 
-/// A launch JWT for this client, user and context.
+/// A launch JWT for this client, user and context, and its `jti`.
 pub(crate) fn sign(
     env: &Env<'_>,
     authority: &Authority,
     (client, user): (&str, &str),
     ctx: Map<String, Value>,
-) -> Result<String, SignError> {
+) -> Result<(String, String), SignError> {
     let claims = LaunchClaims {
         iss: authority.settings.base_url.clone(),
         aud: authority.settings.authorization_endpoint(),
@@ -195,7 +229,7 @@ pub(crate) fn sign(
         user: user.to_owned(),
         ctx,
     };
-    authority.sign(env, SigningAlg::ES256, &claims)
+    Ok((authority.sign(env, SigningAlg::ES256, &claims)?, claims.jti))
 }
 
 /// Reads a launch JWT that was presented by `client` at the second `at_s`.

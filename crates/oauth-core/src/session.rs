@@ -9,7 +9,7 @@ use crate::authorize::Browser;
 use crate::env::Env;
 use crate::jose::{base64url, sha256};
 use crate::person::Person;
-use crate::ports::{Hash, StoreError, Visit, VisitQuery};
+use crate::ports::{AuditAction, AuditRecord, Hash, StoreError, Visit, VisitQuery};
 
 /// How long a session lasts, in seconds, and so `Max-Age` of its cookie: five days, as the platform does.
 pub const SESSION_LIFETIME_S: i64 = 432_000;
@@ -42,11 +42,19 @@ pub async fn person(
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn end(authority: &Authority, browser: Browser<'_>) -> Result<(), StoreError> {
-    match cookie_hash(browser.session) {
-        Some(hash) => authority.members.end_session(&hash).await,
-        None => Ok(()),
+pub async fn end(env: &Env<'_>, authority: &Authority, browser: Browser<'_>) -> Result<(), StoreError> {
+    let Some(hash) = cookie_hash(browser.session) else { return Ok(()) };
+    let query = VisitQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
+    let ended = authority.members.visit(&query).await?.session;
+    authority.members.end_session(&hash).await?;
+    if let Some(session) = ended {
+        authority.audit.record(AuditRecord {
+            user_id: Some(session.user_id),
+            address: browser.address.map(str::to_owned),
+            ..AuditRecord::new(env.now_us, AuditAction::SignOut)
+        });
     }
+    Ok(())
 }
 
 /// The person of a visit's session: active, and with the password it signed in with.

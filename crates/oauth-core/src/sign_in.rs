@@ -79,23 +79,7 @@ pub enum SignInFault {
 /// [`SignInFault`]; no session has begun then, and the one before goes on.
 pub async fn sign_in(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<SignedIn, SignInFault> {
     let outcome = checked(env, authority, attempt).await;
-    let (user_id, refused) = match &outcome {
-        Ok(person) => (Some(person.id.clone()), None),
-        Err(Refused { user_id, fault: SignInFault::Store(_), .. }) => (user_id.clone(), None),
-        Err(Refused { user_id, reason, .. }) => (user_id.clone(), Some((*reason).to_owned())),
-    };
-    if outcome.is_ok() || refused.is_some() {
-        authority.audit.record(AuditRecord {
-            at_us: env.now_us,
-            action: AuditAction::SignIn,
-            refused,
-            client_id: None,
-            user_id,
-            patient_id: None,
-            address: attempt.address.map(str::to_owned),
-            scope: None,
-        });
-    }
+    record(env, authority, attempt, &outcome);
     let person = outcome.map_err(|refused| refused.fault)?;
     let cookie = fresh_cookie(env);
     let session = BrowserSession {
@@ -109,7 +93,9 @@ pub async fn sign_in(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>
     Ok(SignedIn { cookie, lifetime_s: SESSION_LIFETIME_S, user_id: person.id.clone() })
 }
 
-/// Checks a name and a password without beginning a session, within the same limits.
+/// Checks a name and a password without beginning a session, within the same limits. What it opens is
+/// recorded by whoever opens it; an attempt that fails is recorded here, because nobody else learns whose
+/// account was tried.
 ///
 /// # Errors
 /// [`SignInFault`].
@@ -118,7 +104,26 @@ pub async fn check_password(
     authority: &Authority,
     attempt: &Attempt<'_>,
 ) -> Result<Arc<Person>, SignInFault> {
-    checked(env, authority, attempt).await.map_err(|refused| refused.fault)
+    let outcome = checked(env, authority, attempt).await;
+    if outcome.is_err() {
+        record(env, authority, attempt, &outcome);
+    }
+    outcome.map_err(|refused| refused.fault)
+}
+
+/// Tells the audit what became of an attempt, unless the server failed.
+fn record(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>, outcome: &Result<Arc<Person>, Refused>) {
+    let (user_id, refused) = match outcome {
+        Ok(person) => (Some(person.id.clone()), None),
+        Err(Refused { fault: SignInFault::Store(_), .. }) => return,
+        Err(Refused { user_id, reason, .. }) => (user_id.clone(), Some((*reason).to_owned())),
+    };
+    authority.audit.record(AuditRecord {
+        refused,
+        user_id,
+        address: attempt.address.map(str::to_owned),
+        ..AuditRecord::new(env.now_us, AuditAction::SignIn)
+    });
 }
 
 /// A refusal and what only the audit learns of it.

@@ -329,9 +329,20 @@ pub(crate) struct ObservingConfig {
     /// What is logged: a level, or levels by module (`info,auth_http=debug`)
     #[arg(long, env = "RUST_LOG", value_name = "FILTER", default_value = "info", value_parser = value::log_filter)]
     log_filter: String,
+    /// Days for which audit events are kept; 0 keeps them for good
+    #[arg(long, env = "BOX_AUDIT_RETENTION_DAYS", value_name = "DAYS", default_value = "2192")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 36_500))]
+    audit_retention_days: u64,
 }
 
 impl ObservingConfig {
+    /// How long audit events are kept, `None` for good. Not specified; six years unless the operator says
+    /// otherwise, because that is how long United States law has records of health data protection kept (45
+    /// CFR 164.316).
+    pub(crate) fn audit_retention(&self) -> Option<Duration> {
+        (self.audit_retention_days > 0).then(|| Duration::from_hours(24 * self.audit_retention_days))
+    }
+
     /// The filter, as parsed once before.
     pub(crate) fn filter(&self) -> EnvFilter {
         EnvFilter::new(&self.log_filter)

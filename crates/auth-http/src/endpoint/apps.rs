@@ -38,6 +38,6 @@ pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Res
     let Some(person) = session::person(&app.env(), &app.authority, form.visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
-    connected::revoke(&app.env(), &app.authority, &person, grant).await?;
+    connected::revoke(&app.env(), &app.authority, (&person, form.visitor.address.as_deref()), grant).await?;
     page::see(&format!("{}?{REMOVED}", app.pages.link(APPS)))
 }

@@ -12,7 +12,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use oauth_core::launch;
+use oauth_core::launch::{self, Ehr};
 use serde_json::{Value, json};
 
 use super::introspect::private_json;
@@ -63,6 +63,8 @@ async fn run(app: &App, call: &Call, asked: &Value) -> Result<Value, Fault> {
         return Err(RpcFault::UnknownMethod(own.clone()).into());
     }
     let params = asked.get("params").unwrap_or(&Value::Null);
-    let result = launch::get_launch_uri(&app.env(), &app.authority, params).await.map_err(RpcFault::from)?;
+    let address = call.address.map(|address| address.to_canonical().to_string());
+    let ehr = Ehr { id: call.caller.id(&app.authority), address: address.as_deref() };
+    let result = launch::get_launch_uri(&app.env(), &app.authority, ehr, params).await.map_err(RpcFault::from)?;
     Ok(json!({"result": result}))
 }

@@ -9,6 +9,8 @@ use fhir_store::ResourceId;
 use oauth_core::ports::{AuditAction, AuditRecord};
 use serde_json::{Map, Value, json};
 
+use super::alike::Entry;
+
 /// The type of the resources.
 pub(super) const TYPE: &str = "AuditEvent";
 /// Most characters of a text that came from outside.
@@ -16,34 +18,54 @@ const TEXT_MAX: usize = 1024;
 
 const DICOM: &str = "http://dicom.nema.org/resources/ontology/DCM";
 const OBJECT_ROLE: &str = "http://terminology.hl7.org/CodeSystem/object-role";
+const ENTITY_TYPE: &str = "http://terminology.hl7.org/CodeSystem/audit-entity-type";
 
 /// A coding: system, code and display.
 type Code = (&'static str, &'static str, &'static str);
 
+const HUMAN: Code = ("http://terminology.hl7.org/CodeSystem/extra-security-role-type", "humanuser", "human user");
+const APPLICATION: Code = (DICOM, "110150", "Application");
+const SECURITY_SERVER: Code = ("http://terminology.hl7.org/CodeSystem/security-source-type", "6", "Security Server");
+const PERSON: Code = (ENTITY_TYPE, "1", "Person");
+const SYSTEM_OBJECT: Code = (ENTITY_TYPE, "2", "System Object");
+const PATIENT: Code = (OBJECT_ROLE, "1", "Patient");
+const SECURITY_RESOURCE: Code = (OBJECT_ROLE, "13", "Security Resource");
+
 const AUTHENTICATION: Code = (DICOM, "110114", "User Authentication");
+const ACTIVITY: Code = (DICOM, "110100", "Application Activity");
 const SECURITY: Code = (DICOM, "110113", "Security Alert");
 const LOGIN: Code = (DICOM, "110122", "Login");
+const LOGOUT: Code = (DICOM, "110123", "Logout");
+const START: Code = (DICOM, "110120", "Application Start");
 const ATTRIBUTES_CHANGED: Code = (DICOM, "110137", "User Security Attributes Changed");
-const AUTHORIZATION: Code = ("urn:ietf:rfc:6749", "authorization", "Consent to an authorization request");
+const CONSENT: Code = ("urn:ietf:rfc:6749", "consent", "Consent to an authorization request");
+const AUTHORIZATION: Code = ("urn:ietf:rfc:6749", "authorization", "Authorization request");
+const LAUNCH: Code = ("http://hl7.org/fhir/smart-app-launch", "launch", "Launch of an app by an EHR");
 const TOKEN: Code = ("urn:ietf:rfc:6749", "token", "Token issue");
 const REVOCATION: Code = ("urn:ietf:rfc:7009", "revocation", "Revocation");
 
 /// The resource, in the native spelling.
-pub(super) fn of(record: &AuditRecord) -> Value {
+pub(super) fn of(entry: &Entry) -> Value {
+    let record = &entry.record;
     let (kind, subtypes) = codes(record.action);
     let mut event = Map::new();
     event.insert("type".to_owned(), coding(&kind));
     event.insert("subtype".to_owned(), subtypes.iter().map(coding).collect());
     event.insert("action".to_owned(), "E".into());
+    if entry.times > 1 {
+        let period = json!({"start": instant(entry.first_us), "end": instant(record.at_us)});
+        event.insert("period".to_owned(), period);
+    }
     event.insert("recorded".to_owned(), instant(record.at_us).into());
     event.insert("outcome".to_owned(), if record.refused.is_some() { "4" } else { "0" }.into());
     if let Some(reason) = &record.refused {
         event.insert("outcomeDesc".to_owned(), text(reason).into());
     }
     event.insert("agent".to_owned(), agents(record));
-    event.insert("source".to_owned(), json!({"observer": {"display": "auth-server"}}));
-    if let Some(entity) = entity(record) {
-        event.insert("entity".to_owned(), json!([entity]));
+    event.insert("source".to_owned(), source());
+    let entities: Vec<Value> = patient(record).into_iter().chain(authorization(entry)).collect();
+    if !entities.is_empty() {
+        event.insert("entity".to_owned(), entities.into());
     }
     Value::Object(event)
 }
@@ -51,7 +73,10 @@ pub(super) fn of(record: &AuditRecord) -> Value {
 fn codes(action: AuditAction) -> (Code, Vec<Code>) {
     match action {
         AuditAction::SignIn => (AUTHENTICATION, vec![LOGIN]),
-        AuditAction::Consent => (SECURITY, vec![ATTRIBUTES_CHANGED, AUTHORIZATION]),
+        AuditAction::SignOut => (AUTHENTICATION, vec![LOGOUT]),
+        AuditAction::Consent => (SECURITY, vec![ATTRIBUTES_CHANGED, CONSENT]),
+        AuditAction::Authorization => (AUTHENTICATION, vec![AUTHORIZATION]),
+        AuditAction::Launch => (ACTIVITY, vec![START, LAUNCH]),
         AuditAction::Token => (AUTHENTICATION, vec![TOKEN]),
         AuditAction::Revocation => (SECURITY, vec![ATTRIBUTES_CHANGED, REVOCATION]),
     }
@@ -61,12 +86,19 @@ fn coding((system, code, display): &Code) -> Value {
     json!({"system": system, "code": code, "display": display})
 }
 
-/// The person, who acts through the app; an app without a person acts itself.
+fn source() -> Value {
+    json!({"observer": {"display": "auth-server"}, "type": [coding(&SECURITY_SERVER)]})
+}
+
+/// Whoever asked comes first: the person, who acts through the app; an app without a person acts itself; for a
+/// launch it is the EHR.
 fn agents(record: &AuditRecord) -> Value {
-    let user = record.user_id.as_deref().map(|id| reference("User", id));
-    let client = record.client_id.as_deref().map(|id| reference("Client", id));
-    let mut agents: Vec<Map<String, Value>> =
-        user.into_iter().chain(client).map(|who| Map::from_iter([("who".to_owned(), who)])).collect();
+    let agent = |code, who| Map::from_iter([("type".to_owned(), kind(code)), ("who".to_owned(), who)]);
+    let asked_by = record.asked_by.as_deref().map(|id| agent(&APPLICATION, named(id)));
+    let user = record.user_id.as_deref().map(|id| agent(&HUMAN, reference("User", id)));
+    let client = record.client_id.as_deref().map(|id| agent(&APPLICATION, reference("Client", id)));
+    let claimed = record.claimed_id.as_deref().map(|id| agent(&APPLICATION, named(id)));
+    let mut agents: Vec<Map<String, Value>> = [asked_by, user, client, claimed].into_iter().flatten().collect();
     if agents.is_empty() {
         agents.push(Map::new());
     }
@@ -80,23 +112,49 @@ fn agents(record: &AuditRecord) -> Value {
     agents.into_iter().map(Value::Object).collect()
 }
 
-fn entity(record: &AuditRecord) -> Option<Value> {
+fn patient(record: &AuditRecord) -> Option<Value> {
+    let what = reference("Patient", record.patient_id.as_deref()?);
+    Some(json!({"what": what, "type": coding(&PERSON), "role": coding(&PATIENT)}))
+}
+
+/// What was authorized: the grant, its launch and its scopes; of refusals alike, their number.
+fn authorization(entry: &Entry) -> Option<Value> {
+    let record = &entry.record;
+    let times = (entry.times > 1).then(|| entry.times.to_string());
+    let details =
+        [("scope", record.scope.as_deref()), ("launch", record.launch_id.as_deref()), ("count", times.as_deref())];
+    let details = details.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let details: Vec<Value> = details.map(|(name, value)| json!({"type": name, "valueString": text(value)})).collect();
+    let grant = record.grant_id.as_deref();
+    if details.is_empty() && grant.is_none() {
+        return None;
+    }
     let mut entity = Map::new();
-    if let Some(id) = &record.patient_id {
-        entity.insert("what".to_owned(), reference("Patient", id));
-        entity.insert("role".to_owned(), json!({"system": OBJECT_ROLE, "code": "1", "display": "Patient"}));
+    if let Some(id) = grant {
+        entity.insert("what".to_owned(), named(id));
     }
-    if let Some(scope) = &record.scope {
-        entity.insert("detail".to_owned(), json!([{"type": "scope", "valueString": text(scope)}]));
+    entity.insert("type".to_owned(), coding(&SYSTEM_OBJECT));
+    entity.insert("role".to_owned(), coding(&SECURITY_RESOURCE));
+    if !details.is_empty() {
+        entity.insert("detail".to_owned(), details.into());
     }
-    (!entity.is_empty()).then_some(Value::Object(entity))
+    Some(Value::Object(entity))
+}
+
+fn kind(code: &Code) -> Value {
+    json!({"coding": [coding(code)]})
+}
+
+/// A name that is no resource's.
+fn named(id: &str) -> Value {
+    json!({"identifier": {"value": text(id)}})
 }
 
 /// A reference; what cannot be an id is told as it came.
 fn reference(kind: &str, id: &str) -> Value {
     match id.parse::<ResourceId>() {
         Ok(id) => json!({"resourceType": kind, "id": id.as_str()}),
-        Err(_) => json!({"identifier": {"value": text(id)}}),
+        Err(_) => named(id),
     }
 }
 

@@ -8,16 +8,7 @@ use serde_json::json;
 use crate::home::{NOW_US, told};
 
 fn record(action: AuditAction) -> AuditRecord {
-    AuditRecord {
-        at_us: NOW_US + 1,
-        action,
-        refused: None,
-        client_id: None,
-        user_id: None,
-        patient_id: None,
-        address: None,
-        scope: None,
-    }
+    AuditRecord::new(NOW_US + 1, action)
 }
 
 async fn events(db: &Db) -> Vec<Stored> {
@@ -36,6 +27,8 @@ told! {
             client_id: Some("app".to_owned()),
             user_id: Some("u".to_owned()),
             patient_id: Some("p".to_owned()),
+            grant_id: Some("g-1".to_owned()),
+            launch_id: Some("l-1".to_owned()),
             address: Some("192.0.2.7".to_owned()),
             scope: Some("patient/*.rs".to_owned()),
             ..record(AuditAction::Consent)
@@ -47,11 +40,13 @@ told! {
         let dicom = "http://dicom.nema.org/resources/ontology/DCM";
         let changed = json!({"system": dicom, "code": "110137", "display": "User Security Attributes Changed"});
         let consent = json!({
-            "system": "urn:ietf:rfc:6749", "code": "authorization", "display": "Consent to an authorization request",
+            "system": "urn:ietf:rfc:6749", "code": "consent", "display": "Consent to an authorization request",
         });
-        let patient = json!({
-            "system": "http://terminology.hl7.org/CodeSystem/object-role", "code": "1", "display": "Patient",
-        });
+        let coding = |system: &str, code: &str, display: &str| {
+            json!({"system": format!("http://terminology.hl7.org/CodeSystem/{system}"), "code": code, "display": display})
+        };
+        let human = json!({"coding": [coding("extra-security-role-type", "humanuser", "human user")]});
+        let application = json!({"coding": [{"system": dicom, "code": "110150", "display": "Application"}]});
         let expected = json!({
             "type": {"system": dicom, "code": "110113", "display": "Security Alert"},
             "subtype": [changed, consent],
@@ -61,18 +56,33 @@ told! {
             "outcomeDesc": "access_denied",
             "agent": [
                 {
+                    "type": human,
                     "who": {"resourceType": "User", "id": "u"},
                     "requestor": true,
                     "network": {"address": "192.0.2.7", "type": "2"},
                 },
-                {"who": {"resourceType": "Client", "id": "app"}, "requestor": false},
+                {"type": application, "who": {"resourceType": "Client", "id": "app"}, "requestor": false},
             ],
-            "source": {"observer": {"display": "auth-server"}},
-            "entity": [{
-                "what": {"resourceType": "Patient", "id": "p"},
-                "role": patient,
-                "detail": [{"type": "scope", "valueString": "patient/*.rs"}],
-            }],
+            "source": {
+                "observer": {"display": "auth-server"},
+                "type": [coding("security-source-type", "6", "Security Server")],
+            },
+            "entity": [
+                {
+                    "what": {"resourceType": "Patient", "id": "p"},
+                    "type": coding("audit-entity-type", "1", "Person"),
+                    "role": coding("object-role", "1", "Patient"),
+                },
+                {
+                    "what": {"identifier": {"value": "g-1"}},
+                    "type": coding("audit-entity-type", "2", "System Object"),
+                    "role": coding("object-role", "13", "Security Resource"),
+                    "detail": [
+                        {"type": "scope", "valueString": "patient/*.rs"},
+                        {"type": "launch", "valueString": "l-1"},
+                    ],
+                },
+            ],
         });
         assert_eq!(written[0].resource, expected);
     }
@@ -81,7 +91,7 @@ told! {
         let db = home.open().await;
         let log = AuditLog::start(db.clone());
         let odd = AuditRecord {
-            client_id: Some("no id\0".to_owned()),
+            claimed_id: Some("no id\0".to_owned()),
             scope: Some("x".repeat(1_000_000)),
             ..record(AuditAction::Token)
         };
@@ -91,7 +101,7 @@ told! {
         log.stop().await;
         let written = events(&db).await;
         let first = &written[0].resource;
-        assert_eq!(first["agent"], json!([{"who": {"identifier": {"value": "no id"}}, "requestor": true}]));
+        assert_eq!(first["agent"][0]["who"], json!({"identifier": {"value": "no id"}}));
         assert_eq!(first["entity"][0]["detail"][0]["valueString"].as_str().unwrap().len(), 1024);
         assert_eq!(first["outcome"], "0");
         assert_eq!(written[1].resource["agent"], json!([{"requestor": true}]));
@@ -120,6 +130,62 @@ told! {
         let versions = "SELECT DISTINCT CAST(txid AS TEXT) FROM (
             SELECT txid FROM auditevent UNION ALL SELECT txid FROM basic) AS of_all";
         assert_eq!(home.ask(versions).await.len(), 602);
+    }
+
+    async fn a_stranger_who_is_refused_a_million_times_costs_two_records_and_hides_nobodys(home) {
+        let db = home.open().await;
+        let log = AuditLog::start(db.clone());
+        for n in 0..1_000_000 {
+            log.record(AuditRecord {
+                at_us: NOW_US + n,
+                refused: Some("invalid_client: there is no such client".to_owned()),
+                address: Some(format!("2001:db8::{:x}", n % 0xffff)),
+                ..record(AuditAction::Token)
+            });
+        }
+        log.record(AuditRecord { user_id: Some("ada".to_owned()), ..record(AuditAction::SignIn) });
+        log.stop().await;
+        let written = events(&db).await;
+        assert_eq!(written.len(), 3);
+        let member = written.iter().filter(|event| event.resource["agent"][0]["who"]["id"] == "ada");
+        assert_eq!(member.count(), 1);
+        let sum = &written[2].resource;
+        assert_eq!(sum["entity"][0]["detail"], json!([{"type": "count", "valueString": "999999"}]));
+        assert_eq!((&sum["period"]["start"], &sum["period"]["end"]), (
+            &json!("2027-01-15T08:01:00.000001Z"), &json!("2027-01-15T08:01:00.999999Z"),
+        ));
+        assert_eq!((&sum["outcome"], &sum["recorded"]), (&json!("4"), &sum["period"]["end"]));
+    }
+
+    async fn the_first_refusal_of_a_kind_is_not_kept_back(home) {
+        let db = home.open().await;
+        let log = AuditLog::start(db.clone());
+        log.record(AuditRecord { refused: Some("no".to_owned()), ..record(AuditAction::SignIn) });
+        let mut looks = 0;
+        while events(&db).await.is_empty() {
+            looks += 1;
+            assert!(looks < 100_000, "nothing was written");
+            tokio::task::yield_now().await;
+        }
+        log.stop().await;
+        assert_eq!(events(&db).await.len(), 1);
+    }
+
+    async fn what_is_older_than_its_time_is_forgotten_with_its_history(home) {
+        let db = home.open().await;
+        assert_eq!(db.forget_audit_events(NOW_US).await.unwrap(), 0, "there is none yet");
+        let log = AuditLog::start(db.clone());
+        log.record(AuditRecord { at_us: NOW_US - 10, ..record(AuditAction::SignIn) });
+        log.stop().await;
+        let log = AuditLog::start(db.clone());
+        log.record(AuditRecord { at_us: NOW_US + 10, ..record(AuditAction::SignOut) });
+        log.stop().await;
+        assert_eq!(db.forget_audit_events(NOW_US).await.unwrap(), 2);
+        assert_eq!(db.forget_audit_events(NOW_US).await.unwrap(), 0);
+        let kept = events(&db).await;
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].resource["subtype"][0]["code"], "110123");
+        assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM auditevent_history").await, ["1"]);
     }
 
     async fn recording_never_waits_and_what_is_too_much_is_lost(home) {

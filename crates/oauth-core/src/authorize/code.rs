@@ -8,7 +8,7 @@ use super::limits::CODE_LIFETIME_S;
 use super::request::Response;
 use super::scene::{Consent, Scene, Stop};
 use super::target::Departure;
-use crate::audit;
+use crate::audit::{self, Asking};
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::GrantType;
 use crate::jose::{SignError, base64url, sha256};
@@ -43,11 +43,12 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
     };
     let given = given(scene, decided);
     let granted = given.as_ref().map(|given| &given.grant).or(decided.before).ok_or(Stop::Stale)?;
+    let grant_id = granted.id.clone();
     let issued = IssuedCode {
         hash,
         client_id: scene.client.id.clone(),
         family_id: env.identifier(),
-        grant_id: granted.id.clone(),
+        grant_id: grant_id.clone(),
         authorization: authorization.to_stored().map_err(|_| Refusal::Sign(SignError::Claims))?,
         expires_s: env.now_s() + lifetime_s,
     };
@@ -58,6 +59,7 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
         CodeIssue::LaunchUsed => return Err(Refusal::Launch(LaunchFault::Used).into()),
         CodeIssue::GrantChanged => return Err(Stop::Stale),
     }
+    scene.record_code(decided, grant_id);
     match scene.request.response {
         Response::Code => Ok(scene.request.target.departure(&[("code", &code)])),
         Response::Token => leave_with_token(scene, decided.person, &authorization, &hash).await,
@@ -79,7 +81,8 @@ async fn leave_with_token(
     let stored = authority.members.find_code(code).await?.ok_or(Refusal::Unsettled)?;
     let grant_id = Some(stored.code.grant_id);
     let outcome = token::implicit(env, authority, (client, person), authorization, grant_id).await;
-    audit::token(env, authority, Some(&client.id), &outcome);
+    let asking = Asking { client_id: Some(&client.id), user_id: Some(&person.id), address: scene.browser.address };
+    audit::token(env, authority, asking, &outcome);
     let response = outcome.map_err(|error| Refusal::Token(Box::new(error)))?;
     let expires_in = response.expires_in.to_string();
     let mut members = vec![
@@ -147,22 +150,35 @@ fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
 }
 
 impl Scene<'_> {
-    /// Tells the audit what the person decided.
-    pub(super) fn record_consent(
-        &self,
-        person: Option<&Person>,
-        patient: Option<&str>,
-        outcome: Result<&ScopeSet, &str>,
-    ) {
+    /// Tells the audit that the person denied.
+    pub(super) fn record_denial(&self, person: Option<&Person>) {
         self.authority.audit.record(AuditRecord {
-            at_us: self.env.now_us,
-            action: AuditAction::Consent,
-            refused: outcome.err().map(str::to_owned),
-            client_id: Some(self.client.id.clone()),
+            refused: Some("denied".to_owned()),
             user_id: person.map(|person| person.id.clone()),
-            patient_id: patient.map(str::to_owned),
-            address: self.browser.address.map(str::to_owned),
-            scope: Some(outcome.map_or_else(|_| self.request.scope.to_string(), ToString::to_string)),
+            scope: Some(self.request.scope.to_string()),
+            ..self.record(AuditAction::Consent)
         });
+    }
+
+    /// Tells the audit what the app got a code for: by the person's word of this moment, or without a page.
+    fn record_code(&self, decided: &Decided<'_>, grant_id: String) {
+        let by_word = matches!(decided.consent, Consent::Given(_)) && !self.client.first_party;
+        let action = if by_word { AuditAction::Consent } else { AuditAction::Authorization };
+        self.authority.audit.record(AuditRecord {
+            user_id: Some(decided.person.id.clone()),
+            patient_id: decided.patient.clone(),
+            grant_id: Some(grant_id),
+            scope: Some(decided.consent.allowed().to_string()),
+            ..self.record(action)
+        });
+    }
+
+    fn record(&self, action: AuditAction) -> AuditRecord {
+        AuditRecord {
+            client_id: Some(self.client.id.clone()),
+            launch_id: self.launch.as_ref().map(|launch| launch.jti.clone()),
+            address: self.browser.address.map(str::to_owned),
+            ..AuditRecord::new(self.env.now_us, action)
+        }
     }
 }

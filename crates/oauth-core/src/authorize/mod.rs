@@ -34,6 +34,7 @@ pub(crate) use consent::{in_words, says_something};
 pub(crate) use request::is_context;
 pub(crate) use target::{encoded, query_separator};
 
+use crate::audit::{self, Asking};
 use crate::authority::Authority;
 use crate::env::Env;
 use pending::Pending;
@@ -60,7 +61,7 @@ pub async fn begin(
         shown_to: None,
         patient: None,
     };
-    let mut scene = Scene::open(env, authority, pending, browser).await?;
+    let mut scene = opened(env, authority, pending, browser).await?;
     scene.began();
     scene.step(Intent::GoOn).await
 }
@@ -127,6 +128,23 @@ async fn go_on(
     (transaction, intent): (&str, Intent<'_>),
     browser: Browser<'_>,
 ) -> Result<Step, AuthorizeFault> {
-    let pending = authority.pending.open(env, transaction)?;
-    Scene::open(env, authority, pending, browser).await?.step(intent).await
+    let pending = authority.pending.open(env, transaction).map_err(AuthorizeFault::Page).inspect_err(|fault| {
+        let asking = Asking { address: browser.address, ..Asking::default() };
+        audit::not_authorized(env, authority, asking, fault);
+    })?;
+    opened(env, authority, pending, browser).await?.step(intent).await
+}
+
+/// The scene of a request; why there is none, the audit is told.
+async fn opened<'a>(
+    env: &'a Env<'a>,
+    authority: &'a Authority,
+    pending: Pending,
+    browser: Browser<'a>,
+) -> Result<Scene<'a>, AuthorizeFault> {
+    let client_id = pending.parameters.get("client_id").map(str::to_owned);
+    Scene::open(env, authority, pending, browser).await.inspect_err(|fault| {
+        let asking = Asking { client_id: client_id.as_deref(), user_id: None, address: browser.address };
+        audit::not_authorized(env, authority, asking, fault);
+    })
 }

@@ -10,6 +10,7 @@ use super::patient::Patient;
 use super::pending::Pending;
 use super::request::{self, Request};
 use super::{code, consent};
+use crate::audit::{self, Asking};
 use crate::authority::Authority;
 use crate::client::Client;
 use crate::env::Env;
@@ -128,12 +129,19 @@ impl<'a> Scene<'a> {
     /// The next step, or where the request ends.
     pub(super) async fn step(mut self, intent: Intent<'_>) -> Result<Step, AuthorizeFault> {
         for _ in 0..ATTEMPTS {
-            match self.next(&intent).await {
+            let fault = match self.next(&intent).await {
                 Ok(step) => return Ok(step),
-                Err(Stop::Page(fault)) => return Err(fault.into()),
-                Err(Stop::Refusal(cause)) => return Err(self.request.target.refuse(cause)),
-                Err(Stop::Stale) => self = Self::open(self.env, self.authority, self.pending, self.browser).await?,
-            }
+                Err(Stop::Page(fault)) => fault.into(),
+                Err(Stop::Refusal(cause)) => self.request.target.refuse(cause),
+                Err(Stop::Stale) => {
+                    self = Self::open(self.env, self.authority, self.pending, self.browser).await?;
+                    continue;
+                }
+            };
+            let user_id = self.visit.session.as_ref().map(|session| session.user_id.as_str());
+            let asking = Asking { client_id: Some(&self.client.id), user_id, address: self.browser.address };
+            audit::not_authorized(self.env, self.authority, asking, &fault);
+            return Err(fault);
         }
         Err(self.request.target.refuse(Refusal::Unsettled))
     }
@@ -141,7 +149,7 @@ impl<'a> Scene<'a> {
     async fn next(&self, intent: &Intent<'_>) -> Result<Step, Stop> {
         let person = visitor(self.authority, &self.visit).await?;
         if matches!(intent, Intent::Decide(Decision::Deny)) {
-            self.record_consent(person.as_deref(), None, Err("denied"));
+            self.record_denial(person.as_deref());
             return Err(Refusal::Denied.into());
         }
         let Some((person, session)) = self.signed_in(person)? else { return self.ask_to_sign_in() };
@@ -162,11 +170,7 @@ impl<'a> Scene<'a> {
             return self.ask_for_consent(&person, (patient, shown), &requested).await;
         };
         let decided = code::Decided { person: &person, session, patient, requested, consent, before };
-        let departure = code::leave(self, &decided).await?;
-        if let Intent::Decide(_) = intent {
-            self.record_consent(Some(&person), decided.patient.as_deref(), Ok(decided.consent.allowed()));
-        }
-        Ok(Step::Leave(departure))
+        code::leave(self, &decided).await.map(Step::Leave)
     }
 
     /// Whether the page that the browser comes from was shown to this person.

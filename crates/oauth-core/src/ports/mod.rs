@@ -3,6 +3,7 @@
 //! One storage method is one transaction, named for the rule it serves. Uniqueness, expiry and
 //! once-only live in the statement behind the method, never in a read before it.
 
+mod audit;
 mod member;
 
 use std::sync::Arc;
@@ -12,8 +13,9 @@ use serde_json::Value;
 
 use crate::keys::KeyRecord;
 
+pub use audit::{AuditAction, AuditRecord, AuditSink};
 pub use member::{
-    AuditAction, AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode,
+    BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode,
     FoundRefresh, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary,
     RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
 };

@@ -192,5 +192,6 @@ async fn issue(
         b2b: b2b.map(drop),
         client_id: client.id.clone(),
         user_id: None,
+        grant_id: None,
     })
 }

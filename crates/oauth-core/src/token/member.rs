@@ -92,6 +92,7 @@ pub(super) async fn begin(
     let ends_s = now_s.saturating_add(lifetime_s);
     let within = Within { family_id: &family_id, ends_s, scope: &authorization.scope };
     let Issued { mut response, access } = issue(env, authority, member, within).await?;
+    response.grant_id.clone_from(&grant_id);
     // The specification gives id tokens to the code flow.
     if authorization.grant == GrantType::AuthorizationCode && authorization.grants("openid") {
         let exp = now_s + response.expires_in;
@@ -156,6 +157,7 @@ pub(super) async fn issue(
         b2b: b2b.map(drop),
         client_id: client.id.clone(),
         user_id: Some(member.person.id.clone()),
+        grant_id: None,
     };
     Ok(Issued { response, access: row })
 }

@@ -25,7 +25,7 @@ pub use subject::SubjectFault;
 pub use b2b_claim::Omission;
 use serde::Serialize;
 
-use crate::audit;
+use crate::audit::{self, Asking};
 use crate::authenticate::Credentials;
 use crate::authority::Authority;
 use crate::authorization::LaunchContext;
@@ -68,6 +68,9 @@ pub struct TokenResponse {
     /// For whom, when a person authorized it; not part of the answer.
     #[serde(skip)]
     pub user_id: Option<String>,
+    /// Under which grant, when the person was asked; not part of the answer.
+    #[serde(skip)]
+    pub grant_id: Option<String>,
 }
 
 /// A request at the token endpoint.
@@ -114,7 +117,8 @@ pub async fn exchange(
         GrantType::TokenExchange => exchange_grant::grant(env, authority, &credentials, form).await,
         GrantType::Basic | GrantType::Implicit | GrantType::ClientCredentials => Err(unsupported()),
     };
-    audit::token(env, authority, credentials.client_id(), &outcome);
+    let asking = Asking { client_id: credentials.client_id(), user_id: None, address: request.address };
+    audit::token(env, authority, asking, &outcome);
     outcome
 }
 

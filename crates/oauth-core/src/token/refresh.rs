@@ -16,6 +16,7 @@ use super::member::{Issued, Member, Within, issue};
 use super::scope::still_registered;
 use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
 use crate::acting::may_still_act;
+use crate::audit::{self, Revoked};
 use crate::authenticate::{Authenticated, Credentials};
 use crate::authority::Authority;
 use crate::authorization::Authorization;
@@ -146,11 +147,15 @@ async fn rotate(
         expires_s: member.refresh_expires_s(now_s, family.expires_s),
     };
     response.refresh_token = Some(successor);
+    response.grant_id.clone_from(&family.grant_id);
     claim(env, authority, credentials, who).await?;
     let rotation = Rotation { hash: found.token.hash, now_s, grace_s: REFRESH_GRACE_S, successor: row, access };
     match authority.members.rotate_refresh_token(rotation).await? {
         RotationOutcome::Rotated | RotationOutcome::Repeated => Ok(response),
-        RotationOutcome::Reused => Err(GrantFault::Reused.into()),
+        RotationOutcome::Reused => {
+            audit::revocation(env, authority, &Revoked::family(family));
+            Err(GrantFault::Reused.into())
+        }
         RotationOutcome::Ended => Err(GrantFault::Ended.into()),
         RotationOutcome::Unknown => Err(GrantFault::UnknownRefreshToken.into()),
     }

@@ -52,7 +52,7 @@ async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     let grant = list(&world, "ada").await.remove(0).grant_id;
     let revoke = |id: &'static str, grant: String| {
         let world = &world;
-        async move { connected::revoke(&world.env(), &world.authority, &person(world, id), &grant).await.unwrap() }
+        async move { connected::revoke(&world.env(), &world.authority, (&person(world, id), None), &grant).await.unwrap() }
     };
     assert!(!revoke("bob", grant.clone()).await);
     assert_eq!(list(&world, "ada").await.len(), 1);

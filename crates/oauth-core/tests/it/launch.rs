@@ -1,7 +1,7 @@
 //! The EHR launch.
 
 use oauth_core::authorize::{Decision, Refusal};
-use oauth_core::launch::{self, LaunchFault, LaunchUri, LaunchUriFault};
+use oauth_core::launch::{self, Ehr, LaunchFault, LaunchUri, LaunchUriFault};
 use serde_json::{Value, json};
 
 use crate::people::{app, clinic, consent, leave, refusal, sign_in_page, user};
@@ -17,7 +17,7 @@ fn params() -> Value {
 }
 
 async fn launch(world: &World, params: &Value) -> Result<LaunchUri, LaunchUriFault> {
-    launch::get_launch_uri(&world.env(), &world.authority, params).await
+    launch::get_launch_uri(&world.env(), &world.authority, Ehr::default(), params).await
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@
 mod access;
 mod app;
 mod assertion;
+mod audit;
 mod authorize;
 mod bindings;
 mod claim;

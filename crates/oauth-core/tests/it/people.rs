@@ -83,17 +83,17 @@ impl World {
         pairs: Vec<(String, String)>,
         cookie: Option<&str>,
     ) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: cookie, address: None };
+        let browser = Browser { session: cookie, address: Some("192.0.2.7") };
         authorize::begin(&self.env(), &self.authority, &Parameters::new(pairs), browser).await
     }
 
     pub(crate) async fn resume(&self, transaction: &str, cookie: Option<&str>) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: cookie, address: None };
+        let browser = Browser { session: cookie, address: Some("192.0.2.7") };
         authorize::resume(&self.env(), &self.authority, transaction, browser).await
     }
 
     pub(crate) async fn pick(&self, transaction: &str, patient: &str, cookie: &str) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: Some(cookie), address: None };
+        let browser = Browser { session: Some(cookie), address: Some("192.0.2.7") };
         authorize::pick(&self.env(), &self.authority, transaction, patient, browser).await
     }
 
@@ -103,7 +103,7 @@ impl World {
         decision: Decision,
         cookie: &str,
     ) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: Some(cookie), address: None };
+        let browser = Browser { session: Some(cookie), address: Some("192.0.2.7") };
         authorize::decide(&self.env(), &self.authority, transaction, decision, browser).await
     }
 

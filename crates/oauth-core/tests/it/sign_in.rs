@@ -93,9 +93,9 @@ async fn signing_in_ends_the_session_before() {
 async fn signing_out_ends_the_session() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
-    session::end(&world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
+    session::end(&world.env(), &world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
     assert_eq!(who(&world, &cookie).await, None);
-    session::end(&world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
+    session::end(&world.env(), &world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
 }
 
 /// What becomes of an attempt, as the browser at `address` sees it.
