@@ -20,7 +20,7 @@ mod together;
 use async_trait::async_trait;
 use oauth_core::ports::{
     BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, GivenGrant, Hash, IssuedCode,
-    LaunchUse, MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, Versioned, Visit, VisitQuery,
+    LaunchUse, MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, TokenFamily, Versioned, Visit, VisitQuery,
 };
 
 use crate::db::Db;
@@ -116,6 +116,20 @@ impl MemberStore for Db {
             return Ok(());
         }
         retried(|| families::revoke(self, family_id, now_s)).await.map_err(oauth)
+    }
+
+    async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError> {
+        if has_nul(user_id) {
+            return Ok(Vec::new());
+        }
+        families::direct(self, user_id, now_s).await.map_err(oauth)
+    }
+
+    async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError> {
+        if has_nul(user_id) || has_nul(client_id) {
+            return Ok(false);
+        }
+        retried(|| families::revoke_direct(self, user_id, client_id, now_s)).await.map_err(oauth)
     }
 
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {

@@ -1,60 +1,132 @@
 //! The apps a person has let in, and taking that back.
+//!
+//! Most were let in on the page and have a grant. What an app got by the person's password, or for a token of
+//! another issuer, has none: it is shown by its families, and taken back for the app as a whole.
 
+use std::collections::BTreeMap;
+
+use crate::audit::{self, Revoked};
 use crate::authority::Authority;
+use crate::authorization::Authorization;
 use crate::authorize::{AppCard, in_words};
+use crate::client::{Client, GrantType};
 use crate::env::Env;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, MemberGrant, PatientSummary, StoreError};
+use crate::ports::{AuditAction, AuditRecord, MemberGrant, PatientSummary, StoreError, TokenFamily};
+
+/// What is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// What the person allowed on the page: the id of the grant.
+    Grant(String),
+    /// What an app got without asking on the page: its `client_id`.
+    Direct(String),
+}
+
+/// How an app was let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetIn {
+    /// The person allowed it on the page.
+    Page,
+    /// The app was given the person's password.
+    Password,
+    /// The person was known to an issuer whose tokens the app may exchange.
+    Issuer,
+}
 
 /// One app that a person lets see something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectedApp {
     /// What is taken back.
-    pub grant_id: String,
+    pub held: Held,
+    /// How it was let in.
+    pub by: LetIn,
     /// The app, as registered now; its id alone when its registration is gone.
     pub app: AppCard,
     /// Whose record it is about.
     pub patient: Option<PatientSummary>,
-    /// When the person first allowed it, in seconds since the UNIX epoch.
+    /// When the person first allowed it, in seconds since the UNIX epoch; without a grant, when the oldest access
+    /// that goes on began.
     pub since_s: i64,
-    /// When the app last got a token, in seconds since the UNIX epoch.
+    /// When the app last got a token, in seconds since the UNIX epoch; without a grant, when it last came with
+    /// the proof and not with a refresh token.
     pub last_used_s: Option<i64>,
     /// What it may see and do, in plain words.
     pub allowed: Vec<String>,
 }
 
-/// What the person lets apps do, newest first.
+/// What the person lets apps do, newest first; then what apps got without a grant, by their ids.
 ///
-/// Costs one statement, and one for each patient whose record it is about.
+/// Costs two statements, and one for each patient whose record it is about.
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn list(_env: &Env<'_>, authority: &Authority, person: &Person) -> Result<Vec<ConnectedApp>, StoreError> {
+pub async fn list(env: &Env<'_>, authority: &Authority, person: &Person) -> Result<Vec<ConnectedApp>, StoreError> {
     let mut apps = Vec::new();
     for grant in authority.members.grants_of(&person.id).await? {
-        apps.push(shown(authority, grant).await?);
+        apps.push(granted(authority, grant).await?);
+    }
+    let mut direct: BTreeMap<String, Vec<TokenFamily>> = BTreeMap::new();
+    for family in authority.members.direct_families(&person.id, env.now_s()).await? {
+        if family.credential == person.credential {
+            direct.entry(family.client_id.clone()).or_default().push(family);
+        }
+    }
+    for (client_id, families) in direct {
+        apps.extend(got(authority, client_id, &families).await?);
     }
     Ok(apps)
 }
 
-async fn shown(authority: &Authority, grant: MemberGrant) -> Result<ConnectedApp, StoreError> {
+async fn granted(authority: &Authority, grant: MemberGrant) -> Result<ConnectedApp, StoreError> {
     let client = authority.directory.client(&grant.client_id).await?;
-    let patient = match &grant.patient_id {
-        Some(id) => authority.patients.patient(id).await?,
-        None => None,
-    };
     Ok(ConnectedApp {
-        app: client.as_ref().map_or_else(|| AppCard::gone(&grant.client_id), |client| AppCard::of(client)),
+        app: card(client.as_deref(), &grant.client_id),
         allowed: in_words(&grant.granted, client.as_ref().map(|client| &client.authorization_code)),
-        grant_id: grant.id,
-        patient,
+        held: Held::Grant(grant.id),
+        by: LetIn::Page,
+        patient: patient(authority, grant.patient_id.as_deref()).await?,
         since_s: grant.created_s,
         last_used_s: grant.used_s,
     })
 }
 
-/// Takes a grant back: every token under it is good for nothing from now on. Returns whether this person had
-/// such a grant.
+/// What an app got without a grant: all its families as one, newest first.
+async fn got(
+    authority: &Authority,
+    client_id: String,
+    families: &[TokenFamily],
+) -> Result<Option<ConnectedApp>, StoreError> {
+    let read = |family: &TokenFamily| Authorization::read(&family.authorization).ok();
+    let authorizations: Vec<Authorization> = families.iter().filter_map(read).collect();
+    let (Some(newest), Some(latest)) = (authorizations.first(), families.first()) else { return Ok(None) };
+    let client = authority.directory.client(&client_id).await?;
+    let settings = client.as_ref().and_then(|client| client.member_settings(newest.grant));
+    let scopes: Vec<&str> = authorizations.iter().map(|authorization| authorization.scope.as_str()).collect();
+    Ok(Some(ConnectedApp {
+        app: card(client.as_deref(), &client_id),
+        allowed: in_words(&scopes.join(" "), settings),
+        by: if newest.grant == GrantType::TokenExchange { LetIn::Issuer } else { LetIn::Password },
+        patient: patient(authority, newest.context.patient.as_deref()).await?,
+        since_s: families.iter().map(|family| family.created_s).min().unwrap_or(latest.created_s),
+        last_used_s: Some(latest.created_s),
+        held: Held::Direct(client_id),
+    }))
+}
+
+fn card(client: Option<&Client>, client_id: &str) -> AppCard {
+    client.map_or_else(|| AppCard::gone(client_id), AppCard::of)
+}
+
+async fn patient(authority: &Authority, id: Option<&str>) -> Result<Option<PatientSummary>, StoreError> {
+    match id {
+        Some(id) => authority.patients.patient(id).await,
+        None => Ok(None),
+    }
+}
+
+/// Takes access back: every token under it is good for nothing from now on. Returns whether this person had
+/// given it.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -62,11 +134,22 @@ pub async fn revoke(
     env: &Env<'_>,
     authority: &Authority,
     (person, address): (&Person, Option<&str>),
-    grant_id: &str,
+    held: &Held,
 ) -> Result<bool, StoreError> {
+    let grant_id = match held {
+        Held::Grant(grant_id) => grant_id,
+        Held::Direct(client_id) => {
+            let had = authority.members.revoke_direct_families(&person.id, client_id, env.now_s()).await?;
+            if had {
+                let revoked = Revoked { client_id, user_id: &person.id, grant_id: None, asked_by: None, address };
+                audit::revocation(env, authority, &revoked);
+            }
+            return Ok(had);
+        }
+    };
     let grants = authority.members.grants_of(&person.id).await?;
     let had = authority.members.revoke_grant(&person.id, grant_id).await?;
-    let grant = grants.into_iter().find(|grant| had && grant.id == grant_id);
+    let grant = grants.into_iter().find(|grant| had && grant.id == *grant_id);
     if let Some(grant) = grant {
         authority.audit.record(AuditRecord {
             client_id: Some(grant.client_id),

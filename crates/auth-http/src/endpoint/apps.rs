@@ -2,7 +2,8 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::{connected, session};
+use oauth_core::connected::{self, Held};
+use oauth_core::session;
 
 use crate::error::Fault;
 use crate::page::view::Apps;
@@ -34,10 +35,14 @@ pub(crate) async fn get(
 
 /// Takes back what one let an app do.
 pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
-    let grant = form.get("grant").ok_or(FormFault::Incomplete)?;
+    let held = match (form.get(words::GRANT_FIELD), form.get(words::CLIENT_FIELD)) {
+        (Some(grant), None) => Held::Grant(grant.to_owned()),
+        (None, Some(client)) => Held::Direct(client.to_owned()),
+        _ => return Err(FormFault::Incomplete.into()),
+    };
     let Some(person) = session::person(&app.env(), &app.authority, form.visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
-    connected::revoke(&app.env(), &app.authority, (&person, form.visitor.address.as_deref()), grant).await?;
+    connected::revoke(&app.env(), &app.authority, (&person, form.visitor.address.as_deref()), &held).await?;
     page::see(&format!("{}?{REMOVED}", app.pages.link(APPS)))
 }

@@ -159,7 +159,10 @@ pub(crate) struct Apps<'a> {
 /// An app that was let in.
 #[derive(Debug, Clone)]
 pub(crate) struct Connected {
-    pub(crate) grant_id: String,
+    /// The name and the value of the field that says what is taken back.
+    pub(crate) held: (&'static str, String),
+    /// How it was let in, where that was not on the page.
+    pub(crate) by: Option<&'static str>,
     pub(crate) card: App,
     pub(crate) patient: Option<String>,
     pub(crate) since: String,

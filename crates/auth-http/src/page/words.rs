@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use oauth_core::authorize::{AppCard, ConsentItem, ItemGroup};
-use oauth_core::connected::ConnectedApp;
+use oauth_core::connected::{ConnectedApp, Held, LetIn};
 use oauth_core::ports::PatientSummary;
 
 use super::look::initial;
@@ -54,10 +54,23 @@ fn group(of: ItemGroup, items: &[ConsentItem]) -> Group {
     Group { title, detail, items: items.collect() }
 }
 
+/// The field of what was allowed on the page.
+pub(crate) const GRANT_FIELD: &str = "grant";
+/// The field of what an app got without the page.
+pub(crate) const CLIENT_FIELD: &str = "client";
+
 /// An app that was let in.
 pub(crate) fn connected(let_in: &ConnectedApp) -> Connected {
     Connected {
-        grant_id: let_in.grant_id.clone(),
+        held: match &let_in.held {
+            Held::Grant(id) => (GRANT_FIELD, id.clone()),
+            Held::Direct(client_id) => (CLIENT_FIELD, client_id.clone()),
+        },
+        by: match let_in.by {
+            LetIn::Page => None,
+            LetIn::Password => Some("your password, which the app was given"),
+            LetIn::Issuer => Some("your sign-in at another service"),
+        },
         card: app(&let_in.app),
         patient: let_in.patient.as_ref().map(|patient| patient.name.clone()),
         since: day(let_in.since_s),

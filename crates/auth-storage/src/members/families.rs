@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily,
+    DIRECT_FAMILIES_MAX, FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, StoreError,
+    TokenFamily,
 };
 
 use super::{at_once, document_of, hash_of, together};
@@ -33,6 +34,20 @@ const WHY_NOT: &str = "SELECT t.used_s,
     t.expires_s > $2 AND f.expires_s > $2 AND f.revoked_s IS NULL
 FROM refresh_token t JOIN token_family f ON f.id = t.family_id
 WHERE t.hash = $1 AND t.family_id = $3";
+
+/// Of each app the newest families, so that one with many hides no other.
+const DIRECT: &str = "SELECT id, client_id, user_id, credential, authorization_json, created_s, expires_s
+FROM (
+    SELECT f.*, row_number() OVER (PARTITION BY f.client_id ORDER BY f.created_s DESC, f.id) AS place
+    FROM token_family f
+    WHERE f.user_id = $1 AND f.grant_id IS NULL AND f.revoked_s IS NULL AND f.expires_s > $2
+) AS placed
+WHERE place <= $3 ORDER BY created_s DESC, id";
+const REVOKE_DIRECT: &str = "UPDATE token_family SET revoked_s = $3
+WHERE user_id = $1 AND client_id = $2 AND grant_id IS NULL AND revoked_s IS NULL AND expires_s > $3";
+
+/// A row of [`DIRECT`].
+type DirectRow = (String, String, String, Vec<u8>, String, i64, i64);
 
 /// A row of [`FIND`].
 type FoundRow = (
@@ -168,6 +183,30 @@ async fn used_before(tx: &mut Tx, rotation: &Rotation) -> Result<RotationOutcome
 pub(super) async fn revoke(db: &Db, family_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
     run!(db.writer(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))?;
     Ok(())
+}
+
+pub(super) async fn direct(db: &Db, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, sqlx::Error> {
+    let most = i64::try_from(DIRECT_FAMILIES_MAX).unwrap_or(i64::MAX);
+    let rows: Vec<DirectRow> =
+        run!(db.reader(), fetch_all: sqlx::query_as(DIRECT).bind(user_id).bind(now_s).bind(most))?;
+    let family = |(id, client_id, user_id, credential, authorization, created_s, expires_s): DirectRow| {
+        Ok(TokenFamily {
+            id,
+            client_id,
+            user_id,
+            grant_id: None,
+            credential: hash_of(&credential)?,
+            authorization: document_of(&authorization)?,
+            created_s,
+            expires_s,
+        })
+    };
+    rows.into_iter().map(family).collect()
+}
+
+pub(super) async fn revoke_direct(db: &Db, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
+    let ended = run!(db.writer(), execute: sqlx::query(REVOKE_DIRECT).bind(user_id).bind(client_id).bind(now_s))?;
+    Ok(ended > 0)
 }
 
 pub(super) async fn revoke_in(tx: &mut Tx, family_id: &str, now_s: i64) -> Result<(), sqlx::Error> {

@@ -159,6 +159,9 @@ pub struct RefreshToken {
     pub expires_s: i64,
 }
 
+/// Most families without a grant that are told of one app.
+pub const DIRECT_FAMILIES_MAX: usize = 100;
+
 /// The first tokens of a family.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FirstTokens {
@@ -282,6 +285,11 @@ pub trait MemberStore: Send + Sync {
 
     /// Stores a family that came without a code (`password`, token exchange).
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
+    /// What apps got for a person without a grant, as far as it goes on at `now_s`: of each app the newest
+    /// [`DIRECT_FAMILIES_MAX`] families, newest first.
+    async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError>;
+    /// Ends everything that an app got for a person without a grant. Returns whether there was something.
+    async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError>;
     /// The refresh token with this hash, in one statement; `None` also when its family is gone, because
     /// its grant was taken back or its Client or User deleted.
     async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError>;

@@ -15,7 +15,7 @@ use crate::keys::KeyRecord;
 
 pub use audit::{AuditAction, AuditRecord, AuditSink};
 pub use member::{
-    BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode,
+    BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX, FirstTokens, FoundCode,
     FoundRefresh, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary,
     RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
 };

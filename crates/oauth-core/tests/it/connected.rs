@@ -1,10 +1,11 @@
 //! The apps a person has let in, and taking that back.
 
-use oauth_core::connected::{self, ConnectedApp};
+use oauth_core::connected::{self, ConnectedApp, Held, LetIn};
 use oauth_core::person::Person;
 use serde_json::json;
 
-use crate::people::{clinic, consent, user};
+use crate::app::refresh;
+use crate::people::{PASSWORD, app, clinic, consent, user};
 use crate::world::{BASE, NOW_S, World};
 
 fn person(world: &World, id: &str) -> Person {
@@ -49,8 +50,8 @@ async fn a_person_sees_what_apps_may_in_plain_words() {
 async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     let world = let_in().await;
     user(&world, "bob", json!({}));
-    let grant = list(&world, "ada").await.remove(0).grant_id;
-    let revoke = |id: &'static str, grant: String| {
+    let grant = list(&world, "ada").await.remove(0).held;
+    let revoke = |id: &'static str, grant: Held| {
         let world = &world;
         async move { connected::revoke(&world.env(), &world.authority, (&person(world, id), None), &grant).await.unwrap() }
     };
@@ -62,4 +63,52 @@ async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     let audit = world.memory.audit.lock().unwrap();
     let revocations = audit.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     assert_eq!(revocations.count(), 1);
+}
+
+#[tokio::test]
+async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
+    let mut world = clinic().await;
+    let mut client = app();
+    client["grant_types"] = json!(["code", "password"]);
+    client["auth"]["password"] = json!({"token_format": "jwt", "refresh_token": true, "secret_required": false});
+    world.memory.put("Client", "app", client);
+    user(&world, "bob", json!({}));
+    let form = |scope: &'static str| {
+        [
+            ("grant_type", "password"),
+            ("client_id", "app"),
+            ("username", "ada"),
+            ("password", PASSWORD),
+            ("scope", scope),
+        ]
+    };
+    let first = world.token(&form("patient/Goal.rs offline_access")).await.unwrap();
+    world.now_s += 60;
+    let second = world.token(&form("patient/Goal.rs patient/Patient.rs")).await.unwrap();
+
+    let [direct] = list(&world, "ada").await.try_into().unwrap();
+    assert_eq!((direct.held.clone(), direct.by), (Held::Direct("app".to_owned()), LetIn::Password));
+    assert_eq!((direct.since_s, direct.last_used_s), (NOW_S, Some(NOW_S + 60)));
+    assert_eq!(direct.patient.unwrap().name, "Ada Lovelace");
+    assert_eq!(direct.allowed.len(), 3, "{:?}", direct.allowed);
+    assert_eq!(list(&world, "bob").await, []);
+
+    let revoke = async |id| {
+        let person = person(&world, id);
+        connected::revoke(&world.env(), &world.authority, (&person, None), &direct.held).await.unwrap()
+    };
+    assert!(!revoke("bob").await);
+    assert!(revoke("ada").await);
+    assert!(!revoke("ada").await);
+    assert_eq!(list(&world, "ada").await, []);
+    for token in [&first.access_token, &second.access_token] {
+        let bearer = format!("Bearer {token}");
+        assert!(oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.is_err());
+    }
+    let refused = refresh(&world, first.refresh_token.as_deref().unwrap()).await.unwrap_err();
+    assert_eq!(refused.code(), "invalid_grant");
+    let records = world.memory.audit.lock().unwrap();
+    let revocations = records.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
+    let who: Vec<_> = revocations.map(|record| (record.client_id.as_deref(), record.user_id.as_deref())).collect();
+    assert_eq!(who, [(Some("app"), Some("ada"))]);
 }

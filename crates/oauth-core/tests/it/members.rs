@@ -281,6 +281,27 @@ impl MemberStore for Memory {
         Ok(())
     }
 
+    async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError> {
+        let members = self.members.lock().unwrap();
+        let held = members.families.values().filter(|held| !held.revoked && held.family.expires_s > now_s);
+        let direct = held.map(|held| held.family.clone());
+        let mut direct: Vec<_> =
+            direct.filter(|family| family.grant_id.is_none() && family.user_id == user_id).collect();
+        direct.sort_by(|one, other| (other.created_s, &one.id).cmp(&(one.created_s, &other.id)));
+        Ok(direct)
+    }
+
+    async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError> {
+        let mut members = self.members.lock().unwrap();
+        let is_meant = |held: &&mut Family| {
+            let family = &held.family;
+            family.grant_id.is_none() && family.user_id == user_id && family.client_id == client_id
+        };
+        let goes_on = |held: &&mut Family| !held.revoked && held.family.expires_s > now_s;
+        let ended = members.families.values_mut().filter(is_meant).filter(goes_on);
+        Ok(ended.map(|held| held.revoked = true).count() > 0)
+    }
+
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
         let members = self.members.lock().unwrap();
         Ok(newest_first(members.grants.iter().filter(|grant| grant.user_id == user_id)))

@@ -82,6 +82,32 @@ told! {
         assert!(!lives(&db, "f2").await);
     }
 
+    async fn families_without_a_grant_are_told_by_app_and_end_together(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        let begin = async |id: &str, client_id: &str, created_s: i64| {
+            let family = TokenFamily { client_id: client_id.to_owned(), created_s, ..family(id, None) };
+            db.begin_family(FirstTokens { family, access: None, refresh: None }).await.unwrap();
+        };
+        for n in 0..150 {
+            begin(&format!("many-{n}"), "many", NOW_S + n).await;
+        }
+        begin("few-1", "few", NOW_S - 5).await;
+        let told = db.direct_families("u", NOW_S).await.unwrap();
+        assert_eq!(told.len(), 101, "an app with many hides no other, and the one with a grant is none of them");
+        assert_eq!((told[0].id.as_str(), told[100].id.as_str()), ("many-149", "few-1"));
+        assert_eq!(told[100], TokenFamily { client_id: "few".to_owned(), created_s: NOW_S - 5, ..family("few-1", None) });
+        assert_eq!(db.direct_families("somebody else", NOW_S).await.unwrap(), []);
+
+        assert!(!db.revoke_direct_families("somebody else", "few", NOW_S).await.unwrap());
+        assert!(db.revoke_direct_families("u", "many", NOW_S).await.unwrap());
+        assert!(!db.revoke_direct_families("u", "many", NOW_S).await.unwrap());
+        assert!(!db.revoke_direct_families("u", "app", NOW_S).await.unwrap(), "what was granted is not direct");
+        assert!(!lives(&db, "many-3").await && lives(&db, "few-1").await && lives(&db, "f").await);
+        let told = db.direct_families("u", NOW_S).await.unwrap();
+        assert_eq!(told.iter().map(|family| family.id.as_str()).collect::<Vec<_>>(), ["few-1"]);
+    }
+
     async fn a_token_is_rotated_once_and_repeated_within_the_grace_time(home) {
         let db = home.open().await;
         with_family(&db).await;
