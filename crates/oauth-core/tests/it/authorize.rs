@@ -33,6 +33,73 @@ async fn a_request_that_is_not_surely_the_apps_is_never_redirected() {
     assert_eq!(world.codes(), 0);
 }
 
+/// The table of the rules, from its fourth row on: what a request has wrong, the `error` and a word of the text.
+const TABLE: [(&str, &str, &str, &str); 12] = [
+    ("nonce", "twice", "invalid_request", "nonce is given more than once"),
+    ("response_type", "", "invalid_request", "response_type is missing"),
+    ("response_type", "id_token", "unsupported_response_type", "response_type"),
+    ("client_id", "unlisted", "unauthorized_client", "not registered for this response_type"),
+    ("state", "", "invalid_request", "state is missing"),
+    ("aud", "https://other.example/fhir", "invalid_request", "aud must be"),
+    ("code_challenge", "", "invalid_request", "code_challenge is missing"),
+    ("scope", "", "invalid_request", "scope is missing"),
+    ("scope", "launch patient/Patient.x", "invalid_scope", "scope"),
+    ("scope", "launch openid", "invalid_request", "needs the parameter launch"),
+    ("launch", "garbage", "invalid_request", "not a launch context"),
+    ("prompt", "none", "login_required", "nobody is signed in"),
+];
+
+#[tokio::test]
+async fn of_many_faults_the_first_of_the_table_is_told() {
+    let world = clinic().await;
+    let mut unlisted = app();
+    unlisted["grant_types"] = json!(["client_credentials"]);
+    world.memory.put("Client", "unlisted", unlisted);
+    for (index, (name, _, error, words)) in TABLE.iter().enumerate() {
+        let pairs = with_faults(&TABLE[index..]);
+        let (told, cause) = refusal(world.begin_with(pairs, None).await);
+        assert_eq!(told, *error, "{name}: {cause}");
+        assert!(cause.to_string().contains(words), "{name}: {cause}");
+    }
+    // Before the target is trusted nothing is told to anybody but the person.
+    for (name, value, fault) in [
+        ("client_id", "nobody", PageFault::UnknownApp),
+        ("client_id", "asleep", PageFault::InactiveApp),
+        ("redirect_uri", "https://evil.example/", PageFault::RedirectUri),
+    ] {
+        world.memory.put("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
+        let mut pairs = with_faults(&TABLE);
+        pairs.retain(|(held, _)| held != name);
+        pairs.push((name.to_owned(), value.to_owned()));
+        assert_eq!(page_fault(world.begin_with(pairs, None).await), fault);
+    }
+    assert_eq!(world.codes(), 0);
+}
+
+/// A request with these faults; of two in one parameter, the first.
+fn with_faults(faults: &[(&str, &str, &str, &str)]) -> Vec<(String, String)> {
+    let mut changes: Vec<(&str, &str)> = Vec::new();
+    for (name, value, ..) in faults {
+        if changes.iter().all(|(held, _)| held != name) {
+            changes.push((name, value));
+        }
+    }
+    // A launch without its scope, or a scope without its launch, is another fault than the one that is meant.
+    match changes.iter().find(|(name, _)| *name == "scope") {
+        Some((_, "launch openid")) => changes.retain(|(name, _)| *name != "launch"),
+        None if changes.iter().any(|(name, _)| *name == "launch") => changes.push(("scope", "launch openid")),
+        _ => {}
+    }
+    let mut pairs = request(&changes);
+    pairs.extend(
+        changes
+            .iter()
+            .find(|(name, _)| *name == "nonce")
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+    );
+    pairs
+}
+
 #[tokio::test]
 async fn a_redirect_address_that_was_never_checked_is_none() {
     let world = clinic().await;
