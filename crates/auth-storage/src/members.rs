@@ -20,7 +20,8 @@ mod together;
 use async_trait::async_trait;
 use oauth_core::ports::{
     BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, GivenGrant, Hash, IssuedCode,
-    LaunchUse, MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, TokenFamily, Versioned, Visit, VisitQuery,
+    LaunchUse, MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, TokenFamily, Versioned, Visit,
+    VisitQuery,
 };
 
 use crate::db::Db;

@@ -120,6 +120,7 @@ fn record(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>, outcome: 
     };
     authority.audit.record(AuditRecord {
         refused,
+        client_id: attempt.app.map(str::to_owned),
         user_id,
         address: attempt.address.map(str::to_owned),
         ..AuditRecord::new(env.now_us, AuditAction::SignIn)

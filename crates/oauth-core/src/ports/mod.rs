@@ -15,9 +15,9 @@ use crate::keys::KeyRecord;
 
 pub use audit::{AuditAction, AuditRecord, AuditSink};
 pub use member::{
-    BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX, FirstTokens, FoundCode,
-    FoundRefresh, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary,
-    RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
+    BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX, FirstTokens, FoundCode, FoundRefresh, GivenGrant,
+    Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary, RefreshToken, Rotation,
+    RotationOutcome, TokenFamily, Visit, VisitQuery,
 };
 
 /// Storage failed. The cause is logged once, where the failure becomes an answer; callers of the
