@@ -6,11 +6,11 @@ mod on_demand;
 use async_trait::async_trait;
 use fhir_store::{StoreError, Write, Written};
 use migrations::on_demand::{Applied, SqlScript, SqlScriptRecord};
-use migrations::{AloneRefusal, MigrationStore, Progress, SqlRefused, Step, StepRefusal};
+use migrations::{AloneRefusal, Effect, EffectRefused, MigrationStore, Progress, SqlRefused, Step, StepRefusal};
 
 use crate::db::Db;
 use crate::fault::{fhir, retried};
-use crate::resources::{Effects, Halt, attempt_with};
+use crate::resources::{Effects, Halt, attempt, attempt_with};
 
 #[async_trait]
 impl MigrationStore for Db {
@@ -25,6 +25,9 @@ impl MigrationStore for Db {
         for (index, Step { write, effect }) in steps.into_iter().enumerate() {
             writes.push(write);
             effects.extend(effect.map(|effect| (index, effect)));
+        }
+        if let Some(nothing_due) = unless_due(self, &writes, effects.keys().copied(), now_us).await? {
+            return Ok(nothing_due);
         }
         settle(retried(|| attempt_with(self, &writes, &effects, (progress, now_us))).await)
     }
@@ -46,6 +49,22 @@ impl MigrationStore for Db {
     async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError> {
         on_demand::apply(self, script, now_us).await.map_err(fhir)
     }
+}
+
+/// Does the writes, unless the effect of any of those at `indexes` is due. At most starts none is, and a
+/// session for users' SQL costs more than all the rest then.
+async fn unless_due(
+    db: &Db,
+    writes: &[Write],
+    indexes: impl Iterator<Item = usize>,
+    now_us: i64,
+) -> Result<Option<Result<Vec<Written>, StepRefusal>>, StoreError> {
+    let effects: Effects = indexes.map(|index| (index, Effect::Unprepared)).collect();
+    let done = settle(retried(|| attempt(db, writes, &effects, now_us)).await)?;
+    Ok(match done {
+        Err(StepRefusal::Effect { refused: EffectRefused::Unprepared, .. }) => None,
+        done => Some(done),
+    })
 }
 
 /// What an attempt came to, as the port tells it.

@@ -19,7 +19,7 @@ use crate::fault::{fhir, retried};
 
 pub(crate) use append::append;
 pub(crate) use table::{Table, lock_name};
-pub(crate) use transact::{Effects, Halt, attempt_with, rehearse};
+pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};
 
 /// The state of one resource and the number of the last write of its history, in one statement:
 /// without a row, a history means it was deleted.
@@ -45,7 +45,8 @@ impl ResourceStore for Db {
         writes: Vec<Write>,
         now_us: i64,
     ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
-        match retried(|| transact::attempt(self, &writes, now_us)).await {
+        let effects = Effects::new();
+        match retried(|| attempt(self, &writes, &effects, now_us)).await {
             Ok(written) => Ok(Ok(written)),
             Err(Halt::Refused(refusal)) => Ok(Err(refusal)),
             Err(Halt::Failed(error)) => Err(fhir(error)),

@@ -38,6 +38,15 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Whether there is something to do.
+    #[must_use]
+    pub const fn runs(&self) -> bool {
+        match self {
+            Self::RunSql { .. } | Self::Install(_) | Self::Uninstall(_) => true,
+            Self::Unprepared | Self::Done(_) => false,
+        }
+    }
+
     /// Whether it writes canonicals, whose types a transaction then has to itself.
     #[must_use]
     pub const fn is_of_packages(&self) -> bool {

@@ -1,17 +1,18 @@
 //! SQL that no transaction can hold: run first, recorded after.
 
+use std::slice;
 use std::time::Instant;
 
 use fhir_store::{Operation, ResourceKey, StoreError, Write, Written};
-use migrations::{AloneRefusal, Effect, EffectRefused, MigrationStore as _, Progress, Step, StepRefusal};
+use migrations::{AloneRefusal, Effect, EffectRefused, Progress, StepRefusal};
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
 
-use super::settle;
+use super::{settle, unless_due};
 use crate::db::{Db, Session};
 use crate::engine::On;
 use crate::fault::{fhir, retried};
-use crate::resources::rehearse;
+use crate::resources::{Effects, attempt_with, rehearse};
 use crate::script::{self, ScriptFault};
 
 /// Asked for, not waited for: a statement that waits holds a snapshot, and an index that is built
@@ -24,6 +25,12 @@ pub(super) async fn run(
     progress: &Progress,
     now_us: i64,
 ) -> Result<Result<Written, AloneRefusal>, StoreError> {
+    if let Some(nothing_due) = unless_due(db, slice::from_ref(&write), std::iter::once(0), now_us).await? {
+        return match nothing_due.map(|written| written.into_iter().next()) {
+            Ok(written) => written.map(Ok).ok_or_else(unanswered),
+            Err(refusal) => Ok(Err(refusal.into())),
+        };
+    }
     let session = db.session().await.map_err(fhir)?;
     let done = claim_and_run(db, &session, (write, sql), (progress, now_us)).await;
     session.close().await;
@@ -41,7 +48,7 @@ async fn claim_and_run(
     let Some(mut claimed) = claim(db, session, &write).await.map_err(fhir)? else {
         return Ok(Err(AloneRefusal::Running));
     };
-    let rehearsed = retried(|| rehearse(db, std::slice::from_ref(&write), now_us)).await;
+    let rehearsed = retried(|| rehearse(db, slice::from_ref(&write), now_us)).await;
     let key = match settle(rehearsed)?.map(|written| written.into_iter().next()) {
         Err(refusal) => return Ok(Err(refusal.into())),
         Ok(Some(written)) => match migrations::due(&written) {
@@ -59,7 +66,7 @@ async fn claim_and_run(
         Err(ScriptFault::Failed(error)) => return Err(fhir(error)),
         Err(ScriptFault::Refused(refused)) => return Ok(Err(refused_alone(key, refused.into()))),
     }
-    record(db, (write, key), now_us).await
+    record(db, (write, key), (progress, now_us)).await
 }
 
 fn refused_alone(key: ResourceKey, refused: EffectRefused) -> AloneRefusal {
@@ -70,15 +77,17 @@ fn refused_alone(key: ResourceKey, refused: EffectRefused) -> AloneRefusal {
 async fn record(
     db: &Db,
     (mut write, key): (Write, ResourceKey),
-    now_us: i64,
+    (progress, now_us): (&Progress, i64),
 ) -> Result<Result<Written, AloneRefusal>, StoreError> {
     // A create without an id would get another one now.
     if write.id.is_none() && matches!(write.operation, Operation::Create(_)) {
         write.id = Some(key.id);
     }
-    let step = Step { write, effect: Some(Effect::Done(migrations::done_result())) };
-    let recorded = db.transact_steps(vec![step], &Progress::new(), now_us).await?;
-    match recorded.map(|written| written.into_iter().next()) {
+    let effects = Effects::from([(0, Effect::Done(migrations::done_result()))]);
+    let writes = slice::from_ref(&write);
+    // In a session of its own: on SQLite the one of the pool is held.
+    let recorded = retried(|| attempt_with(db, writes, &effects, (progress, now_us))).await;
+    match settle(recorded)?.map(|written| written.into_iter().next()) {
         Ok(Some(written)) => Ok(Ok(written)),
         Ok(None) => Err(unanswered()),
         Err(refusal) => Ok(Err(refusal.into())),

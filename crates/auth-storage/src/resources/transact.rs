@@ -124,10 +124,10 @@ impl Attempt {
     }
 }
 
-/// Does all the writes once, or none.
-pub(super) async fn attempt(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
+/// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user.
+pub(crate) async fn attempt(db: &Db, writes: &[Write], effects: &Effects, now_us: i64) -> Result<Vec<Written>, Halt> {
     let mut attempt = Attempt::new(db.begin().await?, &Progress::new(), now_us);
-    let done = attempt.run(db, writes, &Effects::new()).await;
+    let done = attempt.run(db, writes, effects).await;
     let tables = attempt.end(done.is_ok()).await;
     let done = done?;
     db.remember_tables(tables?);
@@ -231,18 +231,20 @@ impl Attempt {
 
     /// Does it, and tells its result.
     async fn perform(&mut self, index: usize, key: &ResourceKey, effect: &Effect) -> Result<Value, Halt> {
-        if let Effect::Done(result) = effect {
-            return Ok(result.clone());
-        }
         let began = Instant::now();
-        self.progress.say(format!("running {key}"));
+        let runs = effect.runs();
+        if runs {
+            self.progress.say(format!("running {key}"));
+        }
         let result = self.effect(effect).await.map_err(|fault| match fault {
             EffectFault::Refused(refused) => Halt::Effect(index, key.clone(), refused),
             EffectFault::Failed(error) => Halt::Failed(error),
         })?;
-        tracing::info!(migration = %key.id, duration_ms = began.elapsed().as_millis(), "a migration was run");
-        self.find_tables_again().await?;
-        self.concluded = Some((index, key.clone()));
+        if runs {
+            tracing::info!(migration = %key.id, duration_ms = began.elapsed().as_millis(), "a migration was run");
+            self.find_tables_again().await?;
+            self.concluded = Some((index, key.clone()));
+        }
         Ok(result)
     }
 

@@ -75,6 +75,17 @@ told! {
         assert_eq!(home.ask(history).await, ["create to-run", "update done", "create to-run", "update done"]);
     }
 
+    async fn what_is_not_prepared_is_skipped_or_refused_and_never_done(home) {
+        let db = home.open().await;
+        let unprepared = || Step { effect: Some(Effect::Unprepared), ..step("one", "") };
+        let refusal = transact(&db, vec![step("zero", "CREATE TABLE mine (a BIGINT)"), unprepared()]).await.unwrap_err();
+        assert!(matches!(&refusal, StepRefusal::Effect { index: 1, refused: EffectRefused::Unprepared, .. }), "{refusal}");
+        assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'PlatformMigration'").await, [""; 0]);
+        transact(&db, vec![step("one", "CREATE TABLE mine (a BIGINT)")]).await.unwrap();
+        let written = transact(&db, vec![unprepared()]).await.unwrap();
+        assert!(matches!(written.as_slice(), [Written::Existing(_)]), "{written:?}");
+    }
+
     async fn an_interrupted_migration_runs_when_its_condition_finds_it(home) {
         let db = home.open().await;
         let left = Write::to(key("one"), Operation::Put(json!({"status": "to-run", "sql": "of before"})));
