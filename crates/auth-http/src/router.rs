@@ -32,7 +32,7 @@ pub fn router(parts: Parts) -> Router {
     // Inside out: a request passes the layers from the last one here to the first.
     Router::new()
         .merge(counted(documents()).layer(panic::layer()).layer(cors::any_origin()))
-        .merge(counted(pages()).layer(panic::layer()).layer(from_fn(page::shield)))
+        .merge(counted(pages()).layer(panic::layer()).layer(from_fn_with_state(Arc::clone(&app), page::shield)))
         .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(counted(people()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(counted(resources()).layer(panic::layer()).layer(cors::echoed_origin()))

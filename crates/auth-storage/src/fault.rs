@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use migrations::{SqlPlace, SqlRefused};
+use oauth_core::ports::Passing;
 
 /// Why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -116,8 +117,8 @@ where
     attempt().await
 }
 
-/// The failure as the OAuth rules know it. They do not tell kinds apart; inside is the failure as the
-/// resource rules know it, for whoever does.
+/// The failure as the OAuth rules know it. They tell one that passes from the others; inside is the failure as the
+/// resource rules know it, for whoever tells more kinds apart.
 pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
     oauth_core::ports::StoreError(Box::new(fhir(error)))
 }
@@ -126,8 +127,8 @@ pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
 pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError {
     let engine = Box::new(Arc::clone(error));
     oauth_core::ports::StoreError(Box::new(match error.as_ref() {
-        error if is_contention(error) => fhir_store::StoreError::Contended(engine),
-        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(engine),
+        error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(Passing(engine))),
+        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(Passing(engine))),
         _ => fhir_store::StoreError::Unavailable(engine),
     }))
 }
@@ -135,11 +136,15 @@ pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError 
 /// The failure as the resource rules know it.
 pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
-        error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(error)),
-        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(error)),
+        error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(passing(error))),
+        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(passing(error))),
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => fhir_store::StoreError::Corrupt(Box::new(error)),
         error => fhir_store::StoreError::Unavailable(Box::new(error)),
     }
+}
+
+fn passing(error: sqlx::Error) -> Passing {
+    Passing(Box::new(error))
 }
 
 #[cfg(test)]
@@ -154,6 +159,8 @@ mod tests {
         let within = shared(&Arc::new(sqlx::Error::PoolTimedOut)).0;
         assert!(matches!(within.downcast_ref(), Some(fhir_store::StoreError::Busy(_))));
         assert!(matches!(fhir(sqlx::Error::PoolClosed), fhir_store::StoreError::Unavailable(_)));
+        assert!(oauth(sqlx::Error::PoolTimedOut).is_passing() && !oauth(sqlx::Error::PoolClosed).is_passing());
+        assert!(shared(&Arc::new(sqlx::Error::PoolTimedOut)).is_passing());
     }
 
     #[test]

@@ -202,8 +202,22 @@ async fn launch_uri(
 /// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
 /// the specification shows `patient` alone.
 async fn check_context(authority: &Authority, ctx: &Map<String, Value>) -> Result<(), LaunchUriFault> {
-    for (member, name) in [("patient", "ctx.patient"), ("encounter", "ctx.encounter"), ("intent", "ctx.intent")] {
-        if ctx.get(member).is_some_and(|value| value.as_str().is_none_or(str::is_empty)) {
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let texts = [("patient", "ctx.patient"), ("encounter", "ctx.encounter"), ("intent", "ctx.intent")];
+    for (member, name) in texts.into_iter().chain([("tenant", "ctx.tenant")]) {
+        if ctx.get(member).is_some_and(|value| !is_text(value)) {
+            return Err(LaunchUriFault::Malformed(name));
+        }
+    }
+    let is_address = |value: &Value| value.as_str().is_some_and(is_web_address);
+    let is_list =
+        |value: &Value| value.as_array().is_some_and(|entries| entries.iter().all(ContextEntry::is_described));
+    for (member, name, is_good) in [
+        ("smart_style_url", "ctx.smart_style_url", &is_address as &dyn Fn(&Value) -> bool),
+        ("need_patient_banner", "ctx.need_patient_banner", &Value::is_boolean),
+        ("fhirContext", "ctx.fhirContext", &is_list),
+    ] {
+        if ctx.get(member).is_some_and(|value| !is_good(value)) {
             return Err(LaunchUriFault::Malformed(name));
         }
     }
@@ -211,6 +225,50 @@ async fn check_context(authority: &Authority, ctx: &Map<String, Value>) -> Resul
         Some(id) if authority.patients.patient(id).await?.is_none() => Err(LaunchUriFault::UnknownPatient),
         _ => Ok(()),
     }
+}
+
+/// An entry of `fhirContext`, with its described members.
+///
+/// # Source
+/// SMART App Launch 2.2.0, "fhirContext".
+#[derive(Deserialize)]
+struct ContextEntry {
+    reference: Option<String>,
+    canonical: Option<String>,
+    identifier: Option<Map<String, Value>>,
+    role: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+impl ContextEntry {
+    fn is_described(value: &Value) -> bool {
+        Self::deserialize(value).is_ok_and(|entry| entry.says_which() && !entry.repeats())
+    }
+
+    /// Whether it names a resource, each time as such a name is written.
+    fn says_which(&self) -> bool {
+        let is_some = self.reference.is_some() || self.canonical.is_some() || self.identifier.is_some();
+        let is_relative = |reference: &str| {
+            let is_name = |(kind, id): (&str, &str)| is_type(kind) && !id.is_empty() && !id.contains('/');
+            reference.split_once('/').is_some_and(is_name)
+        };
+        is_some
+            && self.reference.as_deref().is_none_or(is_relative)
+            && self.canonical.as_deref().is_none_or(|canonical| url::Url::parse(canonical).is_ok())
+            && [&self.role, &self.kind].into_iter().flatten().all(|text| !text.is_empty())
+    }
+
+    /// Whether it is the Patient or Encounter of the launch, which have members of their own.
+    fn repeats(&self) -> bool {
+        let kind = self.reference.as_deref().and_then(|reference| reference.split_once('/')).map(|(kind, _)| kind);
+        matches!(kind, Some("Patient" | "Encounter")) && matches!(self.role.as_deref(), None | Some("launch"))
+    }
+}
+
+/// Whether `kind` is written as the name of a resource type.
+fn is_type(kind: &str) -> bool {
+    kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// A launch JWT for this client, user and context, and its `jti`.

@@ -43,7 +43,7 @@ fn grant<'a>(app: &'a App, visitor: &Visitor, asked: &'a ConsentPage) -> Grant<'
         transaction: &asked.transaction,
         app: words::app(&asked.app),
         person: &asked.person,
-        patient: asked.patient.as_ref().map(|patient| words::subject(patient, &asked.person)),
+        patient: asked.patient.as_ref().map(|patient| words::subject(patient, asked)),
         groups: words::groups(&asked.items),
     }
 }

@@ -15,7 +15,7 @@ pub(crate) mod words;
 
 use askama::Template;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{
@@ -54,8 +54,19 @@ pub(crate) const AUTHORIZE: &str = "/auth/authorize";
 
 /// What browsers hold these pages to. No `form-action`: browsers apply it to the redirect that answers
 /// a form, and that one leads to the app.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' https: data:; base-uri 'none'; \
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; \
                       frame-ancestors 'none'";
+
+/// The same for pages with the organization's logo, which may be at a host of its own.
+fn policy(look: &Look) -> HeaderValue {
+    let host = match &look.logo {
+        Some(Logo::Url(address)) => url::Url::parse(address).ok().map(|address| address.origin().ascii_serialization()),
+        Some(Logo::File { .. }) | None => None,
+    };
+    let of_host = |host: String| POLICY.replace("img-src 'self'", &format!("img-src 'self' {host}"));
+    let policy = host.and_then(|host| HeaderValue::try_from(of_host(host)).ok());
+    policy.unwrap_or(HeaderValue::from_static(POLICY))
+}
 
 /// Everything the pages of a deployment have in common.
 pub(crate) struct Pages {
@@ -64,6 +75,7 @@ pub(crate) struct Pages {
     cookies: Cookies,
     origin: String,
     root: String,
+    policy: HeaderValue,
 }
 
 impl Pages {
@@ -77,6 +89,7 @@ impl Pages {
             cookies: Cookies::new(base_url),
             origin: parsed.map_or_else(String::new, |url| url.origin().ascii_serialization()),
             root,
+            policy: policy(look),
         }
     }
 
@@ -160,9 +173,10 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
 }
 
 /// Gives every answer to a browser its headers: pages, redirects and refusals alike.
-pub(crate) async fn shield(request: Request, next: Next) -> Response {
+pub(crate) async fn shield(State(app): State<App>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     harden(response.headers_mut());
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
     response
 }
 

@@ -54,11 +54,9 @@ pub(crate) struct Alert {
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     pub(crate) name: String,
-    /// Stands where there is no logo.
+    /// Stands in place of a logo, which would be loaded from the app's own host.
     pub(crate) initial: String,
     pub(crate) description: Option<String>,
-    /// By https; anything else is not loaded.
-    pub(crate) logo: Option<String>,
     pub(crate) policy: Option<String>,
     pub(crate) terms: Option<String>,
 }

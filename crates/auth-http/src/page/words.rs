@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use oauth_core::authorize::{AppCard, ConsentItem, ItemGroup};
+use oauth_core::authorize::{AppCard, ConsentItem, ConsentPage, ItemGroup};
 use oauth_core::connected::{ConnectedApp, Held, LetIn};
 use oauth_core::ports::PatientSummary;
 
@@ -16,16 +16,14 @@ pub(crate) fn app(card: &AppCard) -> App {
         name: card.name.clone(),
         initial: initial(&card.name),
         description: card.description.clone(),
-        // The policy of the pages lets browsers load nothing else.
-        logo: card.logo_uri.clone().filter(|logo| logo.starts_with("https://")),
         policy: card.policy_uri.clone(),
         terms: card.terms_uri.clone(),
     }
 }
 
-/// A patient, for the person who is signed in.
-pub(crate) fn subject(patient: &PatientSummary, person: &str) -> Subject {
-    let whose = if patient.name == person { "your".to_owned() } else { format!("{}’s", patient.name) };
+/// A patient, for the person who is asked. Two people may have one name, so that does not decide whose record it is.
+pub(crate) fn subject(patient: &PatientSummary, asked: &ConsentPage) -> Subject {
+    let whose = if asked.is_own { "your".to_owned() } else { format!("{}’s", patient.name) };
     Subject { whose, name: patient.name.clone(), born: patient.birth_date.as_deref().map(birth_date) }
 }
 

@@ -2,8 +2,10 @@
 
 use auth_http::{Accents, Logo, LogoKind, Look};
 use bytes::Bytes;
+use serde_json::json;
 
 use crate::browser::{Browser, tags};
+use crate::members::request;
 use crate::world::{Choice, World};
 
 /// Every address where people are, with a method it takes.
@@ -25,10 +27,9 @@ async fn no_answer_to_a_browser_can_be_framed_kept_or_made_to_load_what_is_forei
     for (method, path) in PAGES.into_iter().chain([("DELETE", "/auth/login"), ("GET", "/auth/login/deeper")]) {
         let answer = world.call(method, path).header("origin", "https://app.example").send().await;
         let policy = answer.header("content-security-policy");
-        for rule in ["default-src 'none'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"] {
-            assert!(policy.contains(rule), "{method} {path}: {policy}");
-        }
-        assert!(!policy.contains("form-action"), "browsers would apply it to the redirect to the app");
+        let rules =
+            "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
+        assert_eq!(policy, rules, "{method} {path}");
         assert_eq!(answer.header("x-frame-options"), "DENY", "{method} {path}");
         assert_eq!(answer.header("referrer-policy"), "no-referrer", "{method} {path}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{method} {path}");
@@ -79,6 +80,33 @@ async fn every_field_has_a_label_and_every_control_of_a_group_its_legend() {
     }
     for landmark in ["header", "main", "footer", "h1"] {
         assert_eq!(tags.iter().filter(|(name, _)| name == landmark).count(), 1, "{landmark}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_host_of_an_organization_s_logo_is_the_only_one_a_page_loads_from() {
+    let logo = Some(Logo::Url("https://cdn.lake.example/a/logo.svg".to_owned()));
+    let world = World::with(Choice { look: Look { logo, ..Look::default() }, ..Choice::default() }).await;
+    let answer = world.get("/auth/login").send().await;
+    assert!(answer.text.contains("https://cdn.lake.example/a/logo.svg"));
+    let policy = answer.header("content-security-policy");
+    assert!(policy.contains("img-src 'self' https://cdn.lake.example data:;"), "{policy}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_app_s_host_does_not_learn_that_a_member_looks_at_its_page() {
+    let world = World::new().await;
+    world.member("amy", ("Amy", "Shaw")).await;
+    world.public_app_with("diary", &json!({"details": {"logo_uri": "https://diary.example/logo.png"}})).await;
+    let browser = Browser::new(&world);
+    let consent = browser.open_as("amy", &request("diary", "launch/patient patient/Patient.rs")).await;
+    assert_eq!(consent.path(), "/auth/grant");
+    browser.allow(&consent).await;
+    for page in [consent, browser.open("/auth/apps").await] {
+        assert!(page.html().contains("Health Diary") && !page.html().contains("logo.png"));
+        assert!(tags(page.html()).iter().all(|(name, _)| name != "img"));
     }
     world.end().await;
 }

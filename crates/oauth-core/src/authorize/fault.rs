@@ -60,6 +60,12 @@ pub enum Refusal {
     /// A parameter was sent twice.
     #[error("the parameter {0} is given more than once")]
     Repeated(String),
+    /// The request is in a JWT (OpenID Connect Core 1.0, section 6.1).
+    #[error("the parameter request is not supported; send each parameter by itself")]
+    RequestObject,
+    /// The request is somewhere else (OpenID Connect Core 1.0, section 6.2).
+    #[error("the parameter request_uri is not supported; send each parameter by itself")]
+    RequestUri,
     /// A parameter is missing.
     #[error("the parameter {0} is missing")]
     Missing(&'static str),
@@ -143,7 +149,7 @@ pub enum Refusal {
 impl Refusal {
     /// The `error` of the redirect.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Repeated(_)
             | Self::Missing(_)
@@ -156,6 +162,8 @@ impl Refusal {
             | Self::Malformed(_)
             | Self::LaunchMissing
             | Self::Launch(_) => "invalid_request",
+            Self::RequestObject => "request_not_supported",
+            Self::RequestUri => "request_uri_not_supported",
             Self::ResponseType => "unsupported_response_type",
             Self::UnauthorizedClient => "unauthorized_client",
             Self::MalformedScope(_) | Self::NoScope => "invalid_scope",
@@ -163,6 +171,7 @@ impl Refusal {
             Self::ConsentRequired => "consent_required",
             Self::InteractionRequired => "interaction_required",
             Self::Denied | Self::NothingAllowed | Self::NoPatient | Self::OtherUser => "access_denied",
+            Self::Store(error) if error.is_passing() => "temporarily_unavailable",
             Self::Store(_) | Self::Sign(_) => "server_error",
             Self::Unsettled => "temporarily_unavailable",
             Self::Token(error) => error.code(),
@@ -173,6 +182,7 @@ impl Refusal {
     #[must_use]
     pub fn description(&self) -> String {
         match self {
+            Self::Store(error) if error.is_passing() => "the server is too busy; try again".to_owned(),
             Self::Store(_) | Self::Sign(_) => "the server failed".to_owned(),
             Self::Token(error) if error.code() == "server_error" => "the server failed".to_owned(),
             other => crate::form::printable(&other.to_string()),

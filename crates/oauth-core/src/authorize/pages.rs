@@ -63,11 +63,14 @@ pub struct ConsentPage {
     pub person: String,
     /// Whose record it is about.
     pub patient: Option<PatientSummary>,
+    /// Whether that is the person's own.
+    pub is_own: bool,
     /// What is asked for, in the order to show it; each group stands together.
     pub items: Vec<ConsentItem>,
 }
 
-/// An app as pages present it.
+/// An app as pages present it. Its logo is not part of it: a picture at the app's host would tell that host who looks
+/// at the page, before the person has allowed anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppCard {
     /// The `client_id`.
@@ -76,8 +79,6 @@ pub struct AppCard {
     pub name: String,
     /// In its own words.
     pub description: Option<String>,
-    /// An http or https address.
-    pub logo_uri: Option<String>,
     /// What it does with the data; an http or https address.
     pub policy_uri: Option<String>,
     /// Its terms; an http or https address.
@@ -136,7 +137,6 @@ impl AppCard {
             client_id: client.id.clone(),
             name: client.display_name().to_owned(),
             description: client.app.description.clone(),
-            logo_uri: client.app.logo_uri.clone(),
             policy_uri: client.app.policy_uri.clone(),
             terms_uri: client.app.terms_uri.clone(),
         }
@@ -145,6 +145,6 @@ impl AppCard {
     /// An app whose registration is gone.
     pub(crate) fn gone(client_id: &str) -> Self {
         let (client_id, name) = (client_id.to_owned(), client_id.to_owned());
-        Self { client_id, name, description: None, logo_uri: None, policy_uri: None, terms_uri: None }
+        Self { client_id, name, description: None, policy_uri: None, terms_uri: None }
     }
 }

@@ -3,7 +3,7 @@
 use crate::form::printable;
 
 /// The parameters this server reads; every other one is ignored (RFC 6749, section 3.1).
-const READ: [&str; 14] = [
+const READ: [&str; 16] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -18,6 +18,8 @@ const READ: [&str; 14] = [
     "prompt",
     "max_age",
     "login_hint",
+    "request",
+    "request_uri",
 ];
 
 /// Decoded parameters of `GET` or `POST /auth/authorize`. A parameter without a value is one that was not

@@ -104,6 +104,12 @@ fn check_protocol(client: &Client, asked: &Parameters) -> Result<Response, Refus
     if let Some(name) = asked.repeated() {
         return Err(Refusal::Repeated(name.to_owned()));
     }
+    // To pass them over would answer another request than the one that was made.
+    for (name, refusal) in [("request", Refusal::RequestObject), ("request_uri", Refusal::RequestUri)] {
+        if asked.get(name).is_some() {
+            return Err(refusal);
+        }
+    }
     let (response, grant, mode) = match asked.get("response_type") {
         None => return Err(Refusal::Missing("response_type")),
         Some("code") => (Response::Code, GrantType::AuthorizationCode, "query"),

@@ -298,6 +298,7 @@ impl<'a> Scene<'a> {
             transaction: self.transaction(Some(person.id.clone()), patient)?,
             app: AppCard::of(&self.client),
             person: person.display_name.clone(),
+            is_own: shown.as_ref().is_some_and(|shown| person.own_patient() == Some(shown.id.as_str())),
             patient: shown,
             items: consent::items(requested, &self.client.authorization_code),
         }))

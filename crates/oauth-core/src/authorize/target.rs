@@ -119,14 +119,19 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_the_app_can_use_and_nothing_of_ours() {
-        let store = Refusal::Store(crate::ports::StoreError("password of the database".into()));
-        let AuthorizeFault::Redirect { departure, .. } = target("https://app.example/", false).refuse(store) else {
-            panic!("a refusal is a redirect");
-        };
-        assert!(
-            departure
-                .location
-                .starts_with("https://app.example/?error=server_error&error_description=the%20server%20failed&")
-        );
+        let passing = crate::ports::Passing("password of the database".into());
+        for (cause, told) in [
+            ("password of the database".into(), "error=server_error&error_description=the%20server%20failed&"),
+            (
+                Box::new(passing) as Box<dyn std::error::Error + Send + Sync>,
+                "error=temporarily_unavailable&error_description=the%20server%20is%20too%20busy%3B%20try%20again&",
+            ),
+        ] {
+            let store = Refusal::Store(crate::ports::StoreError(cause));
+            let AuthorizeFault::Redirect { departure, .. } = target("https://app.example/", false).refuse(store) else {
+                panic!("a refusal is a redirect");
+            };
+            assert!(departure.location.starts_with(&format!("https://app.example/?{told}")), "{departure:?}");
+        }
     }
 }

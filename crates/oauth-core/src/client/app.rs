@@ -9,10 +9,8 @@ pub struct App {
     pub name: Option<String>,
     /// `smart.description`, else `description`.
     pub description: Option<String>,
-    /// `details.logo_uri`. Not specified where a logo is kept; `details` is the member without a shape,
-    /// and the names in it are those of RFC 7591, section 2.
-    pub logo_uri: Option<String>,
-    /// `details.policy_uri`: what the app does with the data.
+    /// `details.policy_uri`: what the app does with the data. Not specified where that is kept; `details` is the
+    /// member without a shape, and the names in it are those of RFC 7591, section 2.
     pub policy_uri: Option<String>,
     /// `details.tos_uri`.
     pub terms_uri: Option<String>,
@@ -29,7 +27,6 @@ impl App {
         Self {
             name: text("/smart/name").or_else(|| text("/name")),
             description: text("/smart/description").or_else(|| text("/description")),
-            logo_uri: web_address(text("/details/logo_uri")),
             policy_uri: web_address(text("/details/policy_uri")),
             terms_uri: web_address(text("/details/tos_uri")),
             launch_uri: web_address(text("/smart/launch_uri")),
@@ -37,7 +34,7 @@ impl App {
     }
 }
 
-/// A link or picture on a page is http or https, whatever SQL wrote past registration.
+/// A link on a page is http or https, whatever SQL wrote past registration.
 fn web_address(text: Option<String>) -> Option<String> {
     text.filter(|text| crate::registration::is_web_address(text))
 }
@@ -53,10 +50,9 @@ mod tests {
         let app = App::read(&json!({
             "name": "client name", "description": "about",
             "smart": {"name": "Heart", "launch_uri": "https://app.example/launch"},
-            "details": {"logo_uri": "https://app.example/logo.png", "tos_uri": "https://app.example/terms"},
+            "details": {"tos_uri": "https://app.example/terms"},
         }));
         assert_eq!((app.name.as_deref(), app.description.as_deref()), (Some("Heart"), Some("about")));
-        assert_eq!(app.logo_uri.as_deref(), Some("https://app.example/logo.png"));
         assert_eq!((app.policy_uri, app.terms_uri.as_deref()), (None, Some("https://app.example/terms")));
         assert_eq!(app.launch_uri.as_deref(), Some("https://app.example/launch"));
     }
@@ -65,7 +61,7 @@ mod tests {
     fn an_address_that_runs_in_the_page_is_no_address() {
         let script = "javascript:alert(1)";
         let app =
-            App::read(&json!({"details": {"logo_uri": script, "tos_uri": "/x"}, "smart": {"launch_uri": script}}));
-        assert_eq!((app.logo_uri, app.terms_uri, app.launch_uri), (None, None, None));
+            App::read(&json!({"details": {"policy_uri": script, "tos_uri": "/x"}, "smart": {"launch_uri": script}}));
+        assert_eq!((app.policy_uri, app.terms_uri, app.launch_uri), (None, None, None));
     }
 }

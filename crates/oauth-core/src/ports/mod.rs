@@ -26,6 +26,21 @@ pub use member::{
 #[error("storage failed: {0}")]
 pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
+/// The cause within a [`StoreError`] that may not be there the next time: others were in the way, or so much was
+/// asked at once that there was no room.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Passing(pub Box<dyn std::error::Error + Send + Sync>);
+
+impl StoreError {
+    /// Whether the same request may well succeed a little later.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
+        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<Passing>)
+    }
+}
+
 /// A resource and the version it was read at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versioned {

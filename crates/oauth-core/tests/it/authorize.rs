@@ -1,6 +1,7 @@
 //! An app asks: the check of the request in its order, signing in on the way, and the code.
 
-use oauth_core::authorize::{self, AuthorizeFault, Browser, Decision, PageFault, Step};
+use oauth_core::authorize::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
+use oauth_core::authorize::{self, AuthorizeFault, Browser, Decision, PageFault, Refusal, Step};
 use serde_json::json;
 
 use crate::people::{
@@ -163,6 +164,58 @@ async fn a_repeated_parameter_is_a_fault_of_the_request() {
         let (told, cause) = refusal(world.begin_with(pairs, None).await);
         assert_eq!((told.as_str(), cause.to_string().contains(name)), ("invalid_request", true));
     }
+}
+
+#[tokio::test]
+async fn a_request_that_is_written_elsewhere_is_told_to_be_unsupported() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    for (name, value, error) in [
+        ("request", "eyJhbGciOiJub25lIn0.e30.", "request_not_supported"),
+        ("request_uri", "https://app.example/request", "request_uri_not_supported"),
+        ("request_uri", "urn:ietf:params:oauth:request_uri:x", "request_uri_not_supported"),
+    ] {
+        assert_eq!(refusal(world.begin(&[(name, value)], Some(&cookie)).await).0, error);
+        // Whatever else the request lacks because it is in there.
+        assert_eq!(refusal(world.begin(&[(name, value), ("scope", ""), ("state", "")], None).await).0, error);
+    }
+    assert_eq!(world.codes(), 0);
+}
+
+#[tokio::test]
+async fn what_is_longer_than_its_limit_is_refused_or_left_out() {
+    let world = clinic().await;
+    let text = |bytes| "x".repeat(bytes);
+    for (name, limit) in [("nonce", NONCE_MAX_BYTES), ("state", STATE_MAX_BYTES)] {
+        sign_in_page(world.begin(&[(name, &text(limit))], None).await);
+        let (error, cause) = refusal(world.begin(&[(name, &text(limit + 1))], None).await);
+        assert_eq!((error.as_str(), cause.to_string().contains(name)), ("invalid_request", true));
+    }
+    let launch = |bytes| {
+        let world = &world;
+        async move { refusal(world.begin(&[("scope", "launch openid"), ("launch", &text(bytes))], None).await).1 }
+    };
+    assert!(matches!(launch(LAUNCH_MAX_BYTES).await, Refusal::Launch(_)), "it is read, and none of ours");
+    assert!(matches!(launch(LAUNCH_MAX_BYTES + 1).await, Refusal::Malformed("launch")));
+    let hint = |bytes| {
+        let world = &world;
+        async move { sign_in_page(world.begin(&[("login_hint", &text(bytes))], None).await).login_hint }
+    };
+    assert_eq!(hint(LOGIN_HINT_MAX_BYTES).await.map(|hint| hint.len()), Some(LOGIN_HINT_MAX_BYTES));
+    assert_eq!(hint(LOGIN_HINT_MAX_BYTES + 1).await, None, "a hint is no condition");
+}
+
+#[tokio::test]
+async fn a_record_is_the_persons_own_by_its_id_and_not_by_its_name() {
+    let world = clinic().await;
+    let own = world.cookie_of("ada").await;
+    assert!(consent(world.begin(&[], Some(&own)).await).is_own);
+    user(&world, "carer", json!({"fhirUser": {"reference": "Person/c"}, "name": {"formatted": "Ada Lovelace"}}));
+    related(&world, &["p-ada"]);
+    let carer = world.cookie_of("carer").await;
+    let page = consent(world.begin(&[], Some(&carer)).await);
+    assert_eq!((page.person.as_str(), page.patient.unwrap().name.as_str()), ("Ada Lovelace", "Ada Lovelace"));
+    assert!(!page.is_own);
 }
 
 #[tokio::test]

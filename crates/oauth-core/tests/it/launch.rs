@@ -62,12 +62,54 @@ async fn a_launch_that_would_fail_is_refused_at_once() {
         ("ctx", json!({"patient": "nobody"}), "ctx.patient"),
         ("ctx", json!({"patient": ["p-ada"]}), "ctx.patient"),
         ("ctx", json!({"patient": "p-ada", "x": "x".repeat(5_000)}), "ctx"),
+        ("ctx", json!({"tenant": ""}), "ctx.tenant"),
+        ("ctx", json!({"tenant": 5}), "ctx.tenant"),
+        ("ctx", json!({"smart_style_url": "javascript:alert(1)"}), "ctx.smart_style_url"),
+        ("ctx", json!({"need_patient_banner": "false"}), "ctx.need_patient_banner"),
     ] {
         let mut params = params();
         params[member] = value.clone();
         let fault = launch(&world, &params).await.unwrap_err();
         assert!(fault.to_string().contains(said), "{member} {value}: {fault}");
     }
+}
+
+#[tokio::test]
+async fn a_further_context_is_taken_only_as_it_is_described() {
+    let world = clinic().await;
+    let with = |entry: Value| {
+        let mut params = params();
+        params["ctx"]["fhirContext"] = json!([{"reference": "ImagingStudy/1"}, entry]);
+        params
+    };
+    for good in [
+        json!({"reference": "ImagingStudy/1", "type": "ImagingStudy", "role": "launch"}),
+        json!({"canonical": "http://hl7.org/fhir/Questionnaire/1|2"}),
+        json!({"identifier": {"system": "urn:x", "value": "1"}, "of": "ours"}),
+        json!({"reference": "Patient/p-bob", "role": "https://payer.example/roles/twin"}),
+    ] {
+        assert!(launch(&world, &with(good.clone())).await.is_ok(), "{good}");
+    }
+    for bad in [
+        json!("ImagingStudy/1"),
+        json!({}),
+        json!({"role": "launch"}),
+        json!({"reference": "https://other.example/fhir/ImagingStudy/1"}),
+        json!({"reference": "ImagingStudy"}),
+        json!({"reference": 7}),
+        json!({"canonical": "Questionnaire/1"}),
+        json!({"identifier": "1"}),
+        json!({"reference": "ImagingStudy/1", "role": ""}),
+        json!({"reference": "ImagingStudy/1", "type": 5}),
+        json!({"reference": "Patient/p-ada"}),
+        json!({"reference": "Encounter/e-1", "role": "launch"}),
+    ] {
+        let fault = launch(&world, &with(bad.clone())).await.unwrap_err();
+        assert!(fault.to_string().contains("ctx.fhirContext"), "{bad}: {fault}");
+    }
+    let mut no_list = params();
+    no_list["ctx"]["fhirContext"] = json!({"reference": "ImagingStudy/1"});
+    assert!(launch(&world, &no_list).await.is_err());
 }
 
 #[tokio::test]
