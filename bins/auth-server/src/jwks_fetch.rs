@@ -1,7 +1,5 @@
 //! Fetches partners' key sets: one GET with limits of time and size, to public hosts only.
 
-use std::error::Error;
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -13,10 +11,11 @@ use oauth_core::limits::JWKS_MAX_BYTES;
 use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
-use url::{Host, Url};
+use url::Url;
 
 use crate::clock::SystemClock;
-use crate::public_address::{NotPublic, PublicResolver, is_public};
+use crate::outbound;
+use crate::public_address::{NotPublic, PublicResolver, is_public_host};
 
 /// How long a fetch may take.
 #[derive(Debug, Clone, Copy)]
@@ -101,12 +100,7 @@ fn permitted(uri: &str, reach: Reach) -> Result<Url, JwksFetchError> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refused("it holds credentials"));
     }
-    let inside = match url.host() {
-        Some(Host::Ipv4(address)) => !is_public(address.into()),
-        Some(Host::Ipv6(address)) => !is_public(address.into()),
-        Some(Host::Domain(_)) => false,
-        None => return Err(refused("it names no host")),
-    };
+    let inside = !is_public_host(&url.host().ok_or_else(|| refused("it names no host"))?);
     match (url.scheme(), reach) {
         ("https", Reach::Public) if inside => Err(refused("the host has no public address")),
         ("https", _) | ("http", Reach::Anywhere) => Ok(url),
@@ -129,32 +123,11 @@ async fn body(response: &mut Response) -> Result<Vec<u8>, JwksFetchError> {
     Ok(body)
 }
 
-/// The cause in words of our own: the library's text names addresses.
 fn cause(error: &reqwest::Error) -> JwksFetchError {
-    if let Some(not_public) = inner::<NotPublic>(error) {
-        return JwksFetchError::Refused(not_public.to_string());
+    match outbound::inner::<NotPublic>(error) {
+        Some(not_public) => JwksFetchError::Refused(not_public.to_string()),
+        None => JwksFetchError::Unreachable(outbound::reason(error)),
     }
-    let tls = inner::<rustls::Error>(error);
-    JwksFetchError::Unreachable(match tls {
-        Some(tls) => format!("TLS failed: {tls}"),
-        None if error.is_timeout() => "it took too long".to_owned(),
-        None if error.is_connect() => "no connection".to_owned(),
-        None => "the answer broke off".to_owned(),
-    })
-}
-
-/// The first `E` among the sources of `error`, also where an I/O error wraps it.
-fn inner<'a, E: Error + 'static>(error: &'a reqwest::Error) -> Option<&'a E> {
-    let mut next: Option<&'a (dyn Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let found = wrapped.and_then(|wrapped| wrapped.downcast_ref::<E>());
-        if let Some(found) = found.or_else(|| error.downcast_ref::<E>()) {
-            return Some(found);
-        }
-        next = error.source();
-    }
-    None
 }
 
 /// For how long the answer is fresh, as one cache of one user sees it (RFC 9111): `private` may be

@@ -22,6 +22,8 @@ mod hashing;
 mod health;
 mod init_bundle;
 mod jwks_fetch;
+mod outbound;
+mod package_registry;
 mod public_address;
 
 mod listen;

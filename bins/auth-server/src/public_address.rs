@@ -1,14 +1,15 @@
 //! Which addresses a stranger's URL may lead to: the public internet, and nothing inside.
 //!
-//! A `jwks_uri` is written by whoever registers a client and fetched from where the server stands,
-//! so it could otherwise read what only the inner network may (server-side request forgery). Names
-//! are judged by what they resolve to, at the moment of the connection: judging earlier would
-//! leave time to change the answer.
+//! A `jwks_uri` is written by whoever registers a client, the place of a tarball by a registry of
+//! packages; both are fetched from where the server stands, and could otherwise read what only the
+//! inner network may (server-side request forgery). Names are judged by what they resolve to, at the
+//! moment of the connection: judging earlier would leave time to change the answer.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Host;
 
 /// Every address of a host lies inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,13 +37,22 @@ fn public_only(found: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<Socket
     Ok(public)
 }
 
+/// Whether a host, as it is written, may be public: no resolver sees an address that is written out.
+pub(crate) fn is_public_host(host: &Host<&str>) -> bool {
+    match host {
+        Host::Ipv4(address) => is_public((*address).into()),
+        Host::Ipv6(address) => is_public((*address).into()),
+        Host::Domain(_) => true,
+    }
+}
+
 /// Whether `address` is reachable from anywhere, by the special-purpose registries of IANA.
 ///
 /// An IPv6 address that stands for an IPv4 one is judged as that one.
 ///
 /// # Source
 /// RFC 6890, RFC 6598 (shared address space), RFC 6052 (translated addresses), RFC 3056 (6to4).
-pub(crate) fn is_public(address: IpAddr) -> bool {
+fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),

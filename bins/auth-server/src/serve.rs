@@ -10,6 +10,7 @@ use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use migrations::Progress;
 use migrations::init::InitBundle;
+use migrations::package::Installer;
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
@@ -25,7 +26,7 @@ use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
-use crate::{bootstrap, database, init_bundle, metrics};
+use crate::{bootstrap, database, init_bundle, metrics, package_registry};
 
 /// How soon a key that another node or an operator added is known here.
 const KEYS_REFRESH: Duration = Duration::from_secs(5);
@@ -81,15 +82,13 @@ async fn start(
     let stores = stores(&db, &admissions, &audit);
     let authority = Arc::new(authority(config, &base_url, hashing, stores).await?);
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
-    if config.platform.package_registry().is_some() {
-        tracing::warn!("--fhir-package-registry has no effect: this version installs no packages");
-    }
+    let packages = packages(config, &db)?;
     if let Some((id, password)) = config.trust.admin() {
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }
     background.spawn(refresh_keys(Arc::clone(&authority)));
     background.spawn(sweep(db.clone(), config.observing.audit_retention()));
-    let parts = parts(config, base_url, authority, &db);
+    let parts = parts(config, base_url, (authority, packages), &db);
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     if let Some(bundle) = bundle {
@@ -153,12 +152,18 @@ async fn authority(config: &Config, base_url: &str, hashing: &Handle, stores: St
     Authority::open(&clock::env(), setup, stores).await.context("cannot prepare the signing keys")
 }
 
-fn parts(config: &Config, base_url: String, authority: Arc<Authority>, db: &Db) -> Parts {
+fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<Installer>> {
+    let registry = package_registry::open(&config.platform.fhir_package_registry)?;
+    Ok(Arc::new(Installer::new(registry, Arc::new(db.clone()), Progress::new())))
+}
+
+fn parts(config: &Config, base_url: String, (authority, packages): (Arc<Authority>, Arc<Installer>), db: &Db) -> Parts {
     Parts {
         authority,
         resources: Arc::new(db.clone()),
         migrations: Arc::new(db.clone()),
-        progress: Progress::new(),
+        progress: packages.progress().clone(),
+        packages,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         health: Arc::new(DatabaseHealth(db.clone())),

@@ -7,6 +7,7 @@
 
 mod migrations;
 mod oauth;
+mod packages;
 mod page;
 mod resources;
 mod verdict;
@@ -35,6 +36,7 @@ use crate::endpoint::rpc::RpcFault;
 use crate::form::CredentialsIn;
 use crate::media;
 use crate::migrate::{MigrationRefusal, ScriptRefusal};
+use crate::packages::PackageFault;
 use crate::page::{FormFault, Pages};
 use crate::surface::Surface;
 
@@ -114,6 +116,8 @@ pub(crate) enum Fault {
     Migration { cause: Box<MigrationRefusal>, entry: Option<usize> },
     #[error("{0}")]
     Scripts(Box<ScriptRefusal>),
+    #[error("{0}")]
+    Packages(Box<PackageFault>),
     #[error("the store of resources left a write unanswered")]
     Unanswered,
     #[error("the store of resources failed")]
@@ -217,6 +221,7 @@ impl Fault {
             Self::Invalid { issues, entry } => resources::invalid(issues, *entry),
             Self::Migration { cause, entry } => migrations::refused(cause, *entry),
             Self::Scripts(cause) => migrations::not_applied(cause),
+            Self::Packages(cause) => packages::refused(cause),
             Self::Bundle(cause) => resources::bundle(cause),
             Self::Entry(cause) => resources::entry(cause),
             Self::Resources(cause) => resources::failed(cause),
@@ -224,12 +229,7 @@ impl Fault {
             Self::Denied { cause, entry } => resources::denied(cause).at_entry(*entry),
             Self::Token { cause, credentials } => oauth::refused(cause, *credentials),
             Self::Introspection { cause, credentials } => oauth::not_introspected(cause, *credentials),
-            Self::Throttled { retry_after_s } => {
-                // The code is the one token endpoints in the field send; RFC 6749 has none.
-                row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
-                    .oauth("temporarily_unavailable")
-                    .retry_after(*retry_after_s)
-            }
+            Self::Throttled { retry_after_s } => throttled(row, *retry_after_s),
             Self::Unsettled => row(StatusCode::CONFLICT, outcome::CONFLICT),
             Self::NotReady => {
                 row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
@@ -287,6 +287,11 @@ impl Fault {
             _ => {}
         }
     }
+}
+
+/// 429. The code is the one token endpoints in the field send; RFC 6749 has none.
+fn throttled(row: impl Fn(StatusCode, outcome::Kind) -> Verdict, retry_after_s: u64) -> Verdict {
+    row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED).oauth("temporarily_unavailable").retry_after(retry_after_s)
 }
 
 /// 500, with nothing in it that the log has.

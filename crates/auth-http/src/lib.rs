@@ -41,6 +41,7 @@ mod gate;
 mod guarded;
 mod hashing;
 mod migrate;
+mod packages;
 mod save;
 
 mod answer;

@@ -1,16 +1,23 @@
 //! Writes of migrations: what they do besides being written.
 
 use std::collections::HashMap;
+use std::slice;
 
-use fhir_store::{Operation, ResourceKey, Write, Written};
+use fhir_store::{Filter, Lookup, Operation, ResourceId, ResourceKey, Write, Written};
 use migrations::on_demand::{self, Applied, SqlScript, SqlScriptRecord};
+use migrations::package::PrepareFault;
 use migrations::{
-    Action, AloneRefusal, Effect, EffectRefused, Execution, Migration, SqlRefused, Status, Step, StepRefusal,
+    Action, AloneRefusal, Effect, EffectRefused, Execution, Migration, PackageId, SqlRefused, Status, Step, StepRefusal,
 };
+
+use serde_json::Value;
 
 use crate::error::Fault;
 use crate::save::Planned;
 use crate::state::App;
+
+/// How often migrations are prepared when somebody removes them meanwhile.
+const ATTEMPTS: usize = 4;
 
 /// Why a migration is not run.
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +30,14 @@ pub(crate) enum MigrationRefusal {
     Together,
     #[error("the migration is being run by another request; try again")]
     Running,
-    #[error("this server installs no packages, so no migration that is to is stored")]
-    Packages,
+    #[error("{0}")]
+    Prepare(#[from] PrepareFault),
+}
+
+impl MigrationRefusal {
+    fn is_unprepared(&self) -> bool {
+        matches!(self, Self::Effect { refused: EffectRefused::Unprepared, .. })
+    }
 }
 
 /// Why scripts are not applied, or not all of them.
@@ -61,21 +74,64 @@ pub(crate) fn alone(app: &App, write: &Write) -> Option<String> {
     }
 }
 
+/// Whether a write does something besides being written.
+pub(crate) fn runs(app: &App, write: &Write) -> bool {
+    to_run(app, write).is_some()
+}
+
 /// The effect of a write inside a transaction, with everything it needs at hand.
-pub(crate) fn effect(app: &App, write: &Write) -> Result<Option<Effect>, Fault> {
+async fn effect(app: &App, write: &Write) -> Result<Option<Effect>, Fault> {
     match to_run(app, write) {
         None => Ok(None),
         Some(Action::RunSql { sql, execution: Execution::InTransaction }) => Ok(Some(Effect::RunSql { sql })),
         Some(Action::RunSql { execution: Execution::NotInTransaction, .. }) => Err(MigrationRefusal::Together.into()),
-        Some(Action::InstallPackage(_) | Action::UninstallPackage(_)) => Err(MigrationRefusal::Packages.into()),
+        Some(Action::InstallPackage(package)) => Ok(Some(installation(app, write, &package).await?)),
+        Some(Action::UninstallPackage(package)) => Ok(Some(Effect::Uninstall(package))),
     }
 }
 
-/// Does all the writes with their effects, in their order, or none.
-pub(crate) async fn transact(app: &App, admitted: Vec<(Planned, Option<Effect>)>) -> Result<Vec<Written>, Fault> {
-    let entries: Vec<Option<usize>> = admitted.iter().map(|(planned, _)| planned.entry).collect();
-    let entry_at = |index: usize| entries.get(index).copied().flatten();
-    let steps = admitted.into_iter().map(|(planned, effect)| Step { write: planned.write, effect }).collect();
+/// What installs a package. Nothing is fetched for a migration that is there and done: a start with a
+/// bundle that ran before needs no registry.
+async fn installation(app: &App, write: &Write, package: &PackageId) -> Result<Effect, Fault> {
+    if is_done(app, write).await? {
+        return Ok(Effect::Unprepared);
+    }
+    let prepared = app.packages.prepare(slice::from_ref(package)).await.map_err(MigrationRefusal::from)?;
+    Ok(Effect::Install(prepared))
+}
+
+/// Whether a migration that a create would make is there and done. The store decides again, inside the
+/// transaction.
+async fn is_done(app: &App, write: &Write) -> Result<bool, Fault> {
+    let Operation::Create(body) = &write.operation else { return Ok(false) };
+    let conditions = write.precondition.if_none_exist.as_deref().unwrap_or_default();
+    let asked = conditions.iter().find_map(Filter::as_id);
+    let named = || body.get("id").and_then(Value::as_str);
+    let own = write.id.as_ref().map(ResourceId::as_str);
+    let Some(id) = own.or(asked).or_else(named).and_then(|id| id.parse().ok()) else { return Ok(false) };
+    let found = app.resources.read(&ResourceKey { kind: write.kind.clone(), id }).await?;
+    Ok(matches!(found, Lookup::Found(stored) if Status::of(&stored.resource) == Some(Status::Done)))
+}
+
+/// Does all the writes with their effects, in their order, or none: again when a migration that seemed to
+/// be done is not there any more.
+pub(crate) async fn transact(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+    for _ in 1..ATTEMPTS {
+        match attempt(app, &admitted).await {
+            Err(Fault::Migration { cause, .. }) if cause.is_unprepared() => {}
+            done => return done,
+        }
+    }
+    attempt(app, &admitted).await
+}
+
+async fn attempt(app: &App, admitted: &[Planned]) -> Result<Vec<Written>, Fault> {
+    let mut steps = Vec::with_capacity(admitted.len());
+    for Planned { write, entry } in admitted {
+        let effect = effect(app, write).await.map_err(|fault| fault.at_entry(*entry))?;
+        steps.push(Step { write: write.clone(), effect });
+    }
+    let entry_at = |index: usize| admitted.get(index).and_then(|planned| planned.entry);
     let done = app.migrations.transact_steps(steps, &app.progress, app.now_us()).await?;
     done.map_err(|refusal| match refusal {
         StepRefusal::Write(refusal) => Fault::Refused { cause: refusal.cause, entry: entry_at(refusal.index) },

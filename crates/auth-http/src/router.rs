@@ -9,7 +9,7 @@ use http::Uri;
 
 use crate::endpoint::{
     apps, authorize, b2b_claim, bundle, discovery, grant, health, introspect, jwks, list, login, logout, metadata,
-    migrations, patient, resource, revoke, rpc, style, token, userinfo, version,
+    migrations, packages, patient, resource, revoke, rpc, style, token, userinfo, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -111,7 +111,10 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(&at("/{type}"), of_type)
         .route(&at("/{type}/{id}"), of_id)
         .route(&at("/{type}/{id}/_history/{version}"), get(version::get))
-        .route(&at("/Client/{id}/$b2b-claim"), get(b2b_claim::get));
+        .route(&at("/Client/{id}/$b2b-claim"), get(b2b_claim::get))
+        .route(&at("/$packages"), get(packages::get))
+        .route(&at("/$fhir-package-install"), post(packages::install))
+        .route(&at("/$fhir-package-uninstall"), post(packages::uninstall));
     if prefix.is_empty() { router } else { router.route(prefix, base) }
 }
 

@@ -50,13 +50,8 @@ async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
 }
 
 async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
-    let mut effects = Vec::with_capacity(admitted.len());
-    for planned in &admitted {
-        let effect = migrate::effect(app, &planned.write);
-        effects.push(effect.map_err(|fault| fault.at_entry(planned.entry))?);
-    }
-    if effects.iter().any(Option::is_some) {
-        return migrate::transact(app, admitted.into_iter().zip(effects).collect()).await;
+    if admitted.iter().any(|planned| migrate::runs(app, &planned.write)) {
+        return migrate::transact(app, admitted).await;
     }
     let entries: Vec<_> = admitted.iter().map(|planned| planned.entry).collect();
     let writes = admitted.into_iter().map(|planned| planned.write).collect();

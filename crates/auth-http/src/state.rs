@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fhir_store::ResourceStore;
+use migrations::package::Installer;
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
 use oauth_core::document::StaticDocument;
@@ -25,6 +26,8 @@ pub struct Parts {
     pub resources: Arc<dyn ResourceStore>,
     /// What runs migrations; the same store.
     pub migrations: Arc<dyn MigrationStore>,
+    /// What installs packages, from the registry of the deployment into the same store.
+    pub packages: Arc<Installer>,
     /// Told what a migration is doing.
     pub progress: Progress,
     /// The time.
@@ -87,6 +90,7 @@ pub(crate) struct Site {
     pub(crate) authority: Arc<Authority>,
     pub(crate) resources: Arc<dyn ResourceStore>,
     pub(crate) migrations: Arc<dyn MigrationStore>,
+    pub(crate) packages: Arc<Installer>,
     pub(crate) progress: Progress,
     pub(crate) health: Health,
     pub(crate) settings: HttpSettings,
@@ -114,6 +118,7 @@ impl Site {
             authority: parts.authority,
             resources: parts.resources,
             migrations: parts.migrations,
+            packages: parts.packages,
             progress: parts.progress,
             health: Health::new(parts.health),
             settings: parts.settings,

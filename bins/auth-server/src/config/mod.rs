@@ -19,6 +19,7 @@ use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _
 use oauth_core::jose::SigningAlg;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
+use url::Url;
 
 use crate::listen::TrustedProxies;
 
@@ -191,21 +192,17 @@ pub(crate) struct PlatformConfig {
     #[arg(value_parser = value::boolean, action = ArgAction::Set)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) init_bundle_env: bool,
-    /// Registry FHIR packages are installed from: http(s):// or a file:// folder. This build installs
-    /// none: setting it has no effect but a warning
-    #[arg(long, env = "BOX_FHIR_PACKAGE_REGISTRY", value_name = "URL")]
-    fhir_package_registry: Option<String>,
+    /// Registry FHIR packages are installed from: an http(s) URL of the npm protocol, or the file:// URL
+    /// of a folder with <name>-<version>.tgz in it
+    #[arg(long, env = "BOX_FHIR_PACKAGE_REGISTRY", value_name = "URL", default_value = value::PACKAGE_REGISTRY)]
+    #[arg(value_parser = value::package_registry)]
+    pub(crate) fhir_package_registry: Url,
 }
 
 impl PlatformConfig {
     /// The file of the init bundle, when there is one.
     pub(crate) fn init_bundle(&self) -> Option<&Path> {
         file(self.init_bundle.as_ref())
-    }
-
-    /// The registry, when the operator named one.
-    pub(crate) fn package_registry(&self) -> Option<&str> {
-        word(self.fhir_package_registry.as_ref())
     }
 }
 

@@ -255,3 +255,17 @@ fn looks_that_cannot_be_shown_or_read_stop_the_start_with_one_line() {
         assert!(line.contains(flag) && line.contains(allowed) && !line.contains('\n'), "{line}");
     }
 }
+
+#[test]
+fn a_package_registry_is_the_public_one_unless_another_is_named() {
+    let registry = |flags: &[&str]| given(flags).unwrap().platform.fhir_package_registry.to_string();
+    assert_eq!(registry(&[]), "https://packages.fhir.org/");
+    assert_eq!(registry(&["--fhir-package-registry="]), "https://packages.fhir.org/");
+    assert_eq!(registry(&["--fhir-package-registry", "http://10.0.0.1:4873/npm"]), "http://10.0.0.1:4873/npm");
+    assert_eq!(registry(&["--fhir-package-registry", "file:///srv/packages"]), "file:///srv/packages");
+    for wrong in ["packages", "/srv/packages", "ftp://a.example", "https://u:p@a.example", "file://host/x", "https://"]
+    {
+        let line = fault(&["--fhir-package-registry", wrong]);
+        assert!(line.contains("--fhir-package-registry") && line.contains("file://"), "{line}");
+    }
+}

@@ -13,6 +13,8 @@ use crate::listen::{NotProxies, TrustedProxies};
 
 /// The algorithms the server signs with, for help texts.
 pub(super) const ALGORITHMS: &str = "ES256, ES384, RS256 or RS384";
+/// The registry FHIR packages are published in.
+pub(super) const PACKAGE_REGISTRY: &str = "https://packages.fhir.org";
 /// Longest id of a User or Client, in bytes.
 const ID_MAX_BYTES: usize = 64;
 /// Longest brand word, in bytes.
@@ -96,6 +98,25 @@ pub(super) fn file_location(text: &str) -> Result<PathBuf, &'static str> {
     location
         .and_then(|url| url.to_file_path().ok())
         .ok_or("must be a file:// location with an absolute path, such as file:///etc/auth/bundle.json")
+}
+
+/// A registry of packages. Empty counts as absent, which is the public one.
+pub(super) fn package_registry(text: &str) -> Result<Url, &'static str> {
+    let fits = |url: &Url| {
+        let plain = url.query().is_none() && url.fragment().is_none();
+        let open = url.username().is_empty() && url.password().is_none();
+        let known = match url.scheme() {
+            "http" | "https" => url.has_host(),
+            "file" => url.to_file_path().is_ok(),
+            _ => false,
+        };
+        plain && open && known
+    };
+    let text = if text.is_empty() { PACKAGE_REGISTRY } else { text };
+    Url::parse(text).ok().filter(fits).ok_or(
+        "must be an http or https URL, or file:// and the absolute path of a folder, without credentials, \
+         query or fragment",
+    )
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]

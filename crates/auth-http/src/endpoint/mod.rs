@@ -14,6 +14,7 @@ pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod metadata;
 pub(crate) mod migrations;
+pub(crate) mod packages;
 pub(crate) mod patient;
 pub(crate) mod resource;
 pub(crate) mod revoke;

@@ -3,19 +3,22 @@
 
 use fhir_store::outcome;
 use http::StatusCode;
+use migrations::EffectRefused;
 use migrations::on_demand::ScriptFault;
 
-use super::Verdict;
+use super::{Verdict, packages};
 use crate::migrate::{MigrationRefusal, ScriptRefusal};
 
 /// A migration that was not run.
 pub(super) fn refused(cause: &MigrationRefusal, entry: Option<usize>) -> Verdict {
     let row = |status, kind| Verdict::new(status, kind, cause.to_string());
     let verdict = match cause {
-        MigrationRefusal::Effect { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
-        MigrationRefusal::Together | MigrationRefusal::Packages => {
-            row(StatusCode::UNPROCESSABLE_ENTITY, outcome::NOT_SUPPORTED)
+        MigrationRefusal::Effect { refused: EffectRefused::Unprepared, .. } => {
+            row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1)
         }
+        MigrationRefusal::Effect { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
+        MigrationRefusal::Together => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::NOT_SUPPORTED),
+        MigrationRefusal::Prepare(cause) => packages::unprepared(cause),
         MigrationRefusal::Running => row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1),
     };
     verdict.at_entry(entry)

@@ -34,6 +34,8 @@ mod middleware;
 #[cfg(test)]
 mod migrations;
 #[cfg(test)]
+mod packages;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod resources;

@@ -17,6 +17,8 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use migrations::Progress;
+use migrations::package::Installer;
+use migrations::package::testing::Shelf;
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::env::{Env, Random};
 use oauth_core::jose::{base64url, sha256};
@@ -50,6 +52,7 @@ pub(crate) struct World {
     asked: Arc<AtomicU32>,
     clock: Arc<Ticker>,
     pub(crate) health: Arc<Health>,
+    pub(crate) shelf: Arc<Shelf>,
     admissions: Arc<Admissions>,
     audit: Arc<AuditLog>,
     db: Db,
@@ -110,8 +113,10 @@ impl World {
         let audit = Arc::new(AuditLog::start(db.clone()));
         let asked = Arc::new(AtomicU32::new(0));
         let authority = Arc::new(Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
+        let shelf = Arc::new(Shelf::default());
         let parts = Parts {
             authority: authority.clone(),
+            packages: Arc::new(Installer::new(shelf.clone(), Arc::new(db.clone()), Progress::new())),
             resources: Arc::new(Counted(db.clone(), asked.clone())),
             migrations: Arc::new(db.clone()),
             progress: Progress::new(),
@@ -121,7 +126,7 @@ impl World {
             settings: Self::settings(choice),
         };
         let router = auth_http::router(parts.clone());
-        Self { router, parts, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }
+        Self { router, parts, shelf, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }
     }
 
     /// What the wire is told of a choice.

@@ -180,6 +180,12 @@ impl Installer {
         self.store.as_ref()
     }
 
+    /// Where it tells what it is doing.
+    #[must_use]
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
     /// Fetches packages and everything they depend on that is not installed, each once. Packages
     /// may depend on each other in a circle, and on two versions of one name.
     ///

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write as _};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -173,6 +173,7 @@ impl Tarball for Bytes {
 pub struct Shelf {
     tarballs: Mutex<BTreeMap<PackageId, Vec<u8>>>,
     fetches: AtomicUsize,
+    is_out: AtomicBool,
 }
 
 impl Shelf {
@@ -192,6 +193,11 @@ impl Shelf {
     /// Takes in a tarball, whatever it holds.
     pub fn put(&self, package: PackageId, tarball: Vec<u8>) {
         self.tarballs.lock().unwrap_or_else(PoisonError::into_inner).insert(package, tarball);
+    }
+
+    /// Does not answer any more.
+    pub fn goes_out(&self) {
+        self.is_out.store(true, Ordering::Relaxed);
     }
 
     /// How many packages were asked for.
@@ -216,6 +222,9 @@ impl PackageRegistry for Shelf {
 
     async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault> {
         self.fetches.fetch_add(1, Ordering::Relaxed);
+        if self.is_out.load(Ordering::Relaxed) {
+            return Err(RegistryFault::Unreachable { reason: "it is out".to_owned(), source: None });
+        }
         let tarball = self.tarballs.lock().unwrap_or_else(PoisonError::into_inner).get(package).cloned();
         let tarball = tarball.ok_or(RegistryFault::Unknown)?;
         Ok(Fetched::read(package, Arc::new(Bytes(tarball.into())))?)
