@@ -1,5 +1,8 @@
 //! A deployment on a database of its own, and the callers that talk to it.
 
+mod call;
+mod partner;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -10,29 +13,27 @@ use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use fhir_store::{ListQuery, Lookup, Page, ResourceKey, ResourceStore, StoreError, Write, WriteRefusal, Written};
-use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::BodyExt as _;
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use http::{Method, Request};
 use migrations::Progress;
 use migrations::package::Installer;
 use migrations::package::testing::Shelf;
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::env::{Env, Random};
-use oauth_core::jose::{base64url, sha256};
+use oauth_core::jose::sha256;
 use oauth_core::keys::{KeyRecord, SigningAlg};
 use oauth_core::ports::{
     FetchedJwks, FirstTokens, JwksFetch, JwksFetchError, KeyStore as _, MemberStore as _, TokenFamily,
 };
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
-use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
+
+pub(crate) use call::{Answer, Call};
+pub(crate) use partner::{Partner, assertion_form, claims};
 
 pub(crate) const BASE: &str = "https://payer.example";
 pub(crate) const EXT: &str = "http://platform.example/fhir";
@@ -339,174 +340,6 @@ async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
         keys
     };
     KEYS.get_or_init(make).await.clone()
-}
-
-/// A request being made.
-pub(crate) struct Call<'a> {
-    world: &'a World,
-    request: http::request::Builder,
-    body: Body,
-}
-
-impl Call<'_> {
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.request = self.request.header(name, value);
-        self
-    }
-
-    pub(crate) fn from(mut self, address: [u8; 4]) -> Self {
-        self.request = self.request.extension(ConnectInfo(SocketAddr::from((address, 40_000))));
-        self
-    }
-
-    pub(crate) fn by_root(self) -> Self {
-        self.basic("root", ROOT_SECRET)
-    }
-
-    pub(crate) fn basic(self, id: &str, secret: &str) -> Self {
-        let pair = STANDARD.encode(format!("{id}:{secret}"));
-        self.header("authorization", &format!("Basic {pair}"))
-    }
-
-    pub(crate) fn bearer(self, token: &str) -> Self {
-        self.header("authorization", &format!("Bearer {token}"))
-    }
-
-    pub(crate) fn json(self, body: &Value) -> Self {
-        self.text("application/json", body.to_string())
-    }
-
-    pub(crate) fn fhir(self, body: &Value) -> Self {
-        self.text("application/fhir+json", body.to_string())
-    }
-
-    pub(crate) fn form(self, pairs: &[(&str, &str)]) -> Self {
-        let encoded = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        self.text("application/x-www-form-urlencoded", encoded)
-    }
-
-    pub(crate) fn text(self, media_type: &str, body: impl Into<Body>) -> Self {
-        let mut call = self.header("content-type", media_type);
-        call.body = body.into();
-        call
-    }
-
-    pub(crate) async fn send(self) -> Answer {
-        let request = self.request.body(self.body).unwrap();
-        Answer::of(self.world.router.clone().oneshot(request).await.unwrap()).await
-    }
-}
-
-/// What came back.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    /// `null` when the body is no JSON.
-    pub(crate) body: Value,
-    pub(crate) length: usize,
-    pub(crate) text: String,
-}
-
-impl Answer {
-    async fn of(response: http::Response<Body>) -> Self {
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        Self {
-            status: parts.status,
-            headers: parts.headers,
-            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
-            length: bytes.len(),
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-        }
-    }
-
-    /// A header's value, `""` when there is none.
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    /// The OAuth error, checked to be one as a whole.
-    pub(crate) fn oauth_error(&self) -> (u16, &str) {
-        assert_eq!(self.header("content-type"), "application/json", "{self:?}");
-        assert_eq!(self.header("cache-control"), "no-store", "{self:?}");
-        assert_eq!(self.header("pragma"), "no-cache", "{self:?}");
-        assert!(self.body["error_description"].is_string(), "{self:?}");
-        (self.status.as_u16(), self.body["error"].as_str().unwrap())
-    }
-
-    /// The first issue of the `OperationOutcome`, checked to be one as a whole.
-    pub(crate) fn outcome(&self) -> (u16, &str) {
-        assert_eq!(self.body["resourceType"], "OperationOutcome", "{self:?}");
-        assert!(self.body["issue"][0]["diagnostics"].is_string(), "{self:?}");
-        (self.status.as_u16(), self.body["issue"][0]["code"].as_str().unwrap())
-    }
-}
-
-/// A partner with a P-384 key.
-pub(crate) struct Partner {
-    pem: String,
-    jwk: Value,
-}
-
-impl Partner {
-    pub(crate) fn new() -> Self {
-        let secret = p384::SecretKey::from_slice(&[3; 48]).unwrap();
-        let point = secret.public_key().to_sec1_bytes();
-        let (x, y) = point[1..].split_at(48);
-        Self {
-            pem: secret.to_pkcs8_pem(LineEnding::LF).unwrap().to_string(),
-            jwk: json!({"kty": "EC", "kid": "k1", "crv": "P-384", "x": base64url(x), "y": base64url(y)}),
-        }
-    }
-
-    /// The Client a payer registers, with the B2B extension that names `organization`.
-    pub(crate) fn client(&self, organization: &str) -> Value {
-        json!({
-            "resourceType": "Client",
-            "grant_types": ["client_credentials"],
-            "scope": ["system/*.read"],
-            "jwks": [self.jwk],
-            "auth": {"client_credentials": {
-                "client_assertion_types": [JWT_BEARER],
-                "token_format": "jwt",
-                "access_token_expiration": 300,
-            }},
-            "extension": [{"url": format!("{EXT}/StructureDefinition/client-hl7B2b"), "extension": [
-                {"url": "organization", "valueReference": {"reference": organization}},
-                {"url": "organizationIdentifierSystem", "valueUri": "http://hl7.org/fhir/sid/us-npi"},
-                {"url": "purposeOfUse", "valueCoding": {
-                    "system": "http://terminology.hl7.org/CodeSystem/v3-ActReason", "code": "HPAYMT",
-                }},
-            ]}],
-        })
-    }
-
-    pub(crate) fn assertion(&self, client_id: &str, jti: &str, now_s: i64) -> String {
-        let mut header = Header::new(Algorithm::ES384);
-        header.kid = Some("k1".to_owned());
-        let claims = json!({
-            "iss": client_id, "sub": client_id, "aud": format!("{BASE}/auth/token"), "exp": now_s + 300, "jti": jti,
-        });
-        jsonwebtoken::encode(&header, &claims, &EncodingKey::from_ec_pem(self.pem.as_bytes()).unwrap()).unwrap()
-    }
-}
-
-/// The token request of a partner.
-pub(crate) fn assertion_form(assertion: &str) -> Vec<(&'static str, &str)> {
-    vec![
-        ("grant_type", "client_credentials"),
-        ("scope", "system/*.read"),
-        ("client_assertion_type", JWT_BEARER),
-        ("client_assertion", assertion),
-    ]
-}
-
-/// The claims of a JWT, its signature not looked at.
-pub(crate) fn claims(token: &str) -> Value {
-    let payload = token.split('.').nth(1).unwrap();
-    let decoded = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();
-    serde_json::from_slice(&decoded).unwrap()
 }
 
 /// The store of resources, counting what it is asked; each question is one statement or transaction.
