@@ -14,6 +14,7 @@ mod cpu;
 mod crypto;
 mod load;
 mod memory;
+mod packages;
 mod polls;
 mod slices;
 
@@ -107,6 +108,7 @@ const BENCHES: &[Listed] = &[
         what: "tokens, members' apps, public documents and memory of auth-server on both engines",
         run: auth::run,
     },
+    Listed { name: "packages", what: "installing a FHIR package on both engines", run: packages::run },
     Listed {
         name: "chat",
         what: "messages, long polls, history and memory of chat-server on both engines",
