@@ -70,8 +70,8 @@ fn gather(deployment: &Deployment<'_>) -> Result<Vec<Connection>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut crowd = Vec::new();
     for host in 0..HOSTS {
-        // The first address is the one that everything else comes from.
-        let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2 + host));
+        // Each of a neighbourhood of its own, because those have limits too; the first is where all else comes from.
+        let source = IpAddr::V4(Ipv4Addr::new(127, 0, 1 + host, 1));
         for person in 0..EACH {
             let mut connection = runtime.block_on(Connection::open_from(source, deployment.address()))?;
             connection.send(&form.attempt(&format!("person-{host}-{person}"), "a password of nobody"))?;
