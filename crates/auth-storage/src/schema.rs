@@ -47,6 +47,7 @@ const FILES: &[File] = &[
     file!(13, "0013_fhir_package.sql"),
     file!(14, "0014_sql_script.sql"),
     file!(15, "0015_audit_event.sql"),
+    file!(16, "0016_search.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -1,0 +1,80 @@
+-- A search reads what a write evaluated: one narrow row for each value that a search parameter finds
+-- in a resource, in a table of its kind whose key is the index a search walks. `parameter` says of
+-- which parameter and type a row is, so a row names its resource by the id alone. The values of a
+-- composite have the resource's id with a blank and the number of the element after it.
+
+-- Codes and URIs; `system` is 0 for none, else 64 bits of the digest of its URI.
+CREATE TABLE search_token (
+    parameter BIGINT NOT NULL,
+    code TEXT NOT NULL,
+    id TEXT NOT NULL,
+    system BIGINT NOT NULL,
+    PRIMARY KEY (parameter, code, id, system)
+) WITHOUT ROWID;
+
+-- References to our own resources by type and id, others by URL and an empty type.
+CREATE TABLE search_reference (
+    parameter BIGINT NOT NULL,
+    target TEXT NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (parameter, target, id, kind)
+) WITHOUT ROWID;
+
+-- Texts without case and accents; `exact` is 64 bits of the digest of the text as it was written.
+CREATE TABLE search_string (
+    parameter BIGINT NOT NULL,
+    folded TEXT NOT NULL,
+    id TEXT NOT NULL,
+    exact BIGINT NOT NULL,
+    PRIMARY KEY (parameter, folded, id, exact)
+) WITHOUT ROWID;
+
+-- Times in unix microseconds, and numbers by the order of their bits; both ends belong to the range.
+CREATE TABLE search_range (
+    parameter BIGINT NOT NULL,
+    id TEXT NOT NULL,
+    low BIGINT NOT NULL,
+    high BIGINT NOT NULL,
+    PRIMARY KEY (parameter, id, low, high)
+) WITHOUT ROWID;
+
+CREATE INDEX search_range_value ON search_range (parameter, low, high, id);
+
+CREATE TABLE search_quantity (
+    parameter BIGINT NOT NULL,
+    id TEXT NOT NULL,
+    low BIGINT NOT NULL,
+    high BIGINT NOT NULL,
+    code TEXT NOT NULL,
+    system BIGINT NOT NULL,
+    PRIMARY KEY (parameter, id, low, high, code, system)
+) WITHOUT ROWID;
+
+CREATE INDEX search_quantity_value ON search_quantity (parameter, low, high, code, system, id);
+
+-- The parameters that have rows. A changed definition gets a new number, whose rows are made while
+-- those of the old one still answer.
+CREATE TABLE search_parameter (
+    number BIGINT PRIMARY KEY NOT NULL,
+    kind TEXT NOT NULL,
+    code TEXT NOT NULL,
+    definition BIGINT NOT NULL,
+    state TEXT NOT NULL
+);
+
+-- The types whose rows are being made, and the last id that has them.
+CREATE TABLE search_rebuild (
+    kind TEXT PRIMARY KEY NOT NULL,
+    position TEXT NOT NULL
+);
+
+-- What a copy in memory is compared with: `revision` counts the changes of search_parameter,
+-- `definitions` those of the definitions that resources bring.
+CREATE TABLE search_state (
+    revision BIGINT NOT NULL,
+    definitions BIGINT NOT NULL,
+    last_number BIGINT NOT NULL
+);
+
+INSERT INTO search_state (revision, definitions, last_number) VALUES (1, 1, 0);
