@@ -111,37 +111,58 @@ impl Compartment {
     #[must_use]
     pub fn others(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
         let mut others = BTreeSet::new();
-        if let Membership::Reference(paths) = membership(&key.kind) {
-            for path in paths {
-                any_at(path, resource, &mut |value| {
-                    others.extend(
-                        self.patients_named_by(value).filter(|id| *id != self.patient.as_str()).map(str::to_owned),
-                    );
-                    false
-                });
+        each_patient(&key.kind, resource, &self.own, &mut |id| {
+            if id != self.patient.as_str() {
+                others.insert(id.to_owned());
             }
-        }
+        });
         others
     }
 
     fn refers(&self, reference: &Value) -> bool {
-        self.patients_named_by(reference).any(|id| id == self.patient.as_str())
+        patients_named_by(reference, &self.own).any(|id| id == self.patient.as_str())
     }
+}
 
-    /// The patients a reference names. It has one spelling, but nothing keeps a writer from sending
-    /// several in one object, and then all of them count.
-    fn patients_named_by<'a>(&'a self, reference: &'a Value) -> impl Iterator<Item = &'a str> {
-        let text = |name: &str| reference.get(name).and_then(Value::as_str);
-        let native = (text("resourceType") == Some(PATIENT)).then(|| text("id")).flatten();
-        let spelled = [text("reference"), text("uri")].into_iter().flatten();
-        native.into_iter().chain(spelled.filter_map(|text| self.patient_in(text)))
+/// The ids of all patients in whose compartments a resource, as stored or in FHIR's spelling, is;
+/// `fhir_base` as in [`Compartment::of`].
+#[must_use]
+pub fn patients(kind: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
+    if membership(kind) == Membership::Itself {
+        return BTreeSet::from([id.to_owned()]);
     }
+    let mut patients = BTreeSet::new();
+    each_patient(kind, resource, &format!("{fhir_base}/"), &mut |id| {
+        patients.insert(id.to_owned());
+    });
+    patients
+}
 
-    fn patient_in<'a>(&self, text: &'a str) -> Option<&'a str> {
-        let relative = text.strip_prefix(&self.own).unwrap_or(text);
-        let id = relative.strip_prefix(PATIENT)?.strip_prefix('/')?;
-        Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
+/// The patients that the elements of a resource name, some more than once.
+fn each_patient(kind: &ResourceType, resource: &Value, own: &str, out: &mut dyn FnMut(&str)) {
+    if let Membership::Reference(paths) = membership(kind) {
+        for path in paths {
+            any_at(path, resource, &mut |value| {
+                patients_named_by(value, own).for_each(&mut *out);
+                false
+            });
+        }
     }
+}
+
+/// The patients a reference names. It has one spelling, but nothing keeps a writer from sending
+/// several in one object, and then all of them count.
+fn patients_named_by<'a>(reference: &'a Value, own: &str) -> impl Iterator<Item = &'a str> {
+    let text = |name: &str| reference.get(name).and_then(Value::as_str);
+    let native = (text("resourceType") == Some(PATIENT)).then(|| text("id")).flatten();
+    let spelled = [text("reference"), text("uri")].into_iter().flatten();
+    native.into_iter().chain(spelled.filter_map(move |text| patient_in(text, own)))
+}
+
+fn patient_in<'a>(text: &'a str, own: &str) -> Option<&'a str> {
+    let relative = text.strip_prefix(own).unwrap_or(text);
+    let id = relative.strip_prefix(PATIENT)?.strip_prefix('/')?;
+    Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
 }
 
 /// Whether `holds` for any object at `path`; arrays on the way and at the end are entered.

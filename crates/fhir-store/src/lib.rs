@@ -3,7 +3,8 @@
 //!
 //! The crate owns the resource model ([`ports`]), the rules of a transaction ([`plan`]), Bundles
 //! ([`bundle`]), list queries ([`query`]), references ([`mod@reference`]), the patient compartment
-//! ([`compartment`]) and what of a type a caller reaches ([`selection`]), the native and the FHIR
+//! ([`compartment`]) and what of a type a caller reaches ([`selection`]), search without a database
+//! ([`search`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
 //! and `OperationOutcome` ([`outcome`]). It refuses OAuth, HTTP and SQL: it has no status codes
 //! but those a Bundle carries in its entries, opens nothing, reads no clock (the time is an
@@ -71,6 +72,7 @@ pub mod plan;
 pub mod ports;
 pub mod query;
 pub mod reference;
+pub mod search;
 pub mod selection;
 pub mod shape;
 #[cfg(test)]

@@ -39,3 +39,36 @@ pub const MAX_PATCH_COPIED_BYTES: usize = 4 * 1024 * 1024;
 /// Most alternatives of one token parameter. Not specified; 64, because each becomes a condition of a
 /// statement and a scope names a handful.
 pub const MAX_TOKENS: usize = 64;
+
+/// Most parameters of a search. Not specified; 32, because each becomes a condition of one statement.
+pub const MAX_CLAUSES: usize = 32;
+
+/// Most values of one search parameter. Not specified; 500, because clients ask for a page of ids in one
+/// `_id`.
+pub const MAX_ALTERNATIVES: usize = 500;
+
+/// Longest value of a search parameter between two commas, in bytes.
+pub const MAX_SEARCH_VALUE_BYTES: usize = 1000;
+
+/// Most references a chain goes over. Not specified; 3, because each is a join.
+pub const MAX_CHAIN: usize = 3;
+
+/// Longest text in the index, in bytes; more than a search value has, so that no value equals what is cut.
+pub const MAX_ENTRY_BYTES: usize = 1024;
+
+/// Most entries of one resource in the index. Not specified; 20,000, so that a resource of megabytes is
+/// still written in one go. What is beyond is not found by search.
+pub const MAX_ENTRIES: usize = 20_000;
+
+/// Longest expression of a search parameter, in bytes; the longest of R4 has 1,386.
+pub const MAX_EXPRESSION_BYTES: usize = 8192;
+
+/// Deepest nesting of an expression.
+pub const MAX_EXPRESSION_DEPTH: usize = 32;
+
+/// Most criteria of an order.
+pub const MAX_SORT: usize = 4;
+
+/// Most combinations of values that one element has for a composite parameter. Not specified; 500. What is
+/// beyond is not found by that parameter.
+pub const MAX_TUPLES: usize = 500;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::compartment::{Path, any_at};
 use crate::key::ResourceType;
 use crate::limits;
+use crate::search::escape::{split, unescaped};
 
 /// Token parameters on a `CodeableConcept`: the types that have one, its name, and the path to its codings.
 ///
@@ -142,29 +143,4 @@ impl Token {
         let bare = !matches!(self, Self::NoSystem(_)) || coding.get("system").is_none();
         bare && equals("system", system) && equals("code", code)
     }
-}
-
-/// `text` at every `separator` that no backslash stands before; escapes stay as they are.
-fn split(text: &str, separator: char) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut escaped = false;
-    for c in text.chars() {
-        if c == separator && !escaped {
-            parts.push(String::new());
-        } else if let Some(last) = parts.last_mut() {
-            last.push(c);
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    parts
-}
-
-fn unescaped(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        let meant = c == '\\' && characters.peek().is_some_and(|next| matches!(next, ',' | '|' | '$' | '\\'));
-        plain.extend(if meant { characters.next() } else { Some(c) });
-    }
-    plain
 }

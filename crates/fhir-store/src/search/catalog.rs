@@ -1,0 +1,126 @@
+//! Which search parameters there are.
+
+mod base;
+mod definition;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+pub use definition::{DefinitionFault, Refused};
+
+use self::definition::Definition;
+use super::entry::{Document, Entry};
+use super::parameter::Parameter;
+use crate::key::ResourceType;
+
+/// The number of the rows that say in which patients' compartments a resource is: an
+/// [`Entry::Reference`] to each Patient.
+pub const COMPARTMENT: i64 = 0;
+
+/// The least number of an installed parameter; R4's own have smaller ones.
+pub const FIRST_INSTALLED: i64 = 10_000;
+
+/// The types every resource is of.
+const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
+
+/// The search parameters of every type: R4's own and the installed ones.
+///
+/// What a type has is read and compiled when the type is first asked for and kept from then on: a
+/// deployment uses some twenty of the 133 types R4 has parameters of. A catalog does not change; when installed packages do,
+/// it is replaced as a whole.
+#[derive(Debug)]
+pub struct Catalog {
+    installed: Vec<Definition>,
+    kinds: BTreeMap<String, OnceLock<Parameters>>,
+    /// What the types have that no definition names: those of this platform.
+    unnamed: OnceLock<Parameters>,
+}
+
+/// The parameters of one type by their code.
+#[derive(Debug, Default)]
+struct Parameters(BTreeMap<String, Arc<Parameter>>);
+
+impl Catalog {
+    /// The parameters of R4 alone.
+    #[must_use]
+    pub fn base() -> Arc<Self> {
+        Arc::new(Self::of(Vec::new()))
+    }
+
+    /// R4's parameters and those of `SearchParameter` resources, each with the number its rows have:
+    /// [`FIRST_INSTALLED`] or more, and the same for the same URL for as long as there are rows.
+    ///
+    /// What cannot be compiled is left out and returned with its reason. So is a parameter whose code its
+    /// type has already: the first one stays, R4's before all. A URL of R4 itself is passed over, since it
+    /// is here already.
+    #[must_use]
+    pub fn with<'a>(installed: impl IntoIterator<Item = (i64, &'a Value)>) -> (Arc<Self>, Vec<Refused>) {
+        let documents: Vec<(i64, &Value)> = installed.into_iter().collect();
+        let (definitions, refused) = definition::read_all(&documents);
+        (Arc::new(Self::of(definitions)), refused)
+    }
+
+    fn of(installed: Vec<Definition>) -> Self {
+        let named = installed.iter().flat_map(|definition| definition.bases.iter().cloned());
+        let kinds = base::kinds().map(str::to_owned).chain(named).map(|kind| (kind, OnceLock::new())).collect();
+        Self { installed, kinds, unnamed: OnceLock::new() }
+    }
+
+    /// The parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
+    #[must_use]
+    pub fn parameter(&self, kind: &ResourceType, code: &str) -> Option<&Arc<Parameter>> {
+        self.of_kind(kind).0.get(code)
+    }
+
+    /// The parameters of a type in the order of their codes.
+    pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<Parameter>> {
+        self.of_kind(kind).0.values()
+    }
+
+    /// Whether a definition names the type, so that it has more than what all resources have.
+    #[must_use]
+    pub fn names(&self, kind: &ResourceType) -> bool {
+        !ROOTS.contains(&kind.as_str()) && self.kinds.contains_key(kind.as_str())
+    }
+
+    /// The types that definitions name, in their order.
+    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.kinds.keys().map(String::as_str).filter(|kind| !ROOTS.contains(kind))
+    }
+
+    /// What a resource puts into the index: the parameter's number and the value, each pair once, and the
+    /// compartments under [`COMPARTMENT`].
+    ///
+    /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
+    /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
+    #[must_use]
+    pub fn entries(&self, document: &Document<'_>) -> Vec<(i64, Entry)> {
+        super::entry::all(self.parameters(document.kind), document)
+    }
+
+    fn of_kind(&self, kind: &ResourceType) -> &Parameters {
+        let cell = self.kinds.get(kind.as_str()).unwrap_or(&self.unnamed);
+        cell.get_or_init(|| self.compiled(kind.as_str()))
+    }
+
+    /// A definition that does not compile for the type is left out: R4's own are shown to compile by a
+    /// test, installed ones by [`Catalog::with`].
+    fn compiled(&self, kind: &str) -> Parameters {
+        let mut parameters = Parameters::default();
+        for definition in base::of(kind).into_iter().chain(self.installed_of(kind)) {
+            if let Ok(Some(parameter)) = definition.compile(kind) {
+                parameters.0.entry(parameter.code.clone()).or_insert_with(|| Arc::new(parameter));
+            }
+        }
+        parameters
+    }
+
+    fn installed_of(&self, kind: &str) -> impl Iterator<Item = Definition> {
+        self.installed.iter().filter(move |definition| definition.is_about(kind)).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

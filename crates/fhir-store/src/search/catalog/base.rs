@@ -1,0 +1,70 @@
+//! The parameters of R4, kept as text until a type is asked for.
+
+use serde_json::Value;
+
+use super::ROOTS;
+use super::definition::Definition;
+use crate::search::parameter::Kind;
+
+/// One line for each definition, so that those of one type are found without reading the rest:
+/// `[number, id, code, type, [base…], expression, [target…], [[type, expression]…]]`.
+const DATA: &str = include_str!("../../../data/r4-search-parameters.json");
+
+/// What the URLs of R4's parameters begin with.
+const URL: &str = "http://hl7.org/fhir/SearchParameter/";
+
+fn lines() -> impl Iterator<Item = &'static str> {
+    DATA.lines().filter(|line| line.starts_with('[')).map(|line| line.trim_end_matches(','))
+}
+
+/// The types the definitions name, in no order, some twice.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    lines().flat_map(bases)
+}
+
+/// The types a line is about: its first list.
+fn bases(line: &'static str) -> impl Iterator<Item = &'static str> {
+    let list = line.split_once(",[").and_then(|(_, rest)| rest.split_once(']'));
+    list.into_iter().flat_map(|(list, _)| list.split(',')).map(|base| base.trim_matches('"'))
+}
+
+/// The definitions about a type, those of all resources among them.
+pub(super) fn of(kind: &str) -> Vec<Definition> {
+    let about = lines().filter(|line| bases(line).any(|base| base == kind || ROOTS.contains(&base)));
+    about.filter_map(read).collect()
+}
+
+/// Whether R4 itself defines this URL.
+pub(super) fn has(url: &str) -> bool {
+    line_of(url).is_some()
+}
+
+/// The type of the parameter of this URL.
+pub(super) fn kind_of(url: &str) -> Option<Kind> {
+    line_of(url).and_then(read).map(|definition| definition.kind)
+}
+
+fn line_of(url: &str) -> Option<&'static str> {
+    let id = format!(",\"{}\",", url.strip_prefix(URL)?);
+    lines().find(|line| line.split_once(&id).is_some_and(|(before, _)| !before.contains('"')))
+}
+
+fn read(line: &str) -> Option<Definition> {
+    let Value::Array(fields) = serde_json::from_str(line).ok()? else { return None };
+    let text = |at: usize| fields.get(at)?.as_str();
+    let texts = |at: usize| fields.get(at)?.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
+    let components = fields.get(7)?.as_array()?.iter().map(|part| {
+        let kind = Kind::of(part.get(0)?.as_str()?)?;
+        Some((kind, part.get(1)?.as_str()?.to_owned()))
+    });
+    Some(Definition {
+        number: fields.first()?.as_i64()?,
+        url: format!("{URL}{}", text(1)?),
+        code: text(2)?.to_owned(),
+        kind: Kind::of(text(3)?)?,
+        bases: texts(4)?.into_iter().map(str::to_owned).collect(),
+        expression: text(5)?.to_owned(),
+        targets: texts(6)?.into_iter().map(|target| target.parse().ok()).collect::<Option<_>>()?,
+        components: components.collect::<Option<_>>()?,
+    })
+}

@@ -1,0 +1,219 @@
+//! Definitions of parameters, before they are compiled for a type.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{FIRST_INSTALLED, ROOTS, base};
+use crate::key::ResourceType;
+use crate::search::expression::{Expression, ExpressionFault};
+use crate::search::parameter::{Component, Kind, Parameter};
+
+/// A parameter as it is defined, for all the types it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Definition {
+    pub(super) number: i64,
+    pub(super) url: String,
+    pub(super) code: String,
+    pub(super) kind: Kind,
+    pub(super) bases: Vec<String>,
+    pub(super) expression: String,
+    pub(super) targets: Vec<ResourceType>,
+    pub(super) components: Vec<(Kind, String)>,
+}
+
+/// A `SearchParameter` that is not used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its URL; empty when it has none.
+    pub url: String,
+    /// Why.
+    pub fault: DefinitionFault,
+}
+
+/// Why a `SearchParameter` is not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DefinitionFault {
+    /// An element it needs is missing or not what it has to be.
+    #[error("the element {0} is missing or not what it has to be")]
+    Element(&'static str),
+    /// Its type has rules of its own.
+    #[error("parameters of type {0} are not supported")]
+    Kind(String),
+    /// Its expression, for one of its types.
+    #[error(transparent)]
+    Expression(#[from] ExpressionFault),
+    /// Its expression is about none of its types.
+    #[error("the expression selects nothing of {0}")]
+    Empty(String),
+    /// A part of a composite is no parameter that is known.
+    #[error("the component {0} is no search parameter that is known")]
+    Component(String),
+    /// The code is taken.
+    #[error("{kind} has a search parameter {code} already: {url}")]
+    Taken {
+        /// The type.
+        kind: String,
+        /// The code.
+        code: String,
+        /// What has it.
+        url: String,
+    },
+    /// Its number is one of R4's, or another's.
+    #[error("the number {0} is taken")]
+    Number(i64),
+}
+
+/// The longest list of types or parts one definition has.
+const MAX_PARTS: usize = 200;
+
+impl Definition {
+    pub(super) fn is_about(&self, kind: &str) -> bool {
+        self.bases.iter().any(|base| base == kind || ROOTS.contains(&base.as_str()))
+    }
+
+    /// The parameter of one type; `None` when its expression is about other types alone.
+    pub(super) fn compile(&self, kind: &str) -> Result<Option<Parameter>, ExpressionFault> {
+        let expression = Expression::compile(kind, &self.expression)?;
+        if expression.is_empty() {
+            return Ok(None);
+        }
+        let components = self
+            .components
+            .iter()
+            .map(|(part, text)| Ok(Component { kind: *part, expression: Expression::compile(kind, text)? }));
+        Ok(Some(Parameter {
+            code: self.code.clone(),
+            url: self.url.clone(),
+            kind: self.kind,
+            number: self.number,
+            targets: self.targets.clone(),
+            components: components.collect::<Result<_, ExpressionFault>>()?,
+            expression,
+        }))
+    }
+}
+
+/// What of the documents can be used, in their order, and the rest.
+pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<Refused>) {
+    let mut reader = Reader { documents, numbers: BTreeSet::new(), taken: BTreeSet::new(), definitions: Vec::new() };
+    let refused = documents.iter().filter_map(|(number, document)| {
+        let url = text(document, "url").unwrap_or_default();
+        if base::has(url) {
+            return None;
+        }
+        let fault = reader.take(*number, document).err()?;
+        Some(Refused { url: url.to_owned(), fault })
+    });
+    let refused = refused.collect();
+    (reader.definitions, refused)
+}
+
+struct Reader<'a> {
+    documents: &'a [(i64, &'a Value)],
+    numbers: BTreeSet<i64>,
+    taken: BTreeSet<(String, String)>,
+    definitions: Vec<Definition>,
+}
+
+fn text<'a>(document: &'a Value, name: &str) -> Option<&'a str> {
+    document.get(name)?.as_str()
+}
+
+/// An element that has to be there, as text.
+fn needed(document: &Value, name: &'static str) -> Result<String, DefinitionFault> {
+    text(document, name).map(str::to_owned).ok_or(DefinitionFault::Element(name))
+}
+
+fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, DefinitionFault> {
+    let elements = match document.get(name) {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(elements)) if elements.len() <= MAX_PARTS => elements,
+        Some(_) => return Err(DefinitionFault::Element(name)),
+    };
+    let texts = elements.iter().map(|element| element.as_str().map(str::to_owned));
+    texts.collect::<Option<_>>().ok_or(DefinitionFault::Element(name))
+}
+
+impl Reader<'_> {
+    fn take(&mut self, number: i64, document: &Value) -> Result<(), DefinitionFault> {
+        if number < FIRST_INSTALLED || self.numbers.contains(&number) {
+            return Err(DefinitionFault::Number(number));
+        }
+        let definition = self.read(number, document)?;
+        let codes = definition.bases.iter().map(|kind| (kind.clone(), definition.code.clone()));
+        let codes: Vec<(String, String)> = codes.collect();
+        for (kind, code) in &codes {
+            self.is_free(kind, code)?;
+            check(&definition, kind)?;
+        }
+        self.taken.extend(codes);
+        self.numbers.insert(number);
+        self.definitions.push(definition);
+        Ok(())
+    }
+
+    fn is_free(&self, kind: &str, code: &str) -> Result<(), DefinitionFault> {
+        let of_base = base::of(kind).into_iter().find(|other| other.code == code).map(|other| other.url);
+        let installed = || {
+            let mut others = self.definitions.iter();
+            others.find(|other| other.code == code && other.is_about(kind)).map(|other| other.url.clone())
+        };
+        match of_base.or_else(installed) {
+            None => Ok(()),
+            Some(url) => Err(DefinitionFault::Taken { kind: kind.to_owned(), code: code.to_owned(), url }),
+        }
+    }
+
+    fn read(&self, number: i64, document: &Value) -> Result<Definition, DefinitionFault> {
+        let bases = texts(document, "base")?;
+        if bases.is_empty() || bases.iter().any(|base| base.parse::<ResourceType>().is_err()) {
+            return Err(DefinitionFault::Element("base"));
+        }
+        let targets = texts(document, "target")?;
+        let targets = targets.iter().map(|target| target.parse().ok());
+        let code = Some(needed(document, "code")?).filter(|code| is_code(code));
+        let kind = kind_of(document)?;
+        Ok(Definition {
+            number,
+            url: needed(document, "url")?,
+            code: code.ok_or(DefinitionFault::Element("code"))?,
+            kind,
+            bases,
+            expression: needed(document, "expression")?,
+            targets: targets.collect::<Option<_>>().ok_or(DefinitionFault::Element("target"))?,
+            components: if kind == Kind::Composite { self.components(document)? } else { Vec::new() },
+        })
+    }
+
+    fn components(&self, document: &Value) -> Result<Vec<(Kind, String)>, DefinitionFault> {
+        let parts = document.get("component").and_then(Value::as_array).filter(|parts| parts.len() <= MAX_PARTS);
+        let parts = parts.filter(|parts| !parts.is_empty()).ok_or(DefinitionFault::Element("component"))?;
+        let read = parts.iter().map(|part| {
+            let url = needed(part, "definition")?;
+            let kind = base::kind_of(&url).or_else(|| self.kind_of(&url)).filter(|kind| *kind != Kind::Composite);
+            Ok((kind.ok_or(DefinitionFault::Component(url))?, needed(part, "expression")?))
+        });
+        read.collect()
+    }
+
+    fn kind_of(&self, url: &str) -> Option<Kind> {
+        let mut documents = self.documents.iter().map(|(_, document)| *document);
+        kind_of(documents.find(|document| text(document, "url") == Some(url))?).ok()
+    }
+}
+
+fn kind_of(document: &Value) -> Result<Kind, DefinitionFault> {
+    let name = needed(document, "type")?;
+    Kind::of(&name).ok_or(DefinitionFault::Kind(name))
+}
+
+/// A name a query can carry: without what separates the parts of a name there.
+fn is_code(code: &str) -> bool {
+    let length = (1..=64).contains(&code.len());
+    length && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+fn check(definition: &Definition, kind: &str) -> Result<(), DefinitionFault> {
+    definition.compile(kind)?.map(|_| ()).ok_or_else(|| DefinitionFault::Empty(kind.to_owned()))
+}

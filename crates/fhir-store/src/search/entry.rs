@@ -1,0 +1,296 @@
+//! What a resource puts into the index.
+
+mod quantity;
+mod text;
+mod token;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::catalog::COMPARTMENT;
+use super::parameter::{Column, Component, Kind, Parameter};
+use super::parse::period;
+use super::target::{self, Target};
+use crate::key::ResourceType;
+use crate::{compartment, limits};
+
+/// A resource as search looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Document<'a> {
+    /// The resource type.
+    pub kind: &'a ResourceType,
+    /// The id.
+    pub id: &'a str,
+    /// When this version was written, in unix microseconds.
+    pub updated_us: i64,
+    /// The body as stored or in FHIR's spelling.
+    pub body: &'a Value,
+    /// The address of our own FHIR endpoint, without a slash at the end: absolute references that begin
+    /// with it are to our own resources.
+    pub own: &'a str,
+}
+
+/// One value of a parameter, as a row keeps it and a [`Test`](super::Test) looks at it.
+///
+/// Text longer than [`MAX_ENTRY_BYTES`](crate::limits::MAX_ENTRY_BYTES) is cut there. A query's values are
+/// shorter than that, so what is cut equals none and begins as it began; only `:contains` does not see
+/// what is behind the cut.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A code, of a system or of none: token parameters, and the logical identifiers of references
+    /// (`:identifier`).
+    Token {
+        /// The system; none when the element has none. Booleans have the system R4 gives them.
+        system: Option<String>,
+        /// The code or value; none when there is a system alone.
+        code: Option<String>,
+    },
+    /// The words for a token, folded (`:text`).
+    Display {
+        /// Without case and accents.
+        folded: String,
+    },
+    /// An identifier with one coding of its type (`:of-type`).
+    TypedIdentifier {
+        /// The system of the type.
+        system: Option<String>,
+        /// The code of the type.
+        code: String,
+        /// The value of the identifier.
+        value: String,
+    },
+    /// A string.
+    Text {
+        /// Without case and accents.
+        folded: String,
+        /// As it stands in the resource.
+        exact: String,
+    },
+    /// A reference to a resource of this server; also the compartments a resource is in.
+    Reference {
+        /// The type.
+        kind: String,
+        /// The id.
+        id: String,
+    },
+    /// A URI: uri parameters, canonical references, and references to elsewhere.
+    Uri {
+        /// Without the version.
+        uri: String,
+        /// What stands behind the bar of a canonical reference.
+        version: Option<String>,
+    },
+    /// A time as a range in unix microseconds; both ends are inside.
+    Period {
+        /// [`i64::MIN`] for an open beginning.
+        from_us: i64,
+        /// [`i64::MAX`] for an open end.
+        to_us: i64,
+    },
+    /// A number as a range; both ends are inside.
+    Number {
+        /// [`f64::MIN`] for an open beginning.
+        low: f64,
+        /// [`f64::MAX`] for an open end.
+        high: f64,
+    },
+    /// A number with a unit.
+    Quantity {
+        /// [`f64::MIN`] for an open beginning.
+        low: f64,
+        /// [`f64::MAX`] for an open end.
+        high: f64,
+        /// The system of the code.
+        system: Option<String>,
+        /// The coded unit, or the currency.
+        code: Option<String>,
+        /// The unit as people read it.
+        unit: Option<String>,
+    },
+    /// The values of a composite parameter that belong together, one for each part.
+    Composite(Vec<Entry>),
+}
+
+/// What takes the entries of a parameter.
+type Out<'o> = &'o mut dyn FnMut(Entry);
+
+/// What a resource has for these parameters, and its compartments; see
+/// [`Catalog::entries`](super::Catalog::entries).
+pub(super) fn all<'a>(
+    parameters: impl Iterator<Item = &'a Arc<Parameter>>,
+    document: &Document<'_>,
+) -> Vec<(i64, Entry)> {
+    let mut entries = Vec::new();
+    let patients = compartment::patients(document.kind, document.id, document.body, document.own);
+    let kind = || "Patient".to_owned();
+    entries.extend(patients.into_iter().map(|id| (COMPARTMENT, Entry::Reference { kind: kind(), id })));
+    for parameter in parameters.filter(|parameter| parameter.column().is_none()) {
+        let mut distinct =
+            Distinct { number: parameter.number, first: entries.len(), entries: &mut entries, seen: None };
+        parameter.each(document, &mut |entry| distinct.push(entry));
+    }
+    entries
+}
+
+/// The entries of one parameter, each once.
+struct Distinct<'a> {
+    number: i64,
+    first: usize,
+    entries: &'a mut Vec<(i64, Entry)>,
+    /// The entries spelled out, once there are many.
+    seen: Option<HashSet<String>>,
+}
+
+impl Distinct<'_> {
+    /// From how many entries on comparing with each costs more than remembering them.
+    const MANY: usize = 32;
+
+    fn push(&mut self, entry: Entry) {
+        if self.entries.len() < limits::MAX_ENTRIES && self.is_new(&entry) {
+            self.entries.push((self.number, entry));
+        }
+    }
+
+    fn is_new(&mut self, entry: &Entry) -> bool {
+        let own = self.entries.get(self.first..).unwrap_or_default();
+        if own.len() < Self::MANY {
+            return own.iter().all(|(_, other)| other != entry);
+        }
+        let spelled = |entry: &Entry| format!("{entry:?}");
+        let seen = self.seen.get_or_insert_with(|| own.iter().map(|(_, entry)| spelled(entry)).collect());
+        seen.insert(spelled(entry))
+    }
+}
+
+impl Parameter {
+    /// Hands every entry of the parameter to `out`, some of them more than once; those of columns too.
+    pub(super) fn each(&self, document: &Document<'_>, out: Out<'_>) {
+        match self.column() {
+            Some(Column::Id) => out(Entry::Token { system: None, code: Some(document.id.to_owned()) }),
+            Some(Column::LastUpdated) => {
+                out(Entry::Period { from_us: document.updated_us, to_us: document.updated_us });
+            }
+            None if self.kind == Kind::Composite => self.tuples(document, out),
+            None => self.expression.each(document.body, document.body, &mut |value| {
+                of_value(self.kind, value, document.own, out);
+            }),
+        }
+    }
+
+    /// The values of each element that belong together, in all their combinations.
+    fn tuples(&self, document: &Document<'_>, out: Out<'_>) {
+        self.expression.each(document.body, document.body, &mut |element| {
+            let mut tuples = vec![Vec::new()];
+            for component in &self.components {
+                let values = component.values(element, document);
+                let longer = tuples.iter().flat_map(|tuple| {
+                    values.iter().map(move |value| tuple.iter().chain([value]).cloned().collect::<Vec<Entry>>())
+                });
+                tuples = longer.take(limits::MAX_TUPLES).collect();
+            }
+            tuples.into_iter().map(Entry::Composite).for_each(&mut *out);
+        });
+    }
+}
+
+impl Component {
+    fn values(&self, element: &Value, document: &Document<'_>) -> Vec<Entry> {
+        let mut values = Vec::new();
+        self.expression.each(element, document.body, &mut |value| {
+            of_value(self.kind, value, document.own, &mut |entry| {
+                let compared = !matches!(entry, Entry::Display { .. } | Entry::TypedIdentifier { .. });
+                if compared && values.len() < limits::MAX_TUPLES {
+                    values.push(entry);
+                }
+            });
+        });
+        values
+    }
+}
+
+/// The entries of one value of an element; none for what no parameter of the kind compares.
+fn of_value(kind: Kind, value: &Value, own: &str, out: Out<'_>) {
+    match kind {
+        Kind::Token => token::each(value, out),
+        Kind::String => text::each(value, out),
+        Kind::Reference => references(value, own, out),
+        Kind::Date => times(value, out),
+        Kind::Number => quantity::numbers(value, out),
+        Kind::Quantity => quantity::each(value, out),
+        Kind::Uri => value.as_str().map(uri).into_iter().for_each(out),
+        Kind::Composite => {}
+    }
+}
+
+/// The beginning of a text that the index keeps.
+fn cut(text: &str) -> String {
+    text.get(..text.floor_char_boundary(limits::MAX_ENTRY_BYTES)).unwrap_or(text).to_owned()
+}
+
+fn uri(text: &str) -> Entry {
+    let (uri, version) = text.rsplit_once('|').map_or((text, None), |(uri, version)| (uri, Some(version)));
+    Entry::Uri { uri: cut(uri), version: version.map(cut) }
+}
+
+fn references(value: &Value, own: &str, out: Out<'_>) {
+    let local = |kind: &str, id: &str| Entry::Reference { kind: kind.to_owned(), id: id.to_owned() };
+    if let Value::String(canonical) = value {
+        let unversioned = canonical.rsplit_once('|').map_or(canonical.as_str(), |(uri, _)| uri);
+        if let Some(Target::Resource { kind, id }) = Target::read(unversioned, own) {
+            out(local(kind, id));
+        }
+        out(uri(canonical));
+        return;
+    }
+    target::each(value, own, &mut |target| match target {
+        Target::Resource { kind, id } => out(local(kind, id)),
+        Target::Elsewhere(address) => out(uri(address)),
+    });
+    if let Some(identifier) = value.get("identifier") {
+        token::identifier(identifier, &mut |entry| {
+            if matches!(entry, Entry::Token { .. }) {
+                out(entry);
+            }
+        });
+    }
+}
+
+/// Not specified for a Timing beyond "the details of the schedule"; its range is that of its events and its
+/// bounds.
+fn times(value: &Value, out: Out<'_>) {
+    let at = |name: &str| value.get(name).and_then(Value::as_str).and_then(period);
+    let range = match value {
+        Value::String(text) => period(text),
+        Value::Object(object) if object.contains_key("start") || object.contains_key("end") => {
+            let open = |name: &str| object.get(name).is_none();
+            let from = if open("start") { Some(i64::MIN) } else { at("start").map(|(from, _)| from) };
+            let to = if open("end") { Some(i64::MAX) } else { at("end").map(|(_, to)| to) };
+            from.zip(to)
+        }
+        Value::Object(_) => timing(value),
+        _ => None,
+    };
+    if let Some((from_us, to_us)) = range {
+        out(Entry::Period { from_us, to_us });
+    }
+}
+
+fn timing(value: &Value) -> Option<(i64, i64)> {
+    let mut range = None;
+    let mut widen = |(from, to): (i64, i64)| {
+        let (low, high) = range.unwrap_or((from, to));
+        range = Some((from.min(low), to.max(high)));
+    };
+    let events = value.get("event").and_then(Value::as_array).into_iter().flatten();
+    events.filter_map(Value::as_str).filter_map(period).for_each(&mut widen);
+    if let Some(bounds) = value.get("repeat").and_then(|repeat| repeat.get("boundsPeriod")) {
+        times(bounds, &mut |entry| {
+            if let Entry::Period { from_us, to_us } = entry {
+                widen((from_us, to_us));
+            }
+        });
+    }
+    range
+}

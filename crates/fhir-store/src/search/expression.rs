@@ -1,0 +1,128 @@
+//! The part of `FHIRPath` that the expressions of search parameters use, compiled for one type.
+//!
+//! Paths, unions, `[n]`, `first()`, `where(…)`, `exists()`, `empty()`, `not()`, `extension('url')`,
+//! `resolve() is Type` as a condition, `as`, `as()` and `ofType()`, `=`, `!=`, `and`, `or`, `is`,
+//! `%resource`. Anything else is refused by name.
+//!
+//! There are no definitions of types here, so three things go by the names of JSON: a choice of types
+//! (`value`) is the element `value` or `value` and the name of a type (`valueQuantity`); `as` picks that
+//! element, and passes on what no element says otherwise of; and whether a reference is to a Patient is
+//! read from the reference, since what it is to may be anywhere.
+//!
+//! # Source
+//! FHIR R4, `SearchParameter`; `FHIRPath` N1.
+
+mod evaluate;
+mod lexer;
+mod parser;
+
+use crate::key::ResourceType;
+
+/// An expression of a search parameter, compiled for one resource type.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Expression(Node);
+
+/// Why an expression is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionFault {
+    /// A function of `FHIRPath` that search parameters rarely use.
+    #[error("the function {0}() is not supported in the expression of a search parameter")]
+    Function(String),
+    /// Something else that is not supported.
+    #[error("{0:?} is not supported in the expression of a search parameter")]
+    Unsupported(String),
+    /// The expression ends in the middle.
+    #[error("the expression ends unexpectedly")]
+    End,
+    /// Longer or deeper than an expression may be.
+    #[error("the expression is too long or too deep")]
+    TooLarge,
+}
+
+impl Expression {
+    /// Compiles the alternatives of `text` that are about `kind`.
+    ///
+    /// # Errors
+    /// See [`ExpressionFault`].
+    pub(super) fn compile(kind: &str, text: &str) -> Result<Self, ExpressionFault> {
+        parser::parse(kind, text).map(Self)
+    }
+
+    /// Whether nothing of the expression is about the type it was compiled for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0 == Node::Nothing
+    }
+}
+
+/// One step, with what it is applied to inside.
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    /// No value: an alternative about another type.
+    Nothing,
+    /// What the expression is evaluated on.
+    This,
+    /// The resource (`%resource`).
+    Resource,
+    /// A constant.
+    Literal(Literal),
+    /// An element, of whichever type if it is a choice.
+    Child(Box<Node>, Box<str>),
+    /// An element that is a choice, of one type: its name, the name in JSON and the type.
+    Choice(Box<Node>, Box<Choice>),
+    /// Values that are of a type as far as JSON tells.
+    OfType(Box<Node>, Box<str>),
+    /// Values for which the condition holds.
+    Where(Box<Node>, Box<Node>),
+    /// The value at a position.
+    At(Box<Node>, usize),
+    /// The values of all.
+    Union(Vec<Node>),
+    /// Whether there is a value.
+    Exists(Box<Node>),
+    /// The contrary.
+    Not(Box<Node>),
+    /// Whether both hold.
+    And(Box<Node>, Box<Node>),
+    /// Whether one holds.
+    Or(Box<Node>, Box<Node>),
+    /// Whether both sides have the same value; nothing when one has none.
+    Equals(Box<Node>, Box<Node>),
+    /// Whether a reference is to a resource of this type.
+    RefersTo(Box<Node>, Box<str>),
+    /// Whether a value is of this type as far as JSON tells.
+    Is(Box<Node>, Box<str>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Choice {
+    name: Box<str>,
+    json: Box<str>,
+    kind: Box<str>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Literal {
+    Text(serde_json::Value),
+    Flag(bool),
+}
+
+impl Node {
+    /// `name` as one of `kind`: `value`, `Quantity` → `valueQuantity`.
+    fn choice(of: Self, name: &str, kind: &str) -> Self {
+        let json = format!("{name}{}", capitalized(kind));
+        // `value.as(DateTime)` stands in R4 itself.
+        let kind = evaluate::type_named(kind).unwrap_or(kind);
+        Self::Choice(Box::new(of), Box::new(Choice { name: name.into(), json: json.into(), kind: kind.into() }))
+    }
+}
+
+fn capitalized(name: &str) -> String {
+    let mut characters = name.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+/// Whether a name is that of a resource type or of the types all of them are of.
+fn is_type(name: &str) -> bool {
+    name.parse::<ResourceType>().is_ok()
+}

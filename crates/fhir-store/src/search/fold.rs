@@ -1,0 +1,47 @@
+//! Text as the default comparison of strings takes it: without case and accents.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// `text` without case, accents and the differences Unicode calls compatible.
+///
+/// Upper and then lower case, because that makes one of what has one capital form (`ς` and `σ`, `ß` and
+/// `ss`).
+///
+/// # Source
+/// FHIR R4, Search, string: "after both have been normalized by case and accent".
+pub(super) fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let bare = text.nfkd().filter(|c| !is_combining_mark(*c));
+    bare.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_and_accents_make_no_difference() {
+        for (left, right) in [
+            ("Müller", "MULLER"),
+            ("Straße", "STRASSE"),
+            ("É", "e\u{301}"),
+            ("Σίσυφος", "ΣΙΣΥΦΟΣ"),
+            ("İzmir", "izmir"),
+            ("ﬁ", "FI"),
+            ("Å", "a"),
+        ] {
+            assert_eq!(folded(left), folded(right), "{left} {right}");
+        }
+        assert_ne!(folded("Muller"), folded("Mueller"));
+    }
+
+    #[test]
+    fn what_is_folded_stays_as_it_is() {
+        for text in ["Müller", "Straße", "İ", "ŉ", "日本", "ϒ\u{301}"] {
+            assert_eq!(folded(&folded(text)), folded(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! One search parameter.
+
+use std::fmt;
+
+use super::expression::Expression;
+use crate::key::ResourceType;
+
+/// The type of a search parameter: what its values look like and how they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A number.
+    Number,
+    /// A date, a time or a period.
+    Date,
+    /// Text compared by its beginning.
+    String,
+    /// A code of a system.
+    Token,
+    /// Another resource.
+    Reference,
+    /// Several values of one element.
+    Composite,
+    /// A number with a unit.
+    Quantity,
+    /// A URI.
+    Uri,
+}
+
+impl Kind {
+    const ALL: [(&'static str, Self); 8] = [
+        ("number", Self::Number),
+        ("date", Self::Date),
+        ("string", Self::String),
+        ("token", Self::Token),
+        ("reference", Self::Reference),
+        ("composite", Self::Composite),
+        ("quantity", Self::Quantity),
+        ("uri", Self::Uri),
+    ];
+
+    /// The kind of this name in `SearchParameter.type`; `None` for `special`, which each have rules of
+    /// their own.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().find_map(|(known, kind)| (*known == name).then_some(*kind))
+    }
+
+    /// Its name in `SearchParameter.type`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find_map(|(name, kind)| (*kind == self).then_some(*name)).unwrap_or_default()
+    }
+
+    /// The modifiers a parameter of this kind takes here, without those that every kind takes.
+    #[must_use]
+    pub const fn modifiers(self) -> &'static [&'static str] {
+        match self {
+            Self::String => &["exact", "contains"],
+            Self::Token => &["not", "text", "in", "not-in", "of-type"],
+            Self::Reference => &["identifier", "[type]"],
+            Self::Uri => &["above", "below"],
+            Self::Number | Self::Date | Self::Quantity | Self::Composite => &[],
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One search parameter of one resource type, its expression compiled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The name it has in a query.
+    pub code: String,
+    /// What names it everywhere.
+    pub url: String,
+    /// The type of its values.
+    pub kind: Kind,
+    /// The key of its rows: the same for all the types that share the definition, and for good.
+    pub number: i64,
+    /// The types a reference may be to; none when nothing says so.
+    pub targets: Vec<ResourceType>,
+    /// The parts of a composite, in their order; none for the others.
+    pub components: Vec<Component>,
+    pub(super) expression: Expression,
+}
+
+/// One part of a composite parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// The type of its values; never composite.
+    pub kind: Kind,
+    pub(super) expression: Expression,
+}
+
+/// What an engine keeps beside a resource, so that no row repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The id (`_id`).
+    Id,
+    /// When the version was written (`_lastUpdated`).
+    LastUpdated,
+}
+
+impl Parameter {
+    /// The column that answers this parameter; [`Catalog::entries`](super::Catalog::entries) has nothing
+    /// of these.
+    #[must_use]
+    pub fn column(&self) -> Option<Column> {
+        match self.code.as_str() {
+            "_id" => Some(Column::Id),
+            "_lastUpdated" => Some(Column::LastUpdated),
+            _ => None,
+        }
+    }
+}

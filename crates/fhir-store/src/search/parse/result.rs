@@ -1,0 +1,138 @@
+//! Parameters about the answer: order, size, what comes with it.
+
+use super::SearchFault;
+use crate::key::ResourceType;
+use crate::limits;
+use crate::search::catalog::Catalog;
+use crate::search::clause::{Include, IncludeTarget, Search, Sort, Summary, Total};
+use crate::search::parameter::Kind;
+
+/// Parameters about how the answer is written, which a search has nothing to do with.
+const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
+
+/// Reads a parameter about the answer; says whether it was one.
+pub(super) fn read(catalog: &Catalog, search: &mut Search, name: &str, value: &str) -> Result<bool, SearchFault> {
+    let fault = |expected| SearchFault::Value { name: name.to_owned(), value: shown(value), expected };
+    if value.len() > limits::MAX_SEARCH_VALUE_BYTES && name.starts_with('_') && name != "_id" {
+        return Err(SearchFault::LongValue(name.to_owned()));
+    }
+    match name {
+        "_count" => search.count = Some(count(value).ok_or_else(|| fault("a number"))?),
+        "_cursor" => search.cursor = Some(value.to_owned()),
+        "_total" => search.total = total(value).ok_or_else(|| fault("none, estimate or accurate"))?,
+        "_summary" => search.summary = summary(value).ok_or_else(|| fault("true, false, text, data or count"))?,
+        "_elements" => search.elements.extend(elements(value).ok_or_else(|| fault("names of elements"))?),
+        "_sort" => sort(catalog, search, value)?,
+        "_include" | "_include:iterate" => {
+            let include = include(catalog, name, value)?;
+            search.includes.push(Include { iterate: name != "_include", ..include });
+        }
+        "_revinclude" | "_revinclude:iterate" => {
+            let include = include(catalog, name, value)?;
+            search.revincludes.push(Include { iterate: name != "_revinclude", ..include });
+        }
+        _ => return presentation(name),
+    }
+    Ok(true)
+}
+
+fn presentation(name: &str) -> Result<bool, SearchFault> {
+    let (code, modifier) = name.split_once(':').unwrap_or((name, ""));
+    if matches!(code, "_include" | "_revinclude") {
+        return Err(SearchFault::Modifier {
+            code: code.to_owned(),
+            kind: "special",
+            modifier: modifier.to_owned(),
+            supported: ":iterate".to_owned(),
+        });
+    }
+    Ok(PRESENTATION.contains(&name))
+}
+
+/// As much of a value as a fault repeats.
+pub(super) fn shown(value: &str) -> String {
+    value.chars().take(100).collect()
+}
+
+fn count(value: &str) -> Option<u32> {
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u64 = value.parse().ok().filter(|_| digits)?;
+    Some(u32::try_from(number).unwrap_or(u32::MAX).min(limits::MAX_COUNT))
+}
+
+fn total(value: &str) -> Option<Total> {
+    match value {
+        "none" => Some(Total::None),
+        "estimate" => Some(Total::Estimate),
+        "accurate" => Some(Total::Accurate),
+        _ => None,
+    }
+}
+
+fn summary(value: &str) -> Option<Summary> {
+    match value {
+        "true" => Some(Summary::True),
+        "false" => Some(Summary::False),
+        "text" => Some(Summary::Text),
+        "data" => Some(Summary::Data),
+        "count" => Some(Summary::Count),
+        _ => None,
+    }
+}
+
+fn elements(value: &str) -> Option<Vec<String>> {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let names = value.split(',').map(|name| is_name(name).then(|| name.to_owned()));
+    names.collect()
+}
+
+fn sort(catalog: &Catalog, search: &mut Search, value: &str) -> Result<(), SearchFault> {
+    for criterion in value.split(',') {
+        let (code, descending) = criterion.strip_prefix('-').map_or((criterion, false), |code| (code, true));
+        let parameter = catalog.parameter(&search.kind, code).ok_or_else(|| SearchFault::UnknownParameter {
+            kind: search.kind.to_string(),
+            name: format!("_sort={}", shown(criterion)),
+        })?;
+        if parameter.kind == Kind::Composite {
+            return Err(SearchFault::Value {
+                name: "_sort".to_owned(),
+                value: shown(criterion),
+                expected: "a parameter with one value to order by, which a composite has not",
+            });
+        }
+        if search.sort.len() >= limits::MAX_SORT {
+            return Err(SearchFault::TooManyValues("_sort".to_owned()));
+        }
+        search.sort.push(Sort { parameter: parameter.clone(), descending });
+    }
+    Ok(())
+}
+
+/// `Observation:patient`, `Observation:subject:Patient`, `Observation:*`, `*`.
+fn include(catalog: &Catalog, name: &str, value: &str) -> Result<Include, SearchFault> {
+    let fault = || SearchFault::Value {
+        name: name.to_owned(),
+        value: shown(value),
+        expected: "a type, a reference of it and, if wanted, what it is to: Observation:subject:Patient",
+    };
+    if value == "*" {
+        return Ok(Include { kind: None, by: IncludeTarget::All, target: None, iterate: false });
+    }
+    let mut parts = value.splitn(3, ':');
+    let (Some(kind), Some(code)) = (parts.next(), parts.next()) else { return Err(fault()) };
+    let kind: ResourceType = kind.parse().map_err(|_| fault())?;
+    let target = parts.next().map(|target| target.parse().map_err(|_| fault())).transpose()?;
+    let by = if code == "*" {
+        IncludeTarget::All
+    } else {
+        let parameter = catalog.parameter(&kind, code).ok_or_else(|| SearchFault::UnknownParameter {
+            kind: kind.to_string(),
+            name: format!("{name}={}", shown(value)),
+        })?;
+        if parameter.kind != Kind::Reference {
+            return Err(SearchFault::NotAReference(code.to_owned()));
+        }
+        IncludeTarget::Parameter(parameter.clone())
+    };
+    Ok(Include { kind: Some(kind), by, target, iterate: false })
+}

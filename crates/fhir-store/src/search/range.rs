@@ -1,0 +1,83 @@
+//! Comparing ranges: what the prefixes of dates, numbers and quantities mean.
+
+/// What stands before a date, a number or a quantity.
+///
+/// # Source
+/// FHIR R4, Search, Prefixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Prefix {
+    /// `eq`, or nothing: the asked range holds all of the resource's.
+    Equal,
+    /// `ne`: it does not.
+    NotEqual,
+    /// `gt`: some of the resource's range lies above the asked one.
+    Greater,
+    /// `lt`: some of it lies below.
+    Less,
+    /// `ge`: `gt` or `eq`.
+    GreaterOrEqual,
+    /// `le`: `lt` or `eq`.
+    LessOrEqual,
+    /// `sa`: all of it lies above.
+    StartsAfter,
+    /// `eb`: all of it lies below.
+    EndsBefore,
+    /// `ap`: the ranges overlap; the asked one is widened when the query is read.
+    Approximate,
+}
+
+impl Prefix {
+    /// The two letters and the prefix they mean.
+    pub const ALL: [(&'static str, Self); 9] = [
+        ("eq", Self::Equal),
+        ("ne", Self::NotEqual),
+        ("gt", Self::Greater),
+        ("lt", Self::Less),
+        ("ge", Self::GreaterOrEqual),
+        ("le", Self::LessOrEqual),
+        ("sa", Self::StartsAfter),
+        ("eb", Self::EndsBefore),
+        ("ap", Self::Approximate),
+    ];
+
+    /// The prefix a value begins with, and the rest; without one it is [`Prefix::Equal`].
+    #[must_use]
+    pub fn split(text: &str) -> (Self, &str) {
+        let found = Self::ALL.iter().find_map(|(letters, prefix)| Some((*prefix, text.strip_prefix(letters)?)));
+        found.unwrap_or((Self::Equal, text))
+    }
+}
+
+/// A condition on a range `[low, high]` of a resource; both ends of both ranges are inside.
+///
+/// Ranges of dates are in unix microseconds and come from the precision the value is written with:
+/// `2013-01` is the whole month. Those of numbers come from the digits for `eq` and `ne` (`100` is
+/// 99.5 up to the last double below 100.5), and are the number itself for the prefixes of order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison<T> {
+    /// How to compare.
+    pub prefix: Prefix,
+    /// The least value asked for.
+    pub low: T,
+    /// The greatest one.
+    pub high: T,
+}
+
+impl<T: PartialOrd> Comparison<T> {
+    /// Whether the range `[low, high]` of a resource meets it.
+    #[must_use]
+    pub fn holds(&self, low: &T, high: &T) -> bool {
+        let inside = *low >= self.low && *high <= self.high;
+        match self.prefix {
+            Prefix::Equal => inside,
+            Prefix::NotEqual => !inside,
+            Prefix::Greater => *high > self.high,
+            Prefix::Less => *low < self.low,
+            Prefix::GreaterOrEqual => *high > self.high || inside,
+            Prefix::LessOrEqual => *low < self.low || inside,
+            Prefix::StartsAfter => *low > self.high,
+            Prefix::EndsBefore => *high < self.low,
+            Prefix::Approximate => *low <= self.high && *high >= self.low,
+        }
+    }
+}
