@@ -15,6 +15,7 @@
 
 mod bench;
 mod check;
+mod definitions;
 mod demo;
 mod interrupt;
 mod postgres;
@@ -24,6 +25,7 @@ mod test_all;
 mod tidy;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -52,6 +54,11 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Make the committed data about FHIR again, from a folder with HL7's definitions of R4 (4.0.1) in JSON.
+    Definitions {
+        /// Where profiles-resources.json and its neighbours are.
+        folder: PathBuf,
+    },
     /// Start both servers with demonstration data and run their main job before your eyes.
     Demo(demo::Options),
     /// The benchmarks, as ratios against a limit measured in the same run.
@@ -78,6 +85,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Tidy => tidy::run(&workspace),
         Command::TestAll => test_all::run(&workspace),
         Command::Conformance { write } => test_all::conformance(&workspace, write),
+        Command::Definitions { folder } => definitions::run(&workspace, &folder),
         Command::Demo(options) => demo::run(&workspace, options),
         Command::Bench(options) => bench::run(&workspace, &options),
         Command::Pg => postgres::serve(&workspace),

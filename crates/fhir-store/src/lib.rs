@@ -6,16 +6,17 @@
 //! ([`compartment`]) and what of a type a caller reaches ([`selection`]), search without a database
 //! ([`search`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
-//! and `OperationOutcome` ([`outcome`]). It refuses OAuth, HTTP and SQL: it has no status codes
+//! and `OperationOutcome` ([`outcome`]). It knows what the types of FHIR R4 are made of ([`definitions`]) and judges
+//! documents by it ([`validate`]). It refuses OAuth, HTTP and SQL: it has no status codes
 //! but those a Bundle carries in its entries, opens nothing, reads no clock (the time is an
 //! argument in unix microseconds) and makes no random id (the engine brings it).
 //!
 //! # The key decision
-//! A resource stays the JSON its writer sent. There is no struct per resource type and no schema:
-//! which types exist is up to the deployment, unknown elements survive, and what an element has to
-//! be is checked by the crate that reads it. Typed models were the road not taken. They would know
-//! a choice of types from a plain name, but lose every element they do not know, and the resources
-//! here (clients, policies, migrations) are mostly the platform's own and not FHIR's.
+//! A resource stays the JSON its writer sent. There is no struct per resource type: which types exist is up to
+//! the deployment, what no definition knows survives, and what an element of the platform's own types has to be
+//! is checked by the crate that reads it. Typed models were the road not taken. They would lose every element
+//! they do not know, and cost a program of the size of R4; the definitions are data here, and judge a document
+//! only where somebody asks.
 //!
 //! The second one: deciding is apart from doing. [`plan`] says as pure functions what a write
 //! means given what is stored; an engine runs two passes of it inside one transaction. So the
@@ -61,6 +62,7 @@
 
 pub mod bundle;
 pub mod compartment;
+pub mod definitions;
 pub mod filter;
 pub mod format;
 pub mod key;
@@ -77,6 +79,7 @@ pub mod selection;
 pub mod shape;
 #[cfg(test)]
 mod testing;
+pub mod validate;
 
 pub use compartment::Compartment;
 pub use filter::{Filter, FilterValue};

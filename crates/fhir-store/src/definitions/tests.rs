@@ -1,0 +1,72 @@
+use super::*;
+
+/// Every type and every value set of the data.
+fn names() -> (Vec<&'static str>, Vec<&'static str>) {
+    (index().structures.keys().copied().collect(), index().value_sets.keys().copied().collect())
+}
+
+#[test]
+fn every_line_of_the_data_is_read() {
+    let (structures, value_sets) = names();
+    assert_eq!((structures.len(), value_sets.len()), (189, 220));
+    for name in structures {
+        let structure = structure(name).unwrap_or_else(|| panic!("{name} is not read"));
+        for node in &structure.nodes {
+            assert!(node.elements.len() <= 128, "{name}: the elements of an object are counted in 128 bits");
+            for kind in node.elements.iter().flat_map(|element| &element.types) {
+                let known = match kind.content {
+                    Content::Complex => super::structure(&kind.name).is_some(),
+                    Content::Own(at) => structure.node(at).is_some(),
+                    Content::Primitive(_) | Content::Resource => true,
+                };
+                assert!(known, "{name} has an element of the unknown type {}", kind.name);
+                for target in &kind.targets {
+                    assert!(is_resource_type(target), "{name} refers to the unknown type {target}");
+                }
+            }
+        }
+    }
+    for id in value_sets {
+        assert!(value_set(id).is_some_and(|codes| !codes.is_empty()), "{id}");
+    }
+}
+
+#[test]
+fn resources_are_the_146_of_r4() {
+    let (structures, _) = names();
+    assert_eq!(structures.into_iter().filter(|name| is_resource_type(name)).count(), 146);
+    for name in ["Client", "User", "AccessPolicy", "Resource", "DomainResource", "HumanName", "SubscriptionStatus", ""]
+    {
+        assert!(!is_resource_type(name), "{name}");
+    }
+}
+
+#[test]
+fn a_type_has_what_it_inherits_and_a_choice_its_names() {
+    let patient = structure("Patient").and_then(Structure::root).unwrap();
+    for name in ["id", "meta", "text", "contained", "extension", "birthDate", "deceasedBoolean", "deceasedDateTime"] {
+        assert!(patient.member(name).is_some(), "{name}");
+    }
+    for name in ["deceased", "deceasedString", "resourceType", "birthdate"] {
+        assert!(patient.member(name).is_none(), "{name}");
+    }
+    let required: Vec<&str> = structure("Observation")
+        .and_then(Structure::root)
+        .map(|node| {
+            node.required.iter().filter_map(|at| node.elements.get(*at)).map(|element| &*element.name).collect()
+        })
+        .unwrap();
+    assert_eq!(required, ["status", "code"]);
+}
+
+#[test]
+fn a_value_set_is_found_by_its_url_with_or_without_a_version() {
+    let url = "http://hl7.org/fhir/ValueSet/administrative-gender";
+    let gender = members(url).unwrap();
+    assert_eq!(members(&format!("{url}|4.0.1")), Some(Arc::clone(&gender)));
+    let codes: Vec<_> = gender.iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["female", "male", "other", "unknown"]);
+    for open in ["http://hl7.org/fhir/ValueSet/mimetypes", "http://example.org/ValueSet/x", ""] {
+        assert_eq!(members(open), None, "{open}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Whether a document is what the base definitions of FHIR R4 say a resource of its type is.
+//!
+//! [`resource`] judges a document in FHIR's spelling: names of elements, kinds of JSON values, formats of
+//! primitives, cardinality, choices of types, required bindings, references and contained resources. It is pure,
+//! takes time linear in the document, and names at most [`limits::MAX_ISSUES`] issues, each with the place as a
+//! `FHIRPath`, what was expected and what was found.
+//!
+//! # What is not judged
+//! - The invariants of the definitions, which are full `FHIRPath`: no evaluator of the whole language is part of
+//!   this program. The few that are cheap and that writers meet most are written by hand (`rules.rs`).
+//! - Bindings whose codes cannot be listed, such as media types and currencies; those that are not required.
+//! - Whether what a reference names exists, and what an absolute one that is no address of a resource leads to.
+//! - The `id` of the resource itself: the address of a write has the last word on it, and takes more than FHIR
+//!   does ([`crate::ResourceId`]).
+//! - Types that R4 does not have, such as the platform's own: [`resource`] says `None`.
+//!
+//! # Source
+//! HL7 FHIR R4 (4.0.1): Data Types, JSON Representation, References (contained resources), Narrative, Extensibility.
+
+mod bound;
+mod place;
+mod refer;
+mod report;
+mod rules;
+mod scalar;
+mod walk;
+mod xhtml;
+
+use serde_json::Value;
+
+use crate::definitions::{self, Structure};
+use crate::outcome::Issue;
+
+/// Everything that is wrong with a document as a resource of type `kind`; nothing when it is valid, `None`
+/// when R4 has no such type.
+///
+/// `resourceType` may be left out, where the address of a write says it.
+#[must_use]
+pub fn resource(kind: &str, document: &Value) -> Option<Vec<Issue>> {
+    let structure = definitions::structure(kind).filter(|structure| Structure::is_resource(structure))?;
+    Some(walk::document(kind, structure, document))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What was found, within bounds.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::place::Place;
+use crate::limits;
+use crate::outcome::{Issue, Severity};
+
+/// What kind of rule is broken: codes of the value set `issue-type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Code {
+    /// The names and nesting of elements.
+    Structure,
+    /// Something has to be there.
+    Required,
+    /// The form of a value.
+    Value,
+    /// A code has to be of a value set.
+    Binding,
+    /// A rule over several elements.
+    Invariant,
+}
+
+impl Code {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Structure => "structure",
+            Self::Required => "required",
+            Self::Value => "value",
+            Self::Binding => "code-invalid",
+            Self::Invariant => "invariant",
+        }
+    }
+}
+
+/// The issues of a document.
+#[derive(Default)]
+pub(super) struct Report {
+    issues: Vec<Issue>,
+    is_cut: bool,
+}
+
+impl Report {
+    /// Adds an issue, if there is room.
+    pub(super) fn add(&mut self, code: Code, place: &Place<'_>, text: impl FnOnce() -> String) {
+        if self.issues.len() >= limits::MAX_ISSUES {
+            self.is_cut = true;
+            return;
+        }
+        self.issues.push(issue(Severity::Error, code.as_str(), place, &text()));
+    }
+
+    /// Whether nothing more is kept, so that looking on is of no use.
+    pub(super) const fn is_full(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Every issue, and that there are more where there are.
+    pub(super) fn finish(mut self) -> Vec<Issue> {
+        if self.is_cut {
+            let text = format!("only the first {} issues are listed", limits::MAX_ISSUES);
+            let (severity, code) = (Severity::Information, "incomplete");
+            self.issues.push(Issue { severity, code, diagnostics: Some(text), expression: Vec::new() });
+        }
+        self.issues
+    }
+}
+
+fn issue(severity: Severity, code: &'static str, place: &Place<'_>, text: &str) -> Issue {
+    // A NUL in a name must not travel on into the answer.
+    let expression = place.to_string().replace('\0', "\u{fffd}");
+    let diagnostics = Some(format!("{expression}: {text}"));
+    Issue { severity, code, diagnostics, expression: vec![expression] }
+}
+
+/// A value as an issue repeats it: the beginning of a scalar, of anything else what it is.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => cut(&number.to_string()),
+        Value::String(text) => quoted(text),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// A text as an issue repeats it.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in cut(text).chars() {
+        if character.is_control() {
+            // Writing to a String cannot fail.
+            let _ = write!(quoted, "{}", character.escape_unicode());
+        } else {
+            quoted.push(character);
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(limits::MAX_SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
