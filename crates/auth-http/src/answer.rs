@@ -2,17 +2,19 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use fhir_store::outcome::{Issue, Outcome, Severity};
 use fhir_store::{Stored, Written, format};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::prefer::Return;
 use crate::state::App;
 use crate::surface::Dialect;
-use crate::{gate, guarded};
+use crate::{document, gate, guarded};
 
 /// What a caller sees of a stored resource.
 pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
@@ -33,9 +35,30 @@ pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Respon
     response
 }
 
-/// Answers the current version of a resource.
+/// Answers a version of a resource, or 304 to who holds it already.
+///
+/// # Source
+/// FHIR R4, `RESTful` API, conditional read; RFC 9110, section 13.2.2: the date is asked only where no tag is.
 pub(crate) fn found(app: &App, call: &Call, stored: &Stored) -> Response {
+    if is_held(&call.headers, stored) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        describe_version(response.headers_mut(), stored);
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        return response;
+    }
     version(call, stored, Some(shown(app, call.dialect, stored)))
+}
+
+fn is_held(sent: &HeaderMap, stored: &Stored) -> bool {
+    if sent.contains_key(IF_NONE_MATCH) {
+        let etag = stored.etag();
+        return sent.get_all(IF_NONE_MATCH).iter().any(|tags| document::lists(tags.as_bytes(), &etag));
+    }
+    let since = sent.get(IF_MODIFIED_SINCE).and_then(|date| date.to_str().ok());
+    let since = since.and_then(|date| rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
+    // The header has whole seconds, and so had the date it was copied from.
+    since.is_some_and(|since| stored.updated_us.div_euclid(1_000_000) <= since.as_second())
 }
 
 /// Answers what a write did; shows the resource only to who may read it, because whoever may change
@@ -55,10 +78,34 @@ pub(crate) async fn written(app: &App, call: &Call, written: &Written) -> Respon
     }
 }
 
-/// The resource a write is about as the caller sees it, if it may read it.
+/// What the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
+/// prefers less.
 pub(crate) async fn readable(app: &App, call: &Call, written: &Written) -> Option<Value> {
     let stored = written.stored()?;
-    gate::may_read(app, call, stored).await.then(|| shown(app, call.dialect, stored))
+    match Return::of(&call.headers) {
+        Return::Representation => gate::may_read(app, call, stored).await.then(|| shown(app, call.dialect, stored)),
+        Return::Minimal => None,
+        Return::OperationOutcome => Some(told(written)),
+    }
+}
+
+/// What a write did, for who wants to be told in words.
+fn told(written: &Written) -> Value {
+    let text = match written {
+        Written::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
+        Written::Updated(stored) => format!("{} was changed to version {}", stored.key, stored.version),
+        Written::Unchanged(stored) => format!("{} is as it was, in version {}", stored.key, stored.version),
+        Written::Existing(stored) => format!("{} meets the condition already", stored.key),
+        Written::Deleted(stored) => format!("{} was deleted", stored.key),
+        Written::Absent => "there was nothing to delete".to_owned(),
+    };
+    let issue = Issue {
+        severity: Severity::Information,
+        code: "informational",
+        diagnostics: Some(text),
+        expression: Vec::new(),
+    };
+    Outcome::of(vec![issue]).to_value()
 }
 
 fn created(app: &App, call: &Call, stored: &Stored, shown: Option<Value>) -> Response {

@@ -9,11 +9,13 @@ pub(crate) struct Asked {
     pub(crate) query: Option<String>,
     /// What stands beside the address as a condition: `If-None-Exist` or `ifNoneExist`.
     pub(crate) condition: Option<String>,
+    /// What an entry's address has below the resource: `/_history/7`.
+    beneath: Option<String>,
 }
 
 impl Asked {
     /// The address of a resource or a type, and nothing more.
-    pub(crate) const NOTHING: Self = Self { query: None, condition: None };
+    pub(crate) const NOTHING: Self = Self { query: None, condition: None, beneath: None };
 
     /// Of every entry of a Bundle, in their order: each has an address of its own, and nothing of that
     /// of the Bundle is its.
@@ -25,13 +27,25 @@ impl Asked {
     fn by_entry(entry: &Value) -> Self {
         let text = |name: &str| entry.get("request")?.get(name)?.as_str();
         let query = text("url").and_then(|url| Some(url.split_once('?')?.1.to_owned()));
-        Self { query, condition: text("ifNoneExist").map(str::to_owned) }
+        let path = text("url").map(|url| url.split_once('?').map_or(url, |(path, _)| path));
+        let beneath = path.and_then(|path| Some(format!("/_history{}", path.split_once("/_history")?.1)));
+        Self { query, condition: text("ifNoneExist").map(str::to_owned), beneath }
+    }
+
+    /// Of the address of a request.
+    pub(crate) const fn new(query: Option<String>, condition: Option<String>) -> Self {
+        Self { query, condition, beneath: None }
+    }
+
+    /// What an entry's address has below the resource; nothing for a request of its own.
+    pub(crate) fn beneath(&self) -> &str {
+        self.beneath.as_deref().unwrap_or_default()
     }
 
     /// What the list of everything that meets the condition of a write would be asked with.
     pub(crate) fn as_list(&self) -> Self {
         let text = self.condition.as_deref().map(|text| text.split_once('?').map_or(text, |(_, query)| query));
-        Self { query: text.or(self.query.as_deref()).map(str::to_owned), condition: None }
+        Self { query: text.or(self.query.as_deref()).map(str::to_owned), ..Self::NOTHING }
     }
 }
 

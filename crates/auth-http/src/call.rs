@@ -73,7 +73,7 @@ impl FromRequest<App> for Call {
             address: parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip()),
             dialect: Dialect::of(parts.uri.path()),
             query: form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect(),
-            asked: Asked { query: query.map(str::to_owned), condition: condition.map(str::to_owned) },
+            asked: Asked::new(query.map(str::to_owned), condition.map(str::to_owned)),
             headers: parts.headers,
             body,
             kind,

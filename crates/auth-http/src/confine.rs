@@ -9,6 +9,7 @@
 //! `reference/auth/oauth-smart.md`, section 7.3.
 
 use fhir_store::compartment::{Membership, membership};
+use fhir_store::history::{Change, Version};
 use fhir_store::limits;
 use fhir_store::query::QueryFault;
 use fhir_store::selection::{Criterion, UnsupportedCriterion};
@@ -153,6 +154,21 @@ pub(crate) async fn current(app: &App, key: &ResourceKey, within: &Selection) ->
         Lookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
         Lookup::Deleted { .. } if !within.is_confined() => Err(Fault::Gone(key.clone())),
         Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
+    }
+}
+
+/// A version of a resource within what the caller reaches, or the fault of there being none.
+pub(crate) async fn version(
+    app: &App,
+    (key, number): (&ResourceKey, i64),
+    within: &Selection,
+) -> Result<Stored, Fault> {
+    let found = app.resources.version(key, number).await?;
+    let reached = found.filter(|version| within.contains(&version.stored.key, &version.stored.resource));
+    match reached {
+        Some(Version { change: Change::Deleted, .. }) => Err(Fault::Gone(key.clone())),
+        Some(Version { stored, .. }) => Ok(stored),
+        None => Err(Fault::NoVersion { key: key.clone(), version: number.to_string() }),
     }
 }
 

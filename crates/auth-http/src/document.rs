@@ -35,7 +35,7 @@ pub(crate) fn answer(request: &HeaderMap, media_type: HeaderValue, document: &St
 }
 
 /// Whether an `If-None-Match` names this tag; weak and strong tags compare equal here.
-fn lists(sent: &[u8], etag: &str) -> bool {
+pub(crate) fn lists(sent: &[u8], etag: &str) -> bool {
     let bare = etag.strip_prefix("W/").unwrap_or(etag).as_bytes();
     sent.trim_ascii() == b"*"
         || sent.split(|byte| *byte == b',').any(|tag| {

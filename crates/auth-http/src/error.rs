@@ -102,7 +102,7 @@ pub(crate) enum Fault {
     Bundle(#[from] BundleFault),
     #[error("{0}")]
     Entry(#[from] EntryFault),
-    #[error("Version {version} of {key} is not served")]
+    #[error("Version {version} of {key} not found")]
     NoVersion { key: ResourceKey, version: String },
     #[error("the body has to be a list of resources")]
     NotAList,

@@ -20,6 +20,8 @@ use crate::surface::Dialect;
 pub(crate) struct Act<'a> {
     kind: &'a ResourceType,
     id: Option<&'a ResourceId>,
+    /// What the address has below the type or the resource.
+    beneath: &'a str,
     method: &'static str,
     operation: &'static str,
     interaction: Interaction,
@@ -53,6 +55,21 @@ impl<'a> Act<'a> {
         }
     }
 
+    /// Reading one version of a resource; `beneath` is `/_history/` and its number.
+    pub(crate) const fn vread(key: &'a ResourceKey, beneath: &'a str, asked: &'a Asked) -> Self {
+        Self { beneath, operation: "FhirVread", ..Self::read(key, asked) }
+    }
+
+    /// Reading the versions of one resource.
+    pub(crate) const fn history_of(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+        Self { beneath: "/_history", operation: "FhirHistory", ..Self::read(key, asked) }
+    }
+
+    /// Reading the versions of a type's resources.
+    pub(crate) const fn history(kind: &'a ResourceType, asked: &'a Asked) -> Self {
+        Self { beneath: "/_history", operation: "FhirHistory", ..Self::list(kind, asked) }
+    }
+
     /// Looking into a registration, which says more than the resource.
     pub(crate) const fn diagnose(key: &'a ResourceKey, asked: &'a Asked) -> Self {
         Self { explicit: true, ..Self::read(key, asked) }
@@ -63,6 +80,7 @@ impl<'a> Act<'a> {
         Self {
             kind,
             id: None,
+            beneath: "",
             method: "get",
             operation: "FhirSearch",
             interaction: Interaction::Search,
@@ -95,7 +113,18 @@ impl<'a> Act<'a> {
         // Not specified; SQL may do everything, and a migration that is gone is run again.
         let privileged = write.kind.as_str() == migrations::RESOURCE_TYPE;
         let (id, kind) = (write.id.as_ref(), &write.kind);
-        Self { kind, id, method, operation, interaction, asked, searches, explicit, privileged, body, resource }
+        Self {
+            id,
+            method,
+            operation,
+            interaction,
+            searches,
+            explicit,
+            privileged,
+            body,
+            resource,
+            ..Self::list(kind, asked)
+        }
     }
 
     /// A patch that makes this document, or none where it cannot be applied.
@@ -104,18 +133,23 @@ impl<'a> Act<'a> {
     }
 
     /// A read that an entry of a Bundle asks for.
-    pub(crate) const fn entry(read: &'a ReadRequest, asked: &'a Asked) -> Self {
+    pub(crate) fn entry(read: &'a ReadRequest, asked: &'a Asked) -> Self {
         match read {
             ReadRequest::One(key) => Self::read(key, asked),
+            ReadRequest::Version(key, _) => Self::vread(key, asked.beneath(), asked),
             ReadRequest::List(query) => Self::list(&query.kind, asked),
+            ReadRequest::History { kind, id: None, .. } => Self::history(kind, asked),
+            ReadRequest::History { kind, id: Some(id), .. } => {
+                Self { id: Some(id), interaction: Interaction::Read, ..Self::history(kind, asked) }
+            }
         }
     }
 
     fn path(&self, dialect: Dialect) -> String {
         let prefix = dialect.prefix();
         match self.id {
-            Some(id) => format!("{prefix}/{}/{id}", self.kind),
-            None => format!("{prefix}/{}", self.kind),
+            Some(id) => format!("{prefix}/{}/{id}{}", self.kind, self.beneath),
+            None => format!("{prefix}/{}{}", self.kind, self.beneath),
         }
     }
 }

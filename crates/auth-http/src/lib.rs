@@ -42,6 +42,7 @@ mod guarded;
 mod hashing;
 mod migrate;
 mod packages;
+mod prefer;
 mod save;
 
 mod answer;

@@ -8,8 +8,8 @@ use axum::routing::{get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    apps, authorize, b2b_claim, bundle, discovery, grant, health, introspect, jwks, list, login, logout, metadata,
-    migrations, packages, patient, resource, revoke, rpc, style, token, userinfo, version,
+    apps, authorize, b2b_claim, bundle, discovery, grant, health, history, introspect, jwks, list, login, logout,
+    metadata, migrations, packages, patient, resource, revoke, rpc, style, token, userinfo, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -108,8 +108,11 @@ fn resources_under(prefix: &str) -> Router<App> {
     let of_id = get(resource::get).put(resource::put).patch(resource::patch).delete(resource::delete);
     let router = Router::new()
         .route(&at("/"), base.clone())
+        .route(&at("/_history"), get(history::of_system))
         .route(&at("/{type}"), of_type)
+        .route(&at("/{type}/_history"), get(history::of_type))
         .route(&at("/{type}/{id}"), of_id)
+        .route(&at("/{type}/{id}/_history"), get(history::of_resource))
         .route(&at("/{type}/{id}/_history/{version}"), get(version::get))
         .route(&at("/Client/{id}/$b2b-claim"), get(b2b_claim::get))
         .route(&at("/$packages"), get(packages::get))

@@ -2,13 +2,15 @@
 
 mod append;
 mod conditions;
+mod history;
 mod list;
 mod table;
 mod transact;
 
 use async_trait::async_trait;
 use fhir_store::{
-    ListQuery, Lookup, Page, ResourceKey, ResourceStore, StoreError, Stored, Write, WriteRefusal, Written,
+    HistoryPage, HistoryQuery, ListQuery, Lookup, Page, ResourceKey, ResourceStore, ResourceType, StoreError, Stored,
+    Version, Write, WriteRefusal, Written,
 };
 use serde_json::Value;
 use sqlx::types::Json;
@@ -38,6 +40,18 @@ impl ResourceStore for Db {
 
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
         list::list(self, query).await.map_err(fhir)
+    }
+
+    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError> {
+        history::version(self, key, version).await.map_err(fhir)
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+        history::history(self, query).await.map_err(fhir)
+    }
+
+    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
+        history::kinds(self).await.map_err(fhir)
     }
 
     async fn transact(

@@ -48,6 +48,7 @@ const FILES: &[File] = &[
     file!(14, "0014_sql_script.sql"),
     file!(15, "0015_audit_event.sql"),
     file!(16, "0016_search.sql"),
+    file!(17, "0017_history_order.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -1,8 +1,10 @@
 //! Bundles: the requests that come in one, and the answers that go out in one.
 
+mod history;
 mod request;
 mod response;
 
+pub use history::{history, history_entry};
 pub use request::{
     BundleFault, BundleKind, BundleRequest, Entries, EntryFault, EntryProblem, EntryRequest, ReadRequest, read,
 };

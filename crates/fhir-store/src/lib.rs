@@ -2,9 +2,9 @@
 //! written under conditions and together, and how they are spelled.
 //!
 //! The crate owns the resource model ([`ports`]), the rules of a transaction ([`plan`]), Bundles
-//! ([`bundle`]), list queries ([`query`]), references ([`mod@reference`]), the patient compartment
-//! ([`compartment`]) and what of a type a caller reaches ([`selection`]), search without a database
-//! ([`search`]), the native and the FHIR
+//! ([`bundle`]), list queries ([`query`]), histories ([`history`]), references ([`mod@reference`]), the
+//! patient compartment ([`compartment`]) and what of a type a caller reaches ([`selection`]), search
+//! without a database ([`search`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
 //! and `OperationOutcome` ([`outcome`]). It knows what the types of FHIR R4 are made of ([`definitions`]) and judges
 //! documents by it ([`validate`]). It refuses OAuth, HTTP and SQL: it has no status codes
@@ -65,6 +65,7 @@ pub mod compartment;
 pub mod definitions;
 pub mod filter;
 pub mod format;
+pub mod history;
 pub mod key;
 pub mod limits;
 pub mod memory;
@@ -83,6 +84,7 @@ pub mod validate;
 
 pub use compartment::Compartment;
 pub use filter::{Filter, FilterValue};
+pub use history::{HistoryPage, HistoryQuery, Version, Window};
 pub use key::{ResourceId, ResourceKey, ResourceType};
 pub use ports::{
     IfMatch, ListQuery, Lookup, Operation, Page, PatchDocument, Precondition, ResourceStore, StoreError, Stored, Write,

@@ -18,6 +18,12 @@ pub const DEFAULT_COUNT: u32 = 100;
 /// Most entries of a list page; a larger `_count` is taken as this one.
 pub const MAX_COUNT: u32 = 1000;
 
+/// Versions a store looks at for one page of a history, reached by the caller or not.
+///
+/// Not specified; 10,000, because whoever reaches few of many versions would otherwise make a store read
+/// them all for every page.
+pub const MAX_VERSIONS_LOOKED_AT: usize = 10_000;
+
 /// Most filters in one query.
 pub const MAX_FILTERS: usize = 32;
 

@@ -2,12 +2,14 @@
 //!
 //! It runs the same rules as the engines ([`crate::plan`]) and is the shortest example of how to.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use uuid::{Builder, Uuid};
 
+use crate::history::{Change, HistoryPage, HistoryQuery, Pager, Version, Wants};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::plan::{self, Condition, Decision, Target};
 use crate::ports::{
@@ -26,6 +28,8 @@ pub struct MemoryStore {
 #[derive(Clone, Debug, Default)]
 struct State {
     rows: BTreeMap<ResourceKey, Row>,
+    /// Oldest first.
+    versions: Vec<Version>,
     last_version: i64,
     last_id: u128,
 }
@@ -68,6 +72,32 @@ impl ResourceStore for MemoryStore {
         })
     }
 
+    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError> {
+        let state = self.lock();
+        let found = state.versions.iter().find(|known| known.stored.version == version && known.stored.key == *key);
+        Ok(found.cloned())
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+        let state = self.lock();
+        let mut versions: Vec<&Version> =
+            state.versions.iter().filter(|version| is_asked_for(query, version)).collect();
+        versions.sort_by_key(|version| Reverse((version.stored.updated_us, version.stored.version)));
+        let mut pager = Pager::new(query);
+        for version in versions {
+            if pager.take(version.clone()) == Wants::Nothing {
+                break;
+            }
+        }
+        Ok(pager.finish())
+    }
+
+    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
+        let state = self.lock();
+        let kinds: BTreeSet<ResourceType> = state.rows.keys().map(|key| key.kind.clone()).collect();
+        Ok(kinds.into_iter().collect())
+    }
+
     async fn transact(
         &self,
         writes: Vec<Write>,
@@ -95,9 +125,18 @@ impl State {
 
     fn commit(&mut self, changes: Changes) {
         self.rows.extend(changes.rows);
+        self.versions.extend(changes.versions);
         self.last_version = changes.last_version;
         self.last_id = changes.last_id;
     }
+}
+
+fn is_asked_for(query: &HistoryQuery, version: &Version) -> bool {
+    let stored = &version.stored;
+    query.kinds.iter().any(|(kind, _)| *kind == stored.key.kind)
+        && query.id.as_ref().is_none_or(|id| *id == stored.key.id)
+        && query.window.since_us.is_none_or(|since_us| stored.updated_us >= since_us)
+        && query.window.after.is_none_or(|place| place.precedes(stored))
 }
 
 fn lookup(row: Option<&Row>) -> Lookup {
@@ -111,6 +150,7 @@ fn lookup(row: Option<&Row>) -> Lookup {
 /// What a transaction will have changed.
 struct Changes {
     rows: BTreeMap<ResourceKey, Row>,
+    versions: Vec<Version>,
     last_version: i64,
     last_id: u128,
 }
@@ -118,7 +158,7 @@ struct Changes {
 impl Changes {
     fn of(state: &State) -> Self {
         let State { last_version, last_id, .. } = *state;
-        Self { rows: BTreeMap::new(), last_version, last_id }
+        Self { rows: BTreeMap::new(), versions: Vec::new(), last_version, last_id }
     }
 }
 
@@ -167,15 +207,15 @@ impl Transaction<'_> {
         self.after.last_version += 1;
         let version = self.after.last_version;
         let written = decision.written(version, self.now_us);
-        match &written {
-            Written::Created(stored) | Written::Updated(stored) => {
-                self.after.rows.insert(stored.key.clone(), Row::Live(stored.clone()));
-            }
-            Written::Deleted(stored) => {
-                self.after.rows.insert(stored.key.clone(), Row::Dead { version });
-            }
-            Written::Unchanged(_) | Written::Existing(_) | Written::Absent => {}
-        }
+        let (change, row, stored) = match &written {
+            Written::Created(stored) => (Change::Created, Row::Live(stored.clone()), stored),
+            Written::Updated(stored) => (Change::Updated, Row::Live(stored.clone()), stored),
+            Written::Deleted(stored) => (Change::Deleted, Row::Dead { version }, stored),
+            Written::Unchanged(_) | Written::Existing(_) | Written::Absent => return written,
+        };
+        self.after.rows.insert(stored.key.clone(), row);
+        let stored = Stored { version, updated_us: self.now_us, ..stored.clone() };
+        self.after.versions.push(Version { change, stored });
         written
     }
 

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::filter::Filter;
+use crate::history::{HistoryPage, HistoryQuery, Version};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::selection::{Reach, Selection};
@@ -332,6 +333,24 @@ pub trait ResourceStore: Send + Sync {
     /// # Errors
     /// Only when the store itself fails.
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// One version of a resource; `None` when there is none of this number.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError>;
+
+    /// One page of a history.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError>;
+
+    /// The types of which something was written, in no order.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError>;
 
     /// Does all the writes in the order given, or none of them; the answers are in the same order.
     ///

@@ -5,7 +5,12 @@
 //! is equality: search parameters, modifiers and prefixes of FHIR are refused by name rather than
 //! taken for something else, because a condition that silently matches nothing creates duplicates.
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use crate::filter::Filter;
+use crate::history::Window;
 use crate::key::ResourceType;
 use crate::limits;
 use crate::ports::ListQuery;
@@ -34,6 +39,15 @@ pub enum QueryFault {
         /// `_count` or `_page`.
         name: &'static str,
     },
+    /// A time that is none.
+    #[error("{name} is an instant such as 2026-01-31T08:00:00Z, or a day")]
+    Instant {
+        /// The parameter.
+        name: &'static str,
+    },
+    /// The place to go on from is none.
+    #[error("_cursor is taken from the link of a page")]
+    Cursor,
     /// A value longer than [`limits::MAX_FILTER_VALUE_BYTES`].
     #[error("the value of {0} is longer than {max} bytes", max = limits::MAX_FILTER_VALUE_BYTES)]
     LongValue(String),
@@ -72,6 +86,36 @@ pub fn list<'a>(
         }
     }
     Ok(query)
+}
+
+/// Reads the decoded parameters of a history.
+///
+/// A `_count` above [`limits::MAX_COUNT`] is taken as that, and none as one, because a history has no
+/// total to tell instead; `_at` and `_list` are refused by name.
+///
+/// # Errors
+/// See [`QueryFault`].
+pub fn history<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Window, QueryFault> {
+    let mut window = Window::default();
+    for (name, value) in pairs {
+        match name {
+            "_count" => window.count = number("_count", value)?.clamp(1, limits::MAX_COUNT),
+            "_since" => window.since_us = Some(instant("_since", value)?),
+            "_cursor" => window.after = Some(value.parse().map_err(|_| QueryFault::Cursor)?),
+            _ if PRESENTATION.contains(&name) => {}
+            _ => return Err(QueryFault::Unsupported(name.to_owned())),
+        }
+    }
+    Ok(window)
+}
+
+/// An instant in unix microseconds; a day is taken as its beginning in UTC. A plus sign that was sent
+/// without being encoded arrives as a blank.
+pub(crate) fn instant(name: &'static str, value: &str) -> Result<i64, QueryFault> {
+    let text = value.replace(' ', "+");
+    let day = |text: &str| text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());
+    let at = text.parse::<Timestamp>().ok().or_else(|| day(&text).filter(|_| text.len() == "2026-01-31".len()));
+    at.map(Timestamp::as_microsecond).ok_or(QueryFault::Instant { name })
 }
 
 const PAGE_FAULT: QueryFault = QueryFault::Number { name: "_page" };
@@ -155,6 +199,22 @@ mod tests {
         let query = clients(&[]).unwrap();
         assert_eq!((query.count, query.page, query.offset()), (100, 1, 0));
         assert!(query.filters.is_empty());
+    }
+
+    #[test]
+    fn a_history_is_asked_for_by_time_count_and_place() {
+        let window =
+            history([("_since", "1970-01-01T01:00:00+01:00"), ("_count", "9999"), ("_cursor", "5-3")]).unwrap();
+        let after = Some("5-3".parse().unwrap());
+        assert_eq!(window, Window { since_us: Some(0), after, count: limits::MAX_COUNT });
+        for (text, us) in [("1970-01-02", 86_400_000_000), ("1970-01-01T01:00:00 01:00", 0)] {
+            assert_eq!(history([("_since", text)]).unwrap().since_us, Some(us), "{text}");
+        }
+        for refused in
+            [("_since", "yesterday"), ("_since", "2026-01"), ("_cursor", "x"), ("_count", "-1"), ("_at", "1")]
+        {
+            assert!(history([refused]).is_err(), "{refused:?}");
+        }
     }
 
     #[test]

@@ -13,12 +13,13 @@ use http::StatusCode;
 use oauth_core::caller::Identity;
 use serde_json::Value;
 
-use super::list;
+use super::{history, list};
 use crate::asked::Asked;
 use crate::budget::Budget;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
+use crate::prefer::Return;
 use crate::save::{Patch, Patchable, Planned};
 use crate::state::App;
 use crate::{answer, confine, guarded, save};
@@ -225,7 +226,16 @@ async fn written_entry(app: &App, call: &Call, written: &Written, budget: &Budge
         Ok(()) => answer::readable(app, call, written).await,
         Err(_) => None,
     };
-    bundle::written_entry(written, shown)
+    match (Return::of(&call.headers), shown) {
+        (Return::OperationOutcome, Some(told)) => {
+            let mut entry = bundle::written_entry(written, None);
+            if let Some(response) = entry.get_mut("response").and_then(Value::as_object_mut) {
+                response.insert("outcome".to_owned(), told);
+            }
+            entry
+        }
+        (_, shown) => bundle::written_entry(written, shown),
+    }
 }
 
 async fn read_entry(app: &App, call: &Call, read: &ReadRequest, within: Selection) -> Result<Value, Fault> {
@@ -233,6 +243,14 @@ async fn read_entry(app: &App, call: &Call, read: &ReadRequest, within: Selectio
         ReadRequest::One(key) => {
             let stored = confine::current(app, key, &within).await?;
             Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
+        }
+        ReadRequest::Version(key, number) => {
+            let stored = confine::version(app, (key, *number), &within).await?;
+            Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
+        }
+        ReadRequest::History { kind, id, window } => {
+            let told = history::entry(app, call, (kind, id.as_ref()), (*window, within)).await?;
+            Ok(bundle::read_entry(None, told))
         }
         ReadRequest::List(query) => {
             let (query, page) = confine::page(app, query.clone(), within).await?;

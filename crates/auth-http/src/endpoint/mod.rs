@@ -7,6 +7,7 @@ pub(crate) mod bundle;
 pub(crate) mod discovery;
 pub(crate) mod grant;
 pub(crate) mod health;
+pub(crate) mod history;
 pub(crate) mod introspect;
 pub(crate) mod jwks;
 pub(crate) mod list;

@@ -17,18 +17,19 @@ pub(crate) struct Version {
     version: String,
 }
 
-/// Reads a version, as long as it is the current one: earlier ones are kept for the record and not
-/// served yet, and are answered as not found.
+/// Reads a version.
+///
+/// # Source
+/// FHIR R4, `RESTful` API, vread: 410 for the version that is a deletion.
 pub(crate) async fn get(
     State(app): State<App>,
     Target(key): Target,
     Path(Version { version }): Path<Version>,
     call: Call,
 ) -> Result<Response, Fault> {
-    let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
-    let stored = confine::current(&app, &key, &within).await?;
-    if stored.version.to_string() != version {
-        return Err(Fault::NoVersion { key, version });
-    }
+    let beneath = format!("/_history/{version}");
+    let within = gate::permit(&app, &call, &Act::vread(&key, &beneath, &call.asked)).await?;
+    let Ok(number) = version.parse() else { return Err(Fault::NoVersion { key, version }) };
+    let stored = confine::version(&app, (&key, number), &within).await?;
     Ok(answer::found(&app, &call, &stored))
 }

@@ -18,6 +18,8 @@ mod discovery;
 mod exchange;
 mod grant;
 #[cfg(test)]
+mod history;
+#[cfg(test)]
 mod introspection;
 #[cfg(test)]
 mod malformed;

@@ -53,6 +53,8 @@ const TARGETS: [Target; 7] = [
 enum Interaction {
     Read,
     Vread,
+    History,
+    HistoryOfType,
     Search,
     SearchById,
     Create,
@@ -65,9 +67,11 @@ enum Interaction {
     ConditionalDelete,
 }
 
-const INTERACTIONS: [Interaction; 12] = [
+const INTERACTIONS: [Interaction; 14] = [
     Interaction::Read,
     Interaction::Vread,
+    Interaction::History,
+    Interaction::HistoryOfType,
     Interaction::Search,
     Interaction::SearchById,
     Interaction::Create,
@@ -82,7 +86,10 @@ const INTERACTIONS: [Interaction; 12] = [
 
 impl Interaction {
     fn writes(self) -> bool {
-        !matches!(self, Self::Read | Self::Vread | Self::Search | Self::SearchById)
+        !matches!(
+            self,
+            Self::Read | Self::Vread | Self::History | Self::HistoryOfType | Self::Search | Self::SearchById
+        )
     }
 }
 
@@ -183,8 +190,8 @@ fn expected(token: Token, interaction: Interaction, target: Target) -> Outcome {
     let status = |status| Outcome { status, total: None };
     let listed = |total: usize| Outcome { status: 200, total: Some(u64::try_from(total).unwrap()) };
     let needs = match interaction {
-        Interaction::Read | Interaction::Vread => "r",
-        Interaction::Search | Interaction::SearchById => "s",
+        Interaction::Read | Interaction::Vread | Interaction::History => "r",
+        Interaction::HistoryOfType | Interaction::Search | Interaction::SearchById => "s",
         Interaction::Create => "c",
         Interaction::Update | Interaction::Patch => "u",
         Interaction::Delete => "d",
@@ -198,7 +205,10 @@ fn expected(token: Token, interaction: Interaction, target: Target) -> Outcome {
     let deleted = if token.reaches(target, 'r') { 200 } else { 204 };
     let found = token.reaches(target, 's');
     match interaction {
-        Interaction::Read | Interaction::Vread => status(if token.reaches(target, 'r') { 200 } else { 404 }),
+        Interaction::Read | Interaction::Vread | Interaction::History => {
+            status(if token.reaches(target, 'r') { 200 } else { 404 })
+        }
+        Interaction::HistoryOfType => status(200),
         Interaction::Search => {
             listed(TARGETS.iter().filter(|other| other.kind == target.kind && token.reaches(**other, 's')).count())
         }
@@ -236,6 +246,8 @@ fn request(interaction: Interaction, target: Target, version: &str) -> Request {
     let (method, path, body) = match interaction {
         Interaction::Read => ("GET", target.path(), None),
         Interaction::Vread => ("GET", format!("{}/_history/{version}", target.path()), None),
+        Interaction::History => ("GET", format!("{}/_history", target.path()), None),
+        Interaction::HistoryOfType => ("GET", format!("{}/_history", target.kind), None),
         Interaction::Search => ("GET", format!("{}?_count=2", target.kind), None),
         Interaction::SearchById => ("GET", by_id, None),
         Interaction::Create | Interaction::ConditionalCreate => ("POST", target.kind.to_owned(), Some(with_id("made"))),
@@ -305,9 +317,6 @@ async fn try_every_interaction(world: &World, token: Token, target: Target, ways
     let mut tried = 0;
     for interaction in INTERACTIONS {
         for way in ways {
-            if interaction == Interaction::Vread && matches!(way, Way::Batch | Way::Transaction) {
-                continue;
-            }
             let request = request(interaction, target, &version);
             let outcome = match way {
                 Way::Fhir => request.alone(world, "/fhir", &text).await,

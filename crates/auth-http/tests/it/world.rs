@@ -13,7 +13,10 @@ use auth_storage::{Admissions, AuditLog, Db};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use fhir_store::{ListQuery, Lookup, Page, ResourceKey, ResourceStore, StoreError, Write, WriteRefusal, Written};
+use fhir_store::{
+    HistoryPage, HistoryQuery, ListQuery, Lookup, Page, ResourceKey, ResourceStore, ResourceType, StoreError, Version,
+    Write, WriteRefusal, Written,
+};
 use http::{Method, Request};
 use migrations::Progress;
 use migrations::package::Installer;
@@ -355,6 +358,21 @@ impl ResourceStore for Counted {
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.list(query).await
+    }
+
+    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.version(key, version).await
+    }
+
+    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.history(query).await
+    }
+
+    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.kinds().await
     }
 
     async fn transact(

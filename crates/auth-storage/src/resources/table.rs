@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, hex};
 use crate::engine::{Tx, run};
 
 /// Longest type whose table bears its name. Postgres cuts names at 63 bytes, and the history's
-/// name is longer by eight.
+/// name is longer by eight and that of its index by eleven.
 const NAME_MAX_BYTES: usize = 50;
 /// Bytes of the digest that tells tables of longer types apart.
 const DIGEST_BYTES: usize = 8;
@@ -32,6 +32,9 @@ const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS {history} (
     resource {document} NOT NULL,
     PRIMARY KEY (id, txid)
 )";
+
+/// A history is read newest first.
+const CREATE_HISTORY_INDEX: &str = "CREATE INDEX IF NOT EXISTS {history_at} ON {history} (ts, txid)";
 
 /// The table of a type. There is one only for a type whose table exists.
 #[derive(Debug, Clone)]
@@ -83,7 +86,7 @@ impl Table {
     /// Makes the tables of a type that has none. The caller holds the lock of the type.
     pub(crate) async fn create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
         let table = Self { kind: kind.as_str().into(), name: name_of(kind).into() };
-        for template in [CREATE, CREATE_HISTORY] {
+        for template in [CREATE, CREATE_HISTORY, CREATE_HISTORY_INDEX] {
             let sql = table.sql(tx.dialect(), template);
             run!(tx.on(), execute: sqlx::query(sql))?;
         }
@@ -102,11 +105,16 @@ impl Table {
 
     /// A statement on this table: `{table}` and `{history}` are its names.
     pub(crate) fn sql(&self, dialect: Dialect, template: &str) -> SqlStr {
+        AssertSqlSafe(dialect.render(&self.named(template))).into_sql_str()
+    }
+
+    /// A part of a statement with the names of this table.
+    pub(super) fn named(&self, template: &str) -> String {
         // A name is letters, digits and underscores, so quoting it is all it needs.
-        let named = template
+        template
             .replace("{table}", &format!("\"{}\"", self.name))
-            .replace("{history}", &format!("\"{}_history\"", self.name));
-        AssertSqlSafe(dialect.render(&named)).into_sql_str()
+            .replace("{history}", &format!("\"{}_history\"", self.name))
+            .replace("{history_at}", &format!("\"{}_history_at\"", self.name))
     }
 }
 
@@ -152,6 +160,6 @@ mod tests {
         let [one, other] = ["A", "B"].map(|end| format!("T{}{end}", "x".repeat(62)));
         let [one, other] = [one, other].map(|kind| name_of(&kind.parse().unwrap()));
         assert_ne!(one, other);
-        assert!(format!("{one}_history").len() <= 63, "{one}");
+        assert!(format!("{one}_history_at").len() <= 63, "{one}");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::history::Window;
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::patch;
@@ -43,8 +44,19 @@ pub enum EntryRequest {
 pub enum ReadRequest {
     /// The current version of a resource.
     One(ResourceKey),
+    /// A version of a resource.
+    Version(ResourceKey, i64),
     /// A list of resources.
     List(ListQuery),
+    /// The versions of a resource, or of a type.
+    History {
+        /// The type.
+        kind: ResourceType,
+        /// The resource.
+        id: Option<ResourceId>,
+        /// Which of the versions.
+        window: Window,
+    },
 }
 
 /// The entries of a Bundle by what is done with them, each with its index in the Bundle.
@@ -124,8 +136,8 @@ pub enum EntryProblem {
     /// A member of the request has to be a string and is not.
     #[error("request.{0} must be a string")]
     NotAString(&'static str),
-    /// The method is none of POST, PUT, PATCH, DELETE, GET.
-    #[error("request.method is POST, PUT, PATCH, DELETE or GET")]
+    /// The method is none of POST, PUT, PATCH, DELETE, GET, HEAD.
+    #[error("request.method is POST, PUT, PATCH, DELETE, GET or HEAD")]
     Method,
     /// The URL does not fit the method.
     #[error("request.url of this method is {0}")]
@@ -198,10 +210,12 @@ fn entry(value: Value, names: &mut BTreeSet<String>) -> Result<EntryRequest, Ent
         return Err(EntryProblem::DuplicateFullUrl);
     }
     let method = text(&request, "method")?.ok_or(EntryProblem::Method)?;
-    let url = Url::read(text(&request, "url")?.unwrap_or_default())?;
-    if method == "GET" {
-        return url.get();
+    let address = text(&request, "url")?.unwrap_or_default();
+    // Not specified of HEAD; an entry is never without a body, so what is told is told as for GET.
+    if matches!(method, "GET" | "HEAD") {
+        return get(address).map(EntryRequest::Read);
     }
+    let url = Url::read(address)?;
     let operation = operation(method, &url, entry.remove("resource"))?;
     let precondition = precondition(&request, &url)?;
     let write = Write::by_condition(url.kind, operation, precondition);
@@ -281,15 +295,31 @@ impl<'a> Url<'a> {
         }
         Ok(Self { kind: kind.parse().map_err(|_| FORM)?, id, query })
     }
+}
 
-    fn get(self) -> Result<EntryRequest, EntryProblem> {
-        if let Some(id) = self.id {
-            let key = ResourceKey { kind: self.kind, id };
-            return Ok(EntryRequest::Read(ReadRequest::One(key)));
+/// What a GET of an address asks for.
+fn get(address: &str) -> Result<ReadRequest, EntryProblem> {
+    const FORM: EntryProblem = EntryProblem::Url("`Type?query`, `Type/id`, or one of them with `/_history`");
+    let address = address.strip_prefix('/').unwrap_or(address);
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
+    let pairs = || pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+    let kind = |text: &str| text.parse::<ResourceType>().map_err(|_| FORM);
+    let key = |kind: ResourceType, id: &str| Ok(ResourceKey { kind, id: id.parse().map_err(|_| FORM)? });
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        [name] => Ok(ReadRequest::List(query::list(kind(name)?, pairs())?)),
+        [name, "_history"] => {
+            Ok(ReadRequest::History { kind: kind(name)?, id: None, window: query::history(pairs())? })
         }
-        let pairs: Vec<_> = form_urlencoded::parse(self.query.unwrap_or_default().as_bytes()).collect();
-        let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-        Ok(EntryRequest::Read(ReadRequest::List(query::list(self.kind, pairs)?)))
+        [name, id] if query.is_empty() => key(kind(name)?, id).map(ReadRequest::One),
+        [name, id, "_history"] => {
+            let ResourceKey { kind, id } = key(kind(name)?, id)?;
+            Ok(ReadRequest::History { kind, id: Some(id), window: query::history(pairs())? })
+        }
+        [name, id, "_history", version] if query.is_empty() => {
+            Ok(ReadRequest::Version(key(kind(name)?, id)?, version.parse().map_err(|_| FORM)?))
+        }
+        _ => Err(FORM),
     }
 }
 

@@ -1,0 +1,105 @@
+//! `/_history`, `/{type}/_history`, `/{type}/{id}/_history`: what was written before.
+
+use axum::extract::State;
+use axum::response::Response;
+use fhir_store::bundle::{self, Links};
+use fhir_store::{HistoryPage, HistoryQuery, ResourceId, ResourceKey, ResourceType, Selection, Window, query};
+use http::StatusCode;
+use oauth_core::access::Denied;
+use serde_json::Value;
+
+use crate::address::{Kind, Target};
+use crate::answer;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::gate::{self, Act};
+use crate::state::App;
+
+/// The versions of a resource, newest first; of what was deleted as well.
+pub(crate) async fn of_resource(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
+    let within = gate::permit(&app, &call, &Act::history_of(&key, &call.asked)).await?;
+    let asked = HistoryQuery { kinds: vec![(key.kind, within)], id: Some(key.id), window: window(&call)? };
+    answered(&app, &call, &asked).await
+}
+
+/// The versions of the resources of a type.
+pub(crate) async fn of_type(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
+    let within = gate::permit(&app, &call, &Act::history(&kind, &call.asked)).await?;
+    let asked = HistoryQuery { kinds: vec![(kind, within)], id: None, window: window(&call)? };
+    answered(&app, &call, &asked).await
+}
+
+/// The versions of everything.
+///
+/// Not specified; it is the histories of the types together, each as far as the caller may ask for it, and
+/// who may ask for none is refused.
+pub(crate) async fn of_system(State(app): State<App>, call: Call) -> Result<Response, Fault> {
+    let mut kinds = Vec::new();
+    let mut denied = Denied::Forbidden;
+    for kind in app.resources.kinds().await? {
+        match gate::permit(&app, &call, &Act::history(&kind, &call.asked)).await {
+            Ok(within) => kinds.push((kind, within)),
+            Err(Denied::Store(failed)) => return Err(failed.into()),
+            Err(cause) => denied = cause,
+        }
+    }
+    if kinds.is_empty() {
+        return Err(denied.into());
+    }
+    answered(&app, &call, &HistoryQuery { kinds, id: None, window: window(&call)? }).await
+}
+
+/// A history as an entry of a Bundle asks for it.
+pub(crate) async fn entry(
+    app: &App,
+    call: &Call,
+    (kind, id): (&ResourceType, Option<&ResourceId>),
+    (window, within): (Window, Selection),
+) -> Result<Value, Fault> {
+    let asked = HistoryQuery { kinds: vec![(kind.clone(), within)], id: id.cloned(), window };
+    let page = read(app, &asked).await?;
+    Ok(shown(app, call, (&asked, &page), &[]))
+}
+
+fn window(call: &Call) -> Result<Window, Fault> {
+    Ok(query::history(call.query.iter().map(|(name, value)| (name.as_str(), value.as_str())))?)
+}
+
+async fn answered(app: &App, call: &Call, asked: &HistoryQuery) -> Result<Response, Fault> {
+    let page = read(app, asked).await?;
+    Ok(answer::json(StatusCode::OK, call.dialect, &shown(app, call, (asked, &page), &call.query)))
+}
+
+/// A page, or the fault of there never having been such a resource, in the same words whether or not
+/// there are versions the caller does not reach.
+async fn read(app: &App, asked: &HistoryQuery) -> Result<HistoryPage, Fault> {
+    let page = app.resources.history(asked).await?;
+    let Window { since_us, after, .. } = asked.window;
+    let is_whole = since_us.is_none() && after.is_none() && page.next.is_none();
+    match (&asked.id, asked.kinds.as_slice()) {
+        (Some(id), [(kind, _)]) if is_whole && page.entries.is_empty() => {
+            Err(Fault::NotFound(ResourceKey { kind: kind.clone(), id: id.clone() }))
+        }
+        _ => Ok(page),
+    }
+}
+
+fn shown(
+    app: &App,
+    call: &Call,
+    (asked, page): (&HistoryQuery, &HistoryPage),
+    parameters: &[(String, String)],
+) -> Value {
+    let base = answer::base(app, call.dialect);
+    let mut address = base.clone();
+    if let (Some((kind, _)), [_]) = (asked.kinds.first(), asked.kinds.as_slice()) {
+        address.extend(["/", kind.as_str()]);
+    }
+    address.extend(asked.id.iter().flat_map(|id| ["/", id.as_str()]));
+    address.push_str("/_history");
+    let entries = page.entries.iter();
+    let entries = entries
+        .map(|version| bundle::history_entry(&base, version, answer::shown(app, call.dialect, &version.stored)))
+        .collect();
+    bundle::history(asked.window.after, page, Links { address: &address, parameters }, entries)
+}

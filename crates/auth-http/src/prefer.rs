@@ -1,0 +1,70 @@
+//! What a writer wants to be answered with.
+
+use http::{HeaderMap, HeaderName};
+
+/// RFC 7240.
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+
+/// What stands in the answer to a write.
+///
+/// # Source
+/// FHIR R4, `RESTful` API, create/update/patch/transaction, the `return` preference; RFC 7240, section 4.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Return {
+    /// The resource.
+    #[default]
+    Representation,
+    /// Nothing.
+    Minimal,
+    /// An `OperationOutcome`.
+    OperationOutcome,
+}
+
+impl Return {
+    /// The first one asked for that is known; a preference that is not understood is none.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let sent = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+        let mut preferences = sent.flat_map(|text| text.split([',', ';']));
+        preferences.find_map(Self::read).unwrap_or_default()
+    }
+
+    fn read(preference: &str) -> Option<Self> {
+        let (name, value) = preference.split_once('=')?;
+        if !name.trim().eq_ignore_ascii_case("return") {
+            return None;
+        }
+        match value.trim().trim_matches('"') {
+            "representation" => Some(Self::Representation),
+            "minimal" => Some(Self::Minimal),
+            "OperationOutcome" => Some(Self::OperationOutcome),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn of(values: &[&'static str]) -> Return {
+        let headers = values.iter().map(|value| (PREFER, HeaderValue::from_static(value)));
+        Return::of(&headers.collect())
+    }
+
+    #[test]
+    fn the_preference_is_found_among_others() {
+        assert_eq!(of(&["return=minimal"]), Return::Minimal);
+        assert_eq!(of(&["respond-async, Return = \"OperationOutcome\""]), Return::OperationOutcome);
+        assert_eq!(of(&["handling=strict", "return=minimal; x=y"]), Return::Minimal);
+        assert_eq!(of(&["return=representation, return=minimal"]), Return::Representation);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_no_preference() {
+        for value in ["", "return", "return=", "return=everything", "minimal"] {
+            assert_eq!(of(&[value]), Return::Representation, "{value}");
+        }
+    }
+}

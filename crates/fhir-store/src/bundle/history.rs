@@ -1,0 +1,116 @@
+//! The Bundle that answers a history.
+
+use serde_json::{Map, Value, json};
+
+use super::response::Links;
+use crate::history::{Change, HistoryPage, Place, Version};
+
+/// The parameter that says where a page begins.
+const CURSOR: &str = "_cursor";
+
+impl Links<'_> {
+    fn to_place(self, place: Option<Place>) -> String {
+        let kept = self.parameters.iter().filter(|(name, _)| name != CURSOR);
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(kept);
+        if let Some(place) = place {
+            query.append_pair(CURSOR, &place.to_string());
+        }
+        let query = query.finish();
+        if query.is_empty() { self.address.to_owned() } else { format!("{}?{query}", self.address) }
+    }
+}
+
+/// The Bundle that answers a history, from the place `here` on. `entries` are made by
+/// [`history_entry`] of the page's versions. There is no `total`: what it counts would have to be
+/// looked at.
+#[must_use]
+pub fn history(here: Option<Place>, page: &HistoryPage, links: Links<'_>, entries: Vec<Value>) -> Value {
+    let mut link = vec![json!({"relation": "self", "url": links.to_place(here)})];
+    if let Some(next) = page.next {
+        link.push(json!({"relation": "next", "url": links.to_place(Some(next))}));
+    }
+    let members = [
+        ("resourceType", "Bundle".into()),
+        ("type", "history".into()),
+        ("link", Value::Array(link)),
+        ("entry", Value::Array(entries)),
+    ];
+    members.into_iter().collect()
+}
+
+/// One version of a history; `base` is what ids are relative to, without a slash at its end, and
+/// `resource` what the caller sees of it. A deletion shows no resource.
+///
+/// Not specified; how a resource was first written is not kept, so every first version is a POST.
+#[must_use]
+pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
+    let Version { change, stored } = version;
+    let (method, url, status) = match change {
+        Change::Created => ("POST", stored.key.kind.to_string(), "201"),
+        Change::Updated => ("PUT", stored.key.to_string(), "200"),
+        Change::Deleted => ("DELETE", stored.key.to_string(), "204"),
+    };
+    let mut response = Map::new();
+    response.insert("status".to_owned(), status.into());
+    response.insert("etag".to_owned(), stored.etag().into());
+    response.insert("lastModified".to_owned(), stored.last_updated().into());
+    let mut entry = Map::new();
+    entry.insert("fullUrl".to_owned(), format!("{base}/{}", stored.key).into());
+    if *change != Change::Deleted {
+        entry.insert("resource".to_owned(), resource);
+    }
+    entry.insert("request".to_owned(), json!({"method": method, "url": url}));
+    entry.insert("response".to_owned(), Value::Object(response));
+    Value::Object(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::Stored;
+
+    fn version(change: Change) -> Version {
+        let stored = Stored {
+            key: "Client/c1".parse().unwrap(),
+            version: 7,
+            updated_us: 1_704_067_200_123_456,
+            resource: json!({"active": true}),
+        };
+        Version { change, stored }
+    }
+
+    #[test]
+    fn a_version_says_what_made_it_and_a_deletion_shows_nothing() {
+        let entry = |change| history_entry("https://p.example/fhir", &version(change), json!({"shown": 1}));
+        let updated = entry(Change::Updated);
+        assert_eq!(updated["request"], json!({"method": "PUT", "url": "Client/c1"}));
+        assert_eq!(updated["resource"], json!({"shown": 1}));
+        assert_eq!(updated["response"]["etag"], "W/\"7\"");
+        assert_eq!(updated["response"]["lastModified"], "2024-01-01T00:00:00.123456Z");
+        let deleted = entry(Change::Deleted);
+        assert_eq!((&deleted["request"]["method"], deleted.get("resource")), (&json!("DELETE"), None));
+        assert_eq!(deleted["fullUrl"], "https://p.example/fhir/Client/c1");
+        assert_eq!(entry(Change::Created)["request"], json!({"method": "POST", "url": "Client"}));
+    }
+
+    #[test]
+    fn the_next_page_is_asked_for_as_this_one_was() {
+        let parameters = [("_count", "2"), ("_cursor", "9-9")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let links = Links { address: "https://p.example/fhir/_history", parameters: &parameters };
+        let page = HistoryPage { entries: Vec::new(), next: Some(Place { updated_us: 5, version: 3 }) };
+        let bundle = history(Some(Place { updated_us: 9, version: 9 }), &page, links, Vec::new());
+        let urls: Vec<_> =
+            bundle["link"].as_array().unwrap().iter().map(|link| link["url"].as_str().unwrap()).collect();
+        assert_eq!(
+            urls,
+            [
+                "https://p.example/fhir/_history?_count=2&_cursor=9-9",
+                "https://p.example/fhir/_history?_count=2&_cursor=5-3"
+            ]
+        );
+        let last = HistoryPage::default();
+        let bundle = history(None, &last, Links { parameters: &[], ..links }, Vec::new());
+        assert_eq!(bundle["link"], json!([{"relation": "self", "url": "https://p.example/fhir/_history"}]));
+    }
+}

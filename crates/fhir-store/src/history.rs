@@ -1,0 +1,257 @@
+//! Versions of resources: what a store tells of what was written before.
+//!
+//! A history is a list of versions, newest first, read a page at a time. A page begins where the one
+//! before it ended, by time and number, so what is written meanwhile moves no page.
+//!
+//! # Source
+//! FHIR R4, `RESTful` API, history and vread.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::key::{ResourceId, ResourceType};
+use crate::limits;
+use crate::ports::Stored;
+use crate::selection::Selection;
+
+/// What made a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The first version, or the first after a deletion.
+    Created,
+    /// A further version.
+    Updated,
+    /// The end of the resource.
+    Deleted,
+}
+
+/// A version of a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// What made it.
+    pub change: Change,
+    /// The resource in this version; of a deletion, what was deleted, under the number and the time of
+    /// the deletion. That is for deciding who may know of it, and shown to nobody.
+    pub stored: Stored,
+}
+
+/// A page of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryQuery {
+    /// The types, each with what of it the caller reaches: versions that lie outside are not told of.
+    pub kinds: Vec<(ResourceType, Selection)>,
+    /// The one resource, of the one type, or every resource.
+    pub id: Option<ResourceId>,
+    /// Which of their versions.
+    pub window: Window,
+}
+
+/// A part of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Only versions made then or later, unix microseconds.
+    pub since_us: Option<i64>,
+    /// Only versions that come after this place.
+    pub after: Option<Place>,
+    /// Most versions of the page, at most [`limits::MAX_COUNT`].
+    pub count: u32,
+}
+
+impl Default for Window {
+    /// The first page.
+    fn default() -> Self {
+        Self { since_us: None, after: None, count: limits::DEFAULT_COUNT }
+    }
+}
+
+/// Where in a history a version stands. Later versions are smaller places: they come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// When it was made, unix microseconds.
+    pub updated_us: i64,
+    /// The number of the write.
+    pub version: i64,
+}
+
+impl Place {
+    /// Of a version.
+    #[must_use]
+    pub const fn of(stored: &Stored) -> Self {
+        Self { updated_us: stored.updated_us, version: stored.version }
+    }
+
+    /// Whether a version stands after this place.
+    #[must_use]
+    pub fn precedes(&self, stored: &Stored) -> bool {
+        (stored.updated_us, stored.version) < (self.updated_us, self.version)
+    }
+}
+
+/// The text is no place in a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a place in a history is taken from the link of a page")]
+pub struct NotAPlace;
+
+impl FromStr for Place {
+    type Err = NotAPlace;
+
+    fn from_str(text: &str) -> Result<Self, NotAPlace> {
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|_| digits).ok_or(NotAPlace)
+        };
+        let (updated_us, version) = text.split_once('-').ok_or(NotAPlace)?;
+        Ok(Self { updated_us: number(updated_us)?, version: number(version)? })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.updated_us, self.version)
+    }
+}
+
+/// What there is of a history from some place on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryPage {
+    /// Newest first.
+    pub entries: Vec<Version>,
+    /// Where the next page begins; `None` at the end.
+    ///
+    /// A page may be shorter than was asked for, and even empty, and not be the last: a store looks at
+    /// so many versions for one page and no more ([`limits::MAX_VERSIONS_LOOKED_AT`]), however few of
+    /// them the caller reaches.
+    pub next: Option<Place>,
+}
+
+/// Makes a page of versions that arrive newest first; the rules of a page in one place for every engine.
+#[derive(Debug)]
+pub struct Pager<'a> {
+    query: &'a HistoryQuery,
+    page: HistoryPage,
+    last: Option<Place>,
+    looked_at: usize,
+}
+
+/// Whether a pager wants more versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// The next one.
+    More,
+    /// The page is made.
+    Nothing,
+}
+
+impl<'a> Pager<'a> {
+    /// For the first version of the page.
+    #[must_use]
+    pub fn new(query: &'a HistoryQuery) -> Self {
+        Self { query, page: HistoryPage::default(), last: query.window.after, looked_at: 0 }
+    }
+
+    /// Takes the next version.
+    pub fn take(&mut self, version: Version) -> Wants {
+        let full = self.page.entries.len() >= usize::try_from(self.query.window.count).unwrap_or(usize::MAX);
+        let within = self.query.kinds.iter().find(|(kind, _)| *kind == version.stored.key.kind);
+        let reached = within.is_some_and(|(_, within)| within.contains(&version.stored.key, &version.stored.resource));
+        if (full && reached) || self.looked_at >= limits::MAX_VERSIONS_LOOKED_AT {
+            self.page.next = self.last;
+            return Wants::Nothing;
+        }
+        self.looked_at += 1;
+        self.last = Some(Place::of(&version.stored));
+        if reached {
+            self.page.entries.push(version);
+        }
+        Wants::More
+    }
+
+    /// The page, when no version is left or none is wanted.
+    #[must_use]
+    pub fn finish(self) -> HistoryPage {
+        self.page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::compartment::Compartment;
+    use crate::selection::Region;
+
+    fn version(number: i64, patient: &str) -> Version {
+        let resource = json!({"subject": {"reference": format!("Patient/{patient}")}});
+        let key = "Observation/o".parse().unwrap();
+        Version { change: Change::Updated, stored: Stored { key, version: number, updated_us: number * 10, resource } }
+    }
+
+    fn query(count: u32) -> HistoryQuery {
+        let compartment = Some(Compartment::of("me".parse().unwrap(), "https://payer.example/fhir"));
+        let within = Selection::union(vec![Region { compartment, criteria: Vec::new() }]);
+        let window = Window { count, ..Window::default() };
+        HistoryQuery { kinds: vec![("Observation".parse().unwrap(), within)], id: None, window }
+    }
+
+    fn numbers(page: &HistoryPage) -> Vec<i64> {
+        page.entries.iter().map(|version| version.stored.version).collect()
+    }
+
+    #[test]
+    fn a_page_holds_what_is_reached_and_the_next_one_begins_behind_it() {
+        let query = query(2);
+        let mut pager = Pager::new(&query);
+        for (number, patient) in [(9, "you"), (8, "me"), (7, "you"), (6, "me"), (5, "you")] {
+            assert_eq!(pager.take(version(number, patient)), Wants::More);
+        }
+        assert_eq!(pager.take(version(4, "me")), Wants::Nothing);
+        let page = pager.finish();
+        assert_eq!(numbers(&page), [8, 6]);
+        assert_eq!(page.next, Some(Place { updated_us: 50, version: 5 }));
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_next_page_that_would_hold_nothing() {
+        let query = query(1);
+        let mut pager = Pager::new(&query);
+        for (number, patient) in [(3, "me"), (2, "you"), (1, "you")] {
+            assert_eq!(pager.take(version(number, patient)), Wants::More);
+        }
+        assert_eq!(pager.finish().next, None);
+    }
+
+    #[test]
+    fn a_type_that_was_not_asked_for_is_not_told_of() {
+        let query = query(5);
+        let mut pager = Pager::new(&query);
+        let mut other = version(3, "me");
+        other.stored.key = "Condition/o".parse().unwrap();
+        assert_eq!(pager.take(other), Wants::More);
+        assert_eq!(numbers(&pager.finish()), [0; 0]);
+    }
+
+    #[test]
+    fn a_search_for_the_few_that_are_reached_ends() {
+        let query = query(1);
+        let mut pager = Pager::new(&query);
+        let bound = i64::try_from(limits::MAX_VERSIONS_LOOKED_AT).unwrap();
+        for number in (1..=bound).rev() {
+            assert_eq!(pager.take(version(number + 10, "you")), Wants::More);
+        }
+        assert_eq!(pager.take(version(1, "me")), Wants::Nothing);
+        let page = pager.finish();
+        assert_eq!((numbers(&page), page.next), (vec![], Some(Place { updated_us: 110, version: 11 })));
+    }
+
+    #[test]
+    fn a_place_reads_as_it_prints_and_nothing_else_is_one() {
+        let place = Place { updated_us: 12, version: 7 };
+        assert_eq!(place.to_string().parse(), Ok(place));
+        assert!(place.precedes(&version(1, "me").stored));
+        assert!(!place.precedes(&version(2, "me").stored));
+        for text in ["", "-", "1", "1-", "-1", "1-2-3", "+1-2", "99999999999999999999-1"] {
+            assert_eq!(text.parse::<Place>(), Err(NotAPlace), "{text}");
+        }
+    }
+}
