@@ -18,6 +18,7 @@ use crate::fault::{OpenError, StartLockError};
 use crate::resources::Table;
 use crate::schema;
 use crate::script::{self, ScriptFault};
+use crate::search::Index;
 use crate::shared::SharedCommits;
 
 /// Name of the SQLite database in the data directory.
@@ -54,6 +55,8 @@ struct Inner {
     pools: On<PgPool, SqlitePools>,
     /// The tables that are known to exist, by resource type.
     tables: RwLock<HashMap<String, Table>>,
+    /// The index of searches as it was when it was last read.
+    index: RwLock<Option<Arc<Index>>>,
 }
 
 #[derive(Debug)]
@@ -146,7 +149,7 @@ impl Db {
     }
 
     fn new(pools: On<PgPool, SqlitePools>) -> Self {
-        Self(Arc::new(Inner { pools, tables: RwLock::default() }))
+        Self(Arc::new(Inner { pools, tables: RwLock::default(), index: RwLock::default() }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -212,6 +215,7 @@ impl Db {
         };
         session.close().await;
         self.forget_tables();
+        self.renew_index().await?;
         match ran {
             Ok(()) => Ok(Ok(())),
             Err(ScriptFault::Refused(refused)) => Ok(Err(refused)),
@@ -292,6 +296,19 @@ impl Db {
     pub(crate) fn remember_tables(&self, found: impl IntoIterator<Item = Table>) {
         let mut tables = self.0.tables.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         tables.extend(found.into_iter().map(|table| (table.kind().to_owned(), table)));
+    }
+
+    /// The index of searches as it is known; whoever uses it compares it with the database.
+    pub(crate) fn known_index(&self) -> Option<Arc<Index>> {
+        self.0.index.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Remembers the index as it was committed, unless a newer one is known.
+    pub(crate) fn remember_index(&self, index: &Arc<Index>) {
+        let mut known = self.0.index.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.as_ref().is_none_or(|known| known.is_older_than(index)) {
+            *known = Some(Arc::clone(index));
+        }
     }
 
     /// Forgets which tables exist: users' SQL may have dropped some.

@@ -55,6 +55,7 @@ mod packages;
 mod parties;
 mod patients;
 mod resources;
+mod search;
 mod tokens;
 
 mod dialect;

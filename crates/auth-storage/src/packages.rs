@@ -21,6 +21,7 @@ use crate::db::Db;
 use crate::engine::{On, Tx, run};
 use crate::fault::{Contended, fhir, retried};
 use crate::resources::lock_name;
+use crate::search::Pending;
 
 pub(crate) use install::install;
 pub(crate) use uninstall::uninstall;
@@ -102,8 +103,13 @@ impl PackageStore for Db {
     ) -> Result<Result<u64, PackageRefused>, StoreError> {
         let attempt = || async {
             let mut tx = self.begin().await?;
-            let canonicals = install(&mut tx, prepared, now_us).await?;
+            let mut search = Pending::new(self);
+            let canonicals = install((&mut tx, &mut search), prepared, now_us).await?;
+            search.write(&mut tx).await?;
             tx.commit().await?;
+            if let Some(index) = search.known() {
+                self.remember_index(&index);
+            }
             Ok(canonicals)
         };
         answer(retried(attempt).await)
@@ -112,8 +118,13 @@ impl PackageStore for Db {
     async fn uninstall(&self, packages: &[PackageId], now_us: i64) -> Result<Result<(), PackageRefused>, StoreError> {
         let attempt = || async {
             let mut tx = self.begin().await?;
-            uninstall(&mut tx, packages, now_us).await?;
+            let mut search = Pending::new(self);
+            uninstall((&mut tx, &mut search), packages, now_us).await?;
+            search.write(&mut tx).await?;
             tx.commit().await?;
+            if let Some(index) = search.known() {
+                self.remember_index(&index);
+            }
             Ok(())
         };
         answer(retried(attempt).await)

@@ -20,7 +20,8 @@ use crate::engine::run;
 use crate::fault::{fhir, retried};
 
 pub(crate) use append::append;
-pub(crate) use table::{Table, lock_name};
+pub(crate) use conditions::Conditions;
+pub(crate) use table::{Found, Table, lock_name};
 pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};
 
 /// The state of one resource and the number of the last write of its history, in one statement:

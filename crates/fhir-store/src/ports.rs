@@ -3,6 +3,8 @@
 //! The rules an engine has to follow are in [`crate::plan`], so that its own code is statements
 //! and nothing else.
 
+mod search;
+
 use std::error::Error;
 use std::str::FromStr;
 
@@ -16,6 +18,8 @@ use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::selection::{Reach, Selection};
 use crate::shape::ShapeFault;
+
+pub use search::{Matches, Referring, SearchQuery, SearchRefused, SearchStore};
 
 /// A resource as a store keeps it.
 #[derive(Clone, Debug, PartialEq)]

@@ -57,6 +57,7 @@ pub use clause::{
 pub use entry::{Document, Entry};
 pub use expression::ExpressionFault;
 pub use fault::{Ignored, SearchFault};
+pub use fold::folded;
 pub use matching::{Coding, Resolver, Unresolved};
 pub use parameter::{Column, Component, Kind, Parameter};
 pub use parse::{Handling, Request, parse};

@@ -3,7 +3,7 @@
 -- which parameter and type a row is, so a row names its resource by the id alone. The values of a
 -- composite have the resource's id with a blank and the number of the element after it.
 
--- Codes and URIs; `system` is 0 for none, else 64 bits of the digest of its URI.
+-- Codes and URIs; `system` is 0 for none, else 64 bits of the digest of its URI, or of a URI's version.
 CREATE TABLE search_token (
     parameter BIGINT NOT NULL,
     code TEXT COLLATE "C" NOT NULL,
@@ -12,7 +12,7 @@ CREATE TABLE search_token (
     PRIMARY KEY (parameter, code, id, system)
 );
 
--- References to our own resources by type and id, others by URL and an empty type.
+-- References to our own resources by id and type.
 CREATE TABLE search_reference (
     parameter BIGINT NOT NULL,
     target TEXT COLLATE "C" NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE search_range (
     PRIMARY KEY (parameter, id, low, high)
 );
 
-CREATE INDEX search_range_value ON search_range (parameter, low, high, id);
+CREATE INDEX search_range_value ON search_range (parameter, high, low, id);
 
 CREATE TABLE search_quantity (
     parameter BIGINT NOT NULL,
@@ -51,30 +51,36 @@ CREATE TABLE search_quantity (
     PRIMARY KEY (parameter, id, low, high, code, system)
 );
 
-CREATE INDEX search_quantity_value ON search_quantity (parameter, low, high, code, system, id);
+CREATE INDEX search_quantity_value ON search_quantity (parameter, high, low, code, system, id);
 
--- The parameters that have rows. A changed definition gets a new number, whose rows are made while
--- those of the old one still answer.
-CREATE TABLE search_parameter (
+-- Numbers of the types that have rows. When the definitions change, a type gets another number, whose
+-- rows are made in steps while those of the old one answer; `position` is the last id that has them.
+CREATE TABLE search_type (
     number BIGINT PRIMARY KEY,
     kind TEXT NOT NULL,
-    code TEXT NOT NULL,
-    definition BIGINT NOT NULL,
-    state TEXT NOT NULL
-);
-
--- The types whose rows are being made, and the last id that has them.
-CREATE TABLE search_rebuild (
-    kind TEXT PRIMARY KEY,
+    definitions BIGINT NOT NULL,
+    state TEXT NOT NULL,
     position TEXT COLLATE "C" NOT NULL
 );
 
--- What a copy in memory is compared with: `revision` counts the changes of search_parameter,
--- `definitions` those of the definitions that resources bring.
+CREATE INDEX search_type_kind ON search_type (kind);
+
+-- Numbers of the parameters that resources define; a changed definition has another one.
+CREATE TABLE search_definition (
+    number BIGINT PRIMARY KEY,
+    url TEXT NOT NULL,
+    digest BIGINT NOT NULL,
+    since BIGINT NOT NULL
+);
+
+-- What a copy in memory is compared with: `revision` counts the changes of the two tables above,
+-- `definitions` those of the definitions. `own` is the address that references to this server begin with.
 CREATE TABLE search_state (
     revision BIGINT NOT NULL,
     definitions BIGINT NOT NULL,
-    last_number BIGINT NOT NULL
+    last_type BIGINT NOT NULL,
+    last_definition BIGINT NOT NULL,
+    own TEXT NOT NULL
 );
 
-INSERT INTO search_state (revision, definitions, last_number) VALUES (1, 1, 0);
+INSERT INTO search_state (revision, definitions, last_type, last_definition, own) VALUES (1, 1, 0, 9999, '');

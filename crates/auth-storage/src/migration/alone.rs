@@ -35,6 +35,7 @@ pub(super) async fn run(
     let done = claim_and_run(db, &session, (write, sql), (progress, now_us)).await;
     session.close().await;
     db.forget_tables();
+    db.renew_index().await.map_err(fhir)?;
     done
 }
 

@@ -59,6 +59,7 @@ async fn attempt(db: &Db, script: &SqlScript, now_us: i64) -> Result<Applied, Sc
     let done = done?;
     // A constraint that waits for the end of the transaction is refused only there.
     ended.map_err(|error| script::fault(error, db.engine_name(), migrations::SqlPlace::WHOLE))?;
+    db.renew_index().await.map_err(ScriptFault::Failed)?;
     Ok(done)
 }
 

@@ -13,6 +13,7 @@ use super::{Halt, lock};
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::resources::Table;
+use crate::search::Pending;
 
 const PUT: &str = "INSERT INTO fhir_package AS p (name, version, direct, canonicals, source, installed_us)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -44,7 +45,13 @@ ON CONFLICT (kind, id, package_name, package_version) DO NOTHING",
 
 /// Installs what was prepared within a transaction; returns how many canonicals the packages have
 /// that were not installed before, or were asked for.
-pub(crate) async fn install(tx: &mut Tx, prepared: &PreparedInstall, now_us: i64) -> Result<u64, Halt> {
+///
+/// What becomes of the index of searches is noted, and written by whoever ends the transaction.
+pub(crate) async fn install(
+    (tx, search): (&mut Tx, &mut Pending),
+    prepared: &PreparedInstall,
+    now_us: i64,
+) -> Result<u64, Halt> {
     lock(tx).await?;
     let mut canonicals = 0;
     for package in prepared.packages() {
@@ -53,7 +60,7 @@ pub(crate) async fn install(tx: &mut Tx, prepared: &PreparedInstall, now_us: i64
             continue;
         }
         prepared.progress().say(format!("installing package {}: {} canonicals", package.id, package.canonicals));
-        install_one(tx, package, now_us).await?;
+        install_one((tx, search), package, now_us).await?;
         canonicals += u64::try_from(package.canonicals).unwrap_or(u64::MAX);
     }
     for package in prepared.packages() {
@@ -66,20 +73,25 @@ pub(crate) async fn install(tx: &mut Tx, prepared: &PreparedInstall, now_us: i64
     Ok(canonicals)
 }
 
-async fn install_one(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), Halt> {
+async fn install_one(
+    (tx, search): (&mut Tx, &mut Pending),
+    package: &PreparedPackage,
+    now_us: i64,
+) -> Result<(), Halt> {
     // What it had when it was installed before, and may not have any more.
     let mut before: HashSet<ResourceKey> = uninstall::canonicals_of(tx, &package.id).await?.into_iter().collect();
     put(tx, package, now_us).await?;
     let Batches { mut ready, reading } = batch::read(Arc::clone(&package.tarball));
     while let Some(batch) = ready.recv().await {
-        store(tx, &package.id, &batch, now_us).await?;
+        store((tx, search), &package.id, &batch, now_us).await?;
+        search.write_rows(tx).await?;
         for key in &batch.stored {
             before.remove(key);
         }
     }
     let read = reading.await.map_err(|_| sqlx::Error::WorkerCrashed)?;
     read.map_err(|fault| PackageRefused::Tarball { package: package.id.clone(), fault })?;
-    Ok(uninstall::release(tx, &package.id, before.into_iter().collect(), now_us).await?)
+    Ok(uninstall::release((tx, search), &package.id, before.into_iter().collect(), now_us).await?)
 }
 
 /// Writes down the package and what it needs.
@@ -96,8 +108,14 @@ async fn put(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), 
     Ok(())
 }
 
-async fn store(tx: &mut Tx, package: &PackageId, batch: &Batch, now_us: i64) -> Result<(), sqlx::Error> {
+async fn store(
+    (tx, search): (&mut Tx, &mut Pending),
+    package: &PackageId,
+    batch: &Batch,
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
     let table = Table::find_or_create(tx, &batch.kind).await?;
+    search.note_batch(tx, (&table, &batch.kind), &batch.rows).await?;
     let dialect = tx.dialect();
     run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&batch.keys))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&batch.rows).bind(now_us))?;

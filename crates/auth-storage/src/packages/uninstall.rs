@@ -11,6 +11,7 @@ use super::{Halt, lock, package_id};
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::resources::Table;
+use crate::search::Pending;
 
 const IS_INSTALLED: &str = "SELECT CAST(count(*) AS BIGINT) FROM fhir_package WHERE name = $1 AND version = $2";
 const NEEDED_BY: &str = "SELECT name, version FROM fhir_package_need WHERE needed_name = $1 AND needed_version = $2";
@@ -35,7 +36,11 @@ FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
 const DELETE: &str = "DELETE FROM {table} WHERE id IN (SELECT e.value ->> 0 FROM {elements:$1})";
 
 /// Uninstalls packages within a transaction. What needs another of them holds none of them up.
-pub(crate) async fn uninstall(tx: &mut Tx, packages: &[PackageId], now_us: i64) -> Result<(), Halt> {
+pub(crate) async fn uninstall(
+    (tx, search): (&mut Tx, &mut Pending),
+    packages: &[PackageId],
+    now_us: i64,
+) -> Result<(), Halt> {
     lock(tx).await?;
     for package in packages {
         if !is_installed(tx, package).await? {
@@ -50,7 +55,7 @@ pub(crate) async fn uninstall(tx: &mut Tx, packages: &[PackageId], now_us: i64) 
     }
     for package in packages {
         let canonicals = canonicals_of(tx, package).await?;
-        release(tx, package, canonicals, now_us).await?;
+        release((tx, search), package, canonicals, now_us).await?;
         for statement in [FORGET, FORGET_NEEDS] {
             run!(tx.on(), execute: sqlx::query(statement).bind(package.name()).bind(package.version()))?;
         }
@@ -85,7 +90,7 @@ fn key(kind: &str, id: &str) -> Result<ResourceKey, sqlx::Error> {
 /// Takes canonicals from a package, and deletes those that no other package has: as they are now,
 /// whoever changed them since; the history keeps them.
 pub(super) async fn release(
-    tx: &mut Tx,
+    (tx, search): (&mut Tx, &mut Pending),
     package: &PackageId,
     canonicals: Vec<ResourceKey>,
     now_us: i64,
@@ -101,18 +106,24 @@ pub(super) async fn release(
             .bind(&keys).bind(kind.as_str()).bind(package.name()).bind(package.version()))?;
         let orphans: Vec<String> =
             run!(tx.on(), fetch_all: sqlx::query_scalar(ORPHANS.on(dialect)).bind(&keys).bind(kind.as_str()))?;
-        delete(tx, &kind, &orphans, now_us).await?;
+        delete((tx, search), &kind, &orphans, now_us).await?;
     }
     Ok(())
 }
 
-async fn delete(tx: &mut Tx, kind: &ResourceType, ids: &[String], now_us: i64) -> Result<(), sqlx::Error> {
+async fn delete(
+    (tx, search): (&mut Tx, &mut Pending),
+    kind: &ResourceType,
+    ids: &[String],
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
     if ids.is_empty() {
         return Ok(());
     }
     let table = Table::find_or_create(tx, kind).await?;
     let dialect = tx.dialect();
     let keys = keys(ids);
+    search.note_gone(tx, (&table, kind), &keys).await?;
     run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&keys))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&keys).bind(now_us))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, DELETE)).bind(&keys))?;

@@ -62,25 +62,46 @@ const REFERS_JSONPATH: &str = " ? ((@.\"resourceType\" == \"Patient\" && @.\"id\
     || @.\"uri\" == $relative || @.\"uri\" == $absolute \
     || @.\"uri\" starts with $relative_version || @.\"uri\" starts with $absolute_version)";
 
-/// Conditions as SQL, and what is bound to it from `$3` on.
-pub(super) struct Conditions {
-    pub(super) sql: String,
-    pub(super) bound: Vec<String>,
+/// The first place behind those of a page.
+const BEHIND_PAGE: usize = 3;
+
+/// Conditions on the row `t` as SQL, and what is bound to it.
+pub(crate) struct Conditions {
+    pub(crate) sql: String,
+    pub(crate) bound: Vec<String>,
     dialect: Dialect,
+    /// The place of the first value that is bound.
+    first: usize,
 }
 
 impl Conditions {
-    /// `None` when nothing can meet them.
+    /// The values are bound from `$3` on; `None` when nothing can meet them.
     pub(super) fn of(dialect: Dialect, kind: &ResourceType, asked: Condition<'_>) -> Option<Self> {
-        let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect };
-        for filter in asked.filters {
-            conditions.add_filter(filter)?;
-        }
+        let mut conditions = Self::filters(dialect, asked.filters, BEHIND_PAGE)?;
         if let Selection::Within(regions) = asked.within {
             let regions: Vec<String> = regions.iter().map(|region| conditions.region(kind, region)).collect();
             conditions.sql.extend([" AND ", &any(&regions)]);
         }
         Some(conditions)
+    }
+
+    /// All of these filters, the values bound from the place `first` on; `None` when nothing can meet them.
+    pub(crate) fn filters(dialect: Dialect, filters: &[Filter], first: usize) -> Option<Self> {
+        let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect, first };
+        for filter in filters {
+            conditions.add_filter(filter)?;
+        }
+        Some(conditions)
+    }
+
+    /// All of these criteria, the values bound from the place `first` on.
+    pub(crate) fn criteria(dialect: Dialect, criteria: &[Criterion], first: usize) -> Self {
+        let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect, first };
+        for criterion in criteria {
+            let holds = conditions.criterion(criterion);
+            conditions.sql.extend([" AND ", &holds]);
+        }
+        conditions
     }
 
     fn add_filter(&mut self, filter: &Filter) -> Option<()> {
@@ -176,10 +197,11 @@ impl Conditions {
         WALK_SQLITE.replace("{test}", test).replace("$p", &path).replace("$v", values)
     }
 
-    /// Binds one more value and returns its place, `$3` for the first.
+    /// Binds one more value and returns its place.
     fn bind(&mut self, value: String) -> String {
+        let place = self.first + self.bound.len();
         self.bound.push(value);
-        format!("${}", self.bound.len() + 2)
+        format!("${place}")
     }
 }
 

@@ -60,6 +60,11 @@ impl Table {
         &self.kind
     }
 
+    /// Its name as a statement spells it.
+    pub(crate) fn quoted(&self) -> String {
+        format!("\"{}\"", self.name)
+    }
+
     /// The table of a type, or `None` when the type has no resources.
     pub(crate) async fn find(db: &Db, kind: &ResourceType) -> Result<Option<Self>, sqlx::Error> {
         if let Some(known) = db.known_table(kind.as_str()) {

@@ -32,6 +32,7 @@ use crate::engine::{On, Tx, run};
 use crate::fault::Contended;
 use crate::packages;
 use crate::script::{self, ScriptFault};
+use crate::search::Pending;
 
 /// More writes than this to one type lock the type, not each resource: the server's lock table has
 /// room for a few thousand locks in all.
@@ -114,21 +115,24 @@ struct Attempt {
     progress: Progress,
     /// The table of each type written to, `None` where nothing was ever written.
     tables: HashMap<ResourceType, Option<Table>>,
+    /// What becomes of the index of searches.
+    search: Pending,
     /// The last write whose effect happened.
     concluded: Option<(usize, ResourceKey)>,
 }
 
 impl Attempt {
-    fn new(tx: Tx, progress: &Progress, now_us: i64) -> Self {
-        Self { tx, now_us, progress: progress.clone(), tables: HashMap::new(), concluded: None }
+    fn new(db: &Db, tx: Tx, progress: &Progress, now_us: i64) -> Self {
+        let (progress, search) = (progress.clone(), Pending::new(db));
+        Self { tx, now_us, progress, tables: HashMap::new(), search, concluded: None }
     }
 }
 
 /// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user.
 pub(crate) async fn attempt(db: &Db, writes: &[Write], effects: &Effects, now_us: i64) -> Result<Vec<Written>, Halt> {
-    let mut attempt = Attempt::new(db.begin().await?, &Progress::new(), now_us);
+    let mut attempt = Attempt::new(db, db.begin().await?, &Progress::new(), now_us);
     let done = attempt.run(db, writes, effects).await;
-    let tables = attempt.end(done.is_ok()).await;
+    let tables = attempt.end(db, done.is_ok()).await;
     let done = done?;
     db.remember_tables(tables?);
     Ok(done)
@@ -143,10 +147,10 @@ pub(crate) async fn attempt_with(
     (progress, now_us): (&Progress, i64),
 ) -> Result<Vec<Written>, Halt> {
     let session = db.session().await?;
-    let mut attempt = Attempt::new(session.begin().await?, progress, now_us);
+    let mut attempt = Attempt::new(db, session.begin().await?, progress, now_us);
     let done = attempt.run(db, writes, effects).await;
     let concluded = attempt.concluded.take();
-    let ended = attempt.end(done.is_ok()).await;
+    let ended = attempt.end(db, done.is_ok()).await;
     session.close().await;
     db.forget_tables();
     let done = done?;
@@ -162,9 +166,9 @@ pub(crate) async fn attempt_with(
 /// What would become of the writes; nothing of it is kept. The caller may hold SQLite's one writer.
 pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
     let session = db.session().await?;
-    let mut attempt = Attempt::new(session.begin().await?, &Progress::new(), now_us);
+    let mut attempt = Attempt::new(db, session.begin().await?, &Progress::new(), now_us);
     let done = attempt.run(db, writes, &Effects::new()).await;
-    let ended = attempt.end(false).await;
+    let ended = attempt.end(db, false).await;
     session.close().await;
     let done = done?;
     ended?;
@@ -191,13 +195,17 @@ impl Attempt {
                 None => answer,
             });
         }
+        self.search.write(&mut self.tx).await?;
         Ok(written)
     }
 
     /// Commits what was done, or takes it back; returns the tables that are known to exist then.
-    async fn end(self, commit: bool) -> Result<Vec<Table>, sqlx::Error> {
+    async fn end(self, db: &Db, commit: bool) -> Result<Vec<Table>, sqlx::Error> {
         if commit {
             self.tx.commit().await?;
+            if let Some(index) = self.search.known() {
+                db.remember_index(&index);
+            }
             Ok(self.tables.into_values().flatten().collect())
         } else {
             self.tx.roll_back().await?;
@@ -250,12 +258,17 @@ impl Attempt {
 
     async fn effect(&mut self, effect: &Effect) -> Result<Value, EffectFault> {
         match effect {
-            Effect::RunSql { sql } => script::run_within(&mut self.tx, sql).await?,
+            Effect::RunSql { sql } => {
+                script::run_within(&mut self.tx, sql).await?;
+                self.search.distrust();
+            }
             Effect::Install(prepared) => {
-                return Ok(packages::install(&mut self.tx, prepared, self.now_us).await?.into());
+                let packages = packages::install((&mut self.tx, &mut self.search), prepared, self.now_us).await?;
+                return Ok(packages.into());
             }
             Effect::Uninstall(package) => {
-                packages::uninstall(&mut self.tx, slice::from_ref(package), self.now_us).await?;
+                let packages = slice::from_ref(package);
+                packages::uninstall((&mut self.tx, &mut self.search), packages, self.now_us).await?;
             }
             Effect::Unprepared => return Err(EffectFault::Refused(EffectRefused::Unprepared)),
             Effect::Done(result) => return Ok(result.clone()),
@@ -397,6 +410,7 @@ impl Attempt {
             Decision::Delete(stored) => (&stored.key, &stored.resource, "delete"),
             Decision::Nothing(_) => return Ok(decision.written(0, self.now_us)),
         };
+        self.search.note(&mut self.tx, &decision).await?;
         let table = self.table_for(&key.kind).await?;
         let dialect = self.tx.dialect();
         let (id, now_us) = (key.id.as_str(), self.now_us);

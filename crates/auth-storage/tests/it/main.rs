@@ -28,4 +28,6 @@ mod patients;
 #[cfg(test)]
 mod resources;
 #[cfg(test)]
+mod search;
+#[cfg(test)]
 mod tokens;

@@ -10,7 +10,8 @@ use unicode_normalization::char::is_combining_mark;
 ///
 /// # Source
 /// FHIR R4, Search, string: "after both have been normalized by case and accent".
-pub(super) fn folded(text: &str) -> String {
+#[must_use]
+pub fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }

@@ -1,0 +1,275 @@
+//! Search: the rows that writes leave, and the statements that read them.
+//!
+//! What a parameter finds in a resource is evaluated when the resource is written and kept as narrow rows
+//! (`migrations/auth`, 0016). A search is one statement over them, with what the caller reaches inside it.
+//! Rows are numbered by type and parameter; a type whose definitions change gets another number, so the
+//! old rows answer until the new ones are complete, and nothing is ever half replaced.
+
+mod compare;
+mod index;
+mod number;
+mod page;
+mod rebuild;
+mod row;
+mod statement;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fhir_store::search::{Catalog, Clause, Kind};
+use fhir_store::{
+    Matches, Referring, ResourceId, ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError,
+    Stored,
+};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
+
+use self::page::Ran;
+use self::statement::{Bound, Statement, Unanswerable};
+use crate::db::Db;
+use crate::document::Document;
+use crate::engine::run;
+use crate::fault::{fhir, retried};
+use crate::resources::Table;
+
+pub(crate) use index::Index;
+pub(crate) use write::Pending;
+
+/// How often a search is made again because the index changed meanwhile.
+const ATTEMPTS: usize = 3;
+const REVISION: &str = "SELECT revision FROM search_state";
+
+/// A row of a statement that finds resources.
+type Row = (String, i64, i64, Document);
+
+#[async_trait]
+impl SearchStore for Db {
+    async fn catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+        Ok(Arc::clone(&current(self).await.map_err(fhir)?.catalog))
+    }
+
+    async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+        Ok(Arc::clone(&known(self).await.map_err(fhir)?.catalog))
+    }
+
+    fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool {
+        index::covers(catalog, kind)
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError> {
+        search(self, query).await.map_err(fhir)
+    }
+
+    async fn among(
+        &self,
+        kind: &ResourceType,
+        ids: &[ResourceId],
+        within: &Selection,
+    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+        among(self, (kind, ids), within).await.map_err(fhir)
+    }
+
+    async fn referring(
+        &self,
+        referring: Referring<'_>,
+        within: &Selection,
+        limit: u32,
+    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+        refer(self, referring, within, limit).await.map_err(fhir)
+    }
+}
+
+impl Db {
+    /// Says at which address absolute references are to our own resources. Every node of a deployment says
+    /// the same; another one than before has the rows of all resources made again.
+    ///
+    /// # Errors
+    /// When the engine fails; nothing is changed then.
+    pub async fn set_fhir_base(&self, own: &str) -> Result<(), sqlx::Error> {
+        retried(|| async {
+            let mut tx = self.begin().await?;
+            number::set_own(&mut tx, own).await?;
+            tx.commit().await
+        })
+        .await
+    }
+
+    /// Has all rows made again, after somebody wrote past the rules.
+    pub(crate) async fn renew_index(&self) -> Result<(), sqlx::Error> {
+        retried(|| async {
+            let mut tx = self.begin().await?;
+            number::renew_all(&mut tx).await?;
+            tx.commit().await
+        })
+        .await
+    }
+}
+
+impl From<Unanswerable> for SearchRefused {
+    fn from(unanswerable: Unanswerable) -> Self {
+        match unanswerable {
+            Unanswerable::Indexing(parameter) => Self::Indexing { parameter },
+            Unanswerable::Closed => Self::Closed,
+        }
+    }
+}
+
+/// What is known of the index, compared with the database.
+async fn current(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
+    if let Some(known) = db.known_index() {
+        let revision: i64 = run!(db.reader(), fetch_one: sqlx::query_scalar(REVISION))?;
+        if revision == known.revision {
+            return Ok(known);
+        }
+    }
+    reloaded(db).await
+}
+
+/// What is known of the index, compared by the statement that uses it.
+async fn known(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
+    match db.known_index() {
+        Some(known) => Ok(known),
+        None => reloaded(db).await,
+    }
+}
+
+async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    let index = Arc::new(Index::read(&mut tx).await?);
+    tx.roll_back().await?;
+    db.remember_index(&index);
+    Ok(index)
+}
+
+async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, sqlx::Error> {
+    let Some(table) = Table::find(db, &query.search.kind).await? else {
+        return Ok(Ok(Matches { total: Some(0), ..Matches::default() }));
+    };
+    for kind in query.search.clauses.iter().flat_map(kinds) {
+        Table::find(db, kind).await?;
+    }
+    let mut index = known(db).await?;
+    for _ in 0..ATTEMPTS {
+        match page::search(db, &index, &table, query).await? {
+            Ran::Found(found) => return Ok(Ok(found)),
+            Ran::Cursor => return Ok(Err(SearchRefused::Cursor)),
+            // What is refused by a copy of before may be answered by now.
+            Ran::Refused(unanswerable) => {
+                let before = index.revision;
+                index = current(db).await?;
+                if index.revision == before {
+                    return Ok(Err(unanswerable.into()));
+                }
+            }
+            Ran::Outdated => index = reloaded(db).await?,
+        }
+    }
+    Ok(Err(SearchRefused::Indexing { parameter: query.search.kind.to_string() }))
+}
+
+/// The other types a clause looks at.
+fn kinds(clause: &Clause) -> Vec<&ResourceType> {
+    match clause {
+        Clause::Any { .. } | Clause::None { .. } | Clause::Missing { .. } => Vec::new(),
+        Clause::Chain(chain) => {
+            chain.any_of.iter().flat_map(|(kind, clause)| kinds(clause).into_iter().chain([kind])).collect()
+        }
+        Clause::Has(has) => kinds(&has.clause).into_iter().chain([&has.kind]).collect(),
+    }
+}
+
+async fn among(
+    db: &Db,
+    (kind, ids): (&ResourceType, &[ResourceId]),
+    within: &Selection,
+) -> Result<Result<Vec<Stored>, SearchRefused>, sqlx::Error> {
+    let Some(table) = Table::find(db, kind).await? else { return Ok(Ok(Vec::new())) };
+    let index = current(db).await?;
+    let reaches = BTreeMap::new();
+    let mut statement = Statement::new(db, &index, &reaches);
+    let ids = statement.bind(elements(ids));
+    let test = match statement.within(kind, within, "t.id") {
+        Ok(test) => test,
+        Err(unanswerable) => return Ok(Err(unanswerable.into())),
+    };
+    let sql = format!(
+        "SELECT t.id, t.txid, {{us:t.ts}}, t.resource FROM {{elements:{ids}}} JOIN {} t ON t.id = e.value ->> 0 WHERE {test} ORDER BY t.id",
+        table.quoted()
+    );
+    fetch(db, kind, sql, statement.bound).await.map(Ok)
+}
+
+async fn refer(
+    db: &Db,
+    referring: Referring<'_>,
+    within: &Selection,
+    limit: u32,
+) -> Result<Result<Vec<Stored>, SearchRefused>, sqlx::Error> {
+    let kind = referring.kind;
+    let Some(table) = Table::find(db, kind).await? else { return Ok(Ok(Vec::new())) };
+    let index = current(db).await?;
+    let reaches = BTreeMap::new();
+    let mut statement = Statement::new(db, &index, &reaches);
+    let (sql, bound) = match write_referring(&mut statement, &index, referring, within) {
+        Ok(Some(condition)) => {
+            let limit = statement.bind(i64::from(limit));
+            let sql = format!(
+                "SELECT t.id, t.txid, {{us:t.ts}}, t.resource FROM {} t WHERE {condition} ORDER BY t.id LIMIT {limit}",
+                table.quoted()
+            );
+            (sql, statement.bound)
+        }
+        Ok(None) => return Ok(Ok(Vec::new())),
+        Err(unanswerable) => return Ok(Err(unanswerable.into())),
+    };
+    fetch(db, kind, sql, bound).await.map(Ok)
+}
+
+fn write_referring(
+    statement: &mut Statement<'_>,
+    index: &Index,
+    referring: Referring<'_>,
+    within: &Selection,
+) -> Result<Option<String>, Unanswerable> {
+    let kind = referring.kind;
+    let numbers: Vec<i64> = if let Some(parameter) = referring.by {
+        vec![statement.number(kind, parameter)?]
+    } else {
+        let references = index.catalog.parameters(kind).filter(|parameter| parameter.kind == Kind::Reference);
+        references.filter_map(|parameter| statement.number(kind, parameter).ok()).collect()
+    };
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    let numbers: Vec<String> = numbers.into_iter().map(|number| statement.bind(number)).collect();
+    let to = statement.bind(referring.to.as_str());
+    let ids = statement.bind(elements(referring.ids));
+    let test = statement.within(kind, within, "t.id")?;
+    Ok(Some(format!(
+        "t.id IN (SELECT i.id FROM search_reference i WHERE i.parameter IN ({}) AND i.kind = {to}
+    AND i.target IN (SELECT e.value ->> 0 FROM {{elements:{ids}}})) AND {test}",
+        numbers.join(", ")
+    )))
+}
+
+fn elements(ids: &[ResourceId]) -> String {
+    let ids: Vec<serde_json::Value> = ids.iter().map(|id| json!([id.as_str()])).collect();
+    serde_json::Value::Array(ids).to_string()
+}
+
+async fn fetch(db: &Db, kind: &ResourceType, sql: String, bound: Vec<Bound>) -> Result<Vec<Stored>, sqlx::Error> {
+    let sql = AssertSqlSafe(db.dialect().render(&sql)).into_sql_str();
+    let rows: Vec<Row> = run!(db.reader(), fetch_all: {
+        bound.into_iter().fold(sqlx::query_as(sql), |asked, value| match value {
+            Bound::Text(text) => asked.bind(text),
+            Bound::Integer(number) => asked.bind(number),
+        })
+    })?;
+    let readable = rows.into_iter().filter_map(|(id, version, updated_us, document)| {
+        let resource = document.read(kind.as_str(), &id)?;
+        Some(page::stored(kind, (&id, version, updated_us), resource))
+    });
+    readable.collect()
+}

@@ -1,0 +1,249 @@
+//! One test on an entry as a condition on a row.
+
+use fhir_store::search::{Comparison, Prefix, System, Test, TextMatch, Unit, UriMatch};
+
+use super::row::{self, Place, digest_of, ordered, typed, uri_number};
+use super::statement::Bound;
+
+/// Greater than every character a text goes on with.
+const LAST: char = char::MAX;
+
+/// Characters by which a text is looked for that is then compared as a whole.
+const EXACT_BEGINNING: usize = 32;
+
+/// A condition on a row, with the values it compares with in their places.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Condition {
+    /// The table the row is in.
+    pub(super) place: Place,
+    /// What is to be added to the number of the parameter.
+    pub(super) number: i64,
+    /// SQL on the row `i`; `?` stands for each value.
+    pub(super) sql: String,
+    /// The values.
+    pub(super) bound: Vec<Bound>,
+    /// Whether the row is found by its key when the resource is known, or by few rows beside it.
+    pub(super) is_point: bool,
+}
+
+/// Conditions under way.
+struct Built {
+    sql: Vec<String>,
+    bound: Vec<Bound>,
+}
+
+impl Built {
+    const fn new() -> Self {
+        Self { sql: Vec::new(), bound: Vec::new() }
+    }
+
+    fn and<const N: usize>(mut self, sql: &str, bound: [Bound; N]) -> Self {
+        self.sql.push(sql.to_owned());
+        self.bound.extend(bound);
+        self
+    }
+
+    fn at(self, place: Place, number: i64, is_point: bool) -> Condition {
+        let sql = if self.sql.is_empty() { "TRUE".to_owned() } else { self.sql.join(" AND ") };
+        Condition { place, number, sql, bound: self.bound, is_point }
+    }
+}
+
+/// The condition that stands for a test, `None` for one that no row meets. `contains` is the engine's word
+/// for the place of one text in another.
+pub(super) fn condition(test: &Test, contains: &str) -> Option<Condition> {
+    let condition = of_test(test, contains)?;
+    // No document holds the character NUL, and Postgres refuses it even as a parameter.
+    let has_nul = condition.bound.iter().any(|value| matches!(value, Bound::Text(bound) if bound.contains('\0')));
+    (!has_nul).then_some(condition)
+}
+
+fn of_test(test: &Test, contains: &str) -> Option<Condition> {
+    Some(match test {
+        Test::Token { system, code } => token(system, code.as_deref()),
+        Test::Display(words) | Test::Text { how: TextMatch::Starts, text: words } => starts(words),
+        Test::OfType { system, code, value } => {
+            let built = Built::new().and("i.code = ?", [typed(value, code).into()]);
+            of_system(built, system.as_deref()).at(Place::Token, row::typed_number(0), true)
+        }
+        Test::In(_) | Test::Composite(_) => return None,
+        Test::Text { how: TextMatch::Contains, text } => {
+            Built::new().and(&format!("{contains}(i.folded, ?) > 0"), [text.as_str().into()]).at(Place::Text, 0, false)
+        }
+        Test::Text { how: TextMatch::Exact, text } => {
+            // Its beginning bounds the walk; what is folded may be cut at its end.
+            let beginning: String = fhir_store::search::folded(text).chars().take(EXACT_BEGINNING).collect();
+            started(&beginning).and("i.exact = ?", [digest_of(Some(text)).into()]).at(Place::Text, 0, false)
+        }
+        Test::Reference { kind, id } => {
+            let built = Built::new().and("i.target = ?", [id.as_str().into()]);
+            match kind {
+                Some(kind) => built.and("i.kind = ?", [kind.as_str().into()]),
+                None => built,
+            }
+            .at(Place::Reference, 0, true)
+        }
+        Test::Uri { how, uri, version } => {
+            let built = of_uri(*how, uri);
+            of_system(built, version.as_deref()).at(Place::Token, uri_number(0), *how != UriMatch::Below)
+        }
+        Test::Period(comparison) => {
+            compared(comparison.prefix, comparison.low, comparison.high).at(Place::Range, 0, true)
+        }
+        Test::Number(comparison) => number(comparison).at(Place::Range, 0, true),
+        Test::Quantity { comparison, unit } => match unit {
+            Unit::Any => number(comparison),
+            Unit::Named(name) => number(comparison).and("i.code = ?", [name.as_str().into()]),
+            Unit::Coded { system, code } => number(comparison)
+                .and("i.code = ?", [code.as_str().into()])
+                .and("i.system = ?", [digest_of(Some(system)).into()]),
+        }
+        .at(Place::Quantity, 0, true),
+    })
+}
+
+fn token(system: &System, code: Option<&str>) -> Condition {
+    let built = match code {
+        Some(code) => Built::new().and("i.code = ?", [code.into()]),
+        None => Built::new(),
+    };
+    let built = match system {
+        System::Any => built,
+        System::None => built.and("i.system = 0", []),
+        System::Is(system) => of_system(built, Some(system)),
+    };
+    built.at(Place::Token, 0, code.is_some())
+}
+
+fn of_system(built: Built, system: Option<&str>) -> Built {
+    match system {
+        Some(system) => built.and("i.system = ?", [digest_of(Some(system)).into()]),
+        None => built,
+    }
+}
+
+fn starts(text: &str) -> Condition {
+    started(text).at(Place::Text, 0, false)
+}
+
+fn started(text: &str) -> Built {
+    let end = format!("{text}{LAST}");
+    Built::new().and("i.folded >= ? AND i.folded < ?", [text.into(), end.into()])
+}
+
+fn of_uri(how: UriMatch, uri: &str) -> Built {
+    match how {
+        UriMatch::Equals => Built::new().and("i.code = ?", [uri.into()]),
+        // What goes on behind a slash lies between it and the next character.
+        UriMatch::Below => {
+            let root = if uri.ends_with('/') { uri.to_owned() } else { format!("{uri}/") };
+            let end = format!("{root}{LAST}");
+            Built::new().and("(i.code = ? OR (i.code >= ? AND i.code < ?))", [uri.into(), root.into(), end.into()])
+        }
+        UriMatch::Above => {
+            let roots = roots(uri);
+            let places = vec!["?"; roots.len()].join(", ");
+            let mut built = Built::new().and(&format!("i.code IN ({places})"), []);
+            built.bound.extend(roots.into_iter().map(Bound::from));
+            built
+        }
+    }
+}
+
+/// The URI and what it is below: the beginnings before and behind each slash.
+fn roots(uri: &str) -> Vec<&str> {
+    let cuts = uri.match_indices('/').flat_map(|(at, _)| [at, at + 1]).chain([uri.len()]);
+    let mut roots: Vec<&str> = cuts.filter_map(|end| uri.get(..end)).filter(|root| !root.is_empty()).collect();
+    roots.dedup();
+    roots
+}
+
+fn number(comparison: &Comparison<f64>) -> Built {
+    compared(comparison.prefix, ordered(comparison.low), ordered(comparison.high))
+}
+
+/// A range is never less at its end than at its beginning, and the index is ordered by the end: so what
+/// bounds the end stands first wherever something does.
+fn compared(prefix: Prefix, low: i64, high: i64) -> Built {
+    let (low, high) = (Bound::from(low), Bound::from(high));
+    let built = Built::new();
+    match prefix {
+        Prefix::Equal => built.and("i.high >= ? AND i.high <= ? AND i.low >= ?", [low.clone(), high, low]),
+        Prefix::NotEqual => built.and("NOT (i.low >= ? AND i.high <= ?)", [low, high]),
+        Prefix::Greater => built.and("i.high > ?", [high]),
+        Prefix::Less => built.and("i.low < ?", [low]),
+        Prefix::GreaterOrEqual => built.and("i.high >= ? AND (i.high > ? OR i.low >= ?)", [low.clone(), high, low]),
+        Prefix::LessOrEqual => built.and("i.low <= ? AND (i.low < ? OR i.high <= ?)", [high.clone(), low, high]),
+        Prefix::StartsAfter => built.and("i.high > ? AND i.low > ?", [high.clone(), high]),
+        Prefix::EndsBefore => built.and("i.high < ?", [low]),
+        Prefix::Approximate => built.and("i.high >= ? AND i.low <= ?", [low, high]),
+    }
+}
+
+/// The same comparison with a column of one time instead of a range.
+pub(super) fn instant(comparison: &Comparison<i64>, column: &str) -> (String, Vec<Bound>) {
+    let built = compared(comparison.prefix, comparison.low, comparison.high);
+    let sql = built.sql.join(" AND ").replace("i.high", column).replace("i.low", column);
+    (sql, built.bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_is_below_each_of_its_segments() {
+        let expected = ["http:", "http:/", "http://", "http://a", "http://a/", "http://a/b"];
+        assert_eq!(roots("http://a/b"), expected);
+        assert_eq!(roots("urn:x"), ["urn:x"]);
+    }
+
+    #[test]
+    fn a_text_that_is_no_word_of_a_code_stays_a_value() {
+        let test = Test::Token { system: System::Any, code: Some("' OR 1=1 --".to_owned()) };
+        let condition = condition(&test, "strpos").unwrap();
+        assert_eq!(condition.sql, "i.code = ?");
+        assert_eq!(condition.bound, ["' OR 1=1 --".into()]);
+    }
+
+    #[test]
+    fn every_comparison_of_a_range_agrees_with_the_model() {
+        let values = [1_i64, 2, 3, 4, 5];
+        for (_, prefix) in Prefix::ALL {
+            for (asked_low, asked_high) in values.into_iter().flat_map(|low| (low..=5).map(move |high| (low, high))) {
+                let asked = Comparison { prefix, low: asked_low, high: asked_high };
+                let built = compared(prefix, asked_low, asked_high);
+                for (low, high) in values.into_iter().flat_map(|low| (low..=5).map(move |high| (low, high))) {
+                    assert_eq!(holds(&built, low, high), asked.holds(&low, &high), "{asked:?} {low} {high}");
+                }
+            }
+        }
+    }
+
+    /// Just enough of SQL to read the conditions above.
+    fn holds(built: &Built, low: i64, high: i64) -> bool {
+        let mut bound = built.bound.iter();
+        let text = built.sql.join(" AND ");
+        let (negated, text) = text.strip_prefix("NOT ").map_or((false, text.as_str()), |rest| (true, rest));
+        let plain = text.replace(['(', ')'], "");
+        let mut all = true;
+        for all_of in plain.split(" AND ") {
+            let mut any = false;
+            for one in all_of.split(" OR ") {
+                let words: Vec<&str> = one.split(' ').collect();
+                let [column, operator, _] = words.as_slice() else { panic!("{one}") };
+                let column = if *column == "i.low" { low } else { high };
+                let Some(Bound::Integer(value)) = bound.next() else { panic!("{one}") };
+                any |= match *operator {
+                    ">" => column > *value,
+                    "<" => column < *value,
+                    ">=" => column >= *value,
+                    "<=" => column <= *value,
+                    other => panic!("{other}"),
+                };
+            }
+            all &= any;
+        }
+        all != negated
+    }
+}

@@ -1,0 +1,454 @@
+//! A search as one statement.
+//!
+//! A clause is written in one of two ways: as the set of the ids that meet it, or as a test on an id
+//! that is known. One clause, the one that leaves the fewest, is the set the statement walks; the others
+//! are tests. Every value is bound; what becomes part of a statement is written in this crate.
+
+use std::collections::BTreeMap;
+
+use fhir_store::compartment::{Membership, membership};
+use fhir_store::search::{COMPARTMENT, Chain, Clause, Column, Component, Has, Kind, Parameter, Test};
+use fhir_store::{Filter, Region, ResourceType, Selection};
+
+use super::compare::{self, Condition};
+use super::index::Index;
+use super::row::{ELEMENT_SUFFIX, Place, part_number, typed_number, uri_number};
+use crate::db::Db;
+use crate::dialect::Dialect;
+use crate::resources::Conditions;
+
+/// A value of a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Bound {
+    Text(String),
+    Integer(i64),
+}
+
+impl From<&str> for Bound {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Bound {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Bound {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+/// Why there is no statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unanswerable {
+    /// The rows of this parameter are still being made.
+    Indexing(String),
+    /// The type of a chain may not be searched.
+    Closed,
+}
+
+/// A statement under way.
+pub(super) struct Statement<'a> {
+    index: &'a Index,
+    db: &'a Db,
+    reaches: &'a BTreeMap<ResourceType, Selection>,
+    pub(super) bound: Vec<Bound>,
+}
+
+type Written = Result<String, Unanswerable>;
+
+impl<'a> Statement<'a> {
+    /// `reaches` says what of other types chains may look at.
+    pub(super) const fn new(db: &'a Db, index: &'a Index, reaches: &'a BTreeMap<ResourceType, Selection>) -> Self {
+        Self { index, db, reaches, bound: Vec::new() }
+    }
+
+    /// Binds a value and returns its place.
+    pub(super) fn bind(&mut self, value: impl Into<Bound>) -> String {
+        self.bound.push(value.into());
+        format!("${}", self.bound.len())
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.db.dialect()
+    }
+
+    /// The number of the rows of a parameter.
+    pub(super) fn number(&self, kind: &ResourceType, parameter: &Parameter) -> Result<i64, Unanswerable> {
+        self.index
+            .number(kind, parameter.number)
+            .ok_or_else(|| Unanswerable::Indexing(format!("{kind}.{}", parameter.code)))
+    }
+
+    /// The ids that meet a clause, some twice.
+    pub(super) fn set(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
+        match clause {
+            Clause::Any { parameter, tests } => self.any(kind, parameter, tests),
+            Clause::Missing { parameter, missing: false } if parameter.column().is_none() => {
+                self.present(kind, parameter)
+            }
+            Clause::None { .. } | Clause::Missing { .. } => {
+                let test = self.test(kind, clause, "t.id")?;
+                Ok(self.of_table(kind, &test))
+            }
+            Clause::Chain(chain) => self.chain(kind, chain),
+            Clause::Has(has) => self.has(kind, has),
+        }
+    }
+
+    /// Whether the resource with this id meets a clause.
+    pub(super) fn test(&mut self, kind: &ResourceType, clause: &Clause, id: &str) -> Written {
+        Ok(match clause {
+            Clause::Any { parameter, tests } => self.any_at(kind, parameter, tests, id)?,
+            Clause::None { parameter, tests } => format!("NOT {}", self.any_at(kind, parameter, tests, id)?),
+            Clause::Missing { parameter, missing } => {
+                // Every resource has an id and a time.
+                let present = match parameter.column() {
+                    Some(_) => "TRUE".to_owned(),
+                    None => format!("{id} IN ({})", self.present(kind, parameter)?),
+                };
+                if *missing { format!("NOT ({present})") } else { present }
+            }
+            Clause::Chain(chain) => format!("{id} IN ({})", self.chain(kind, chain)?),
+            Clause::Has(has) => self.has_at(kind, has, id)?,
+        })
+    }
+
+    /// The ids of a type that meet a condition on the row `t`.
+    fn of_table(&self, kind: &ResourceType, condition: &str) -> String {
+        match self.db.known_table(kind.as_str()) {
+            Some(table) => format!("SELECT t.id FROM {} t WHERE {condition}", table.quoted()),
+            None => "SELECT '' AS id WHERE FALSE".to_owned(),
+        }
+    }
+
+    fn any(&mut self, kind: &ResourceType, parameter: &Parameter, tests: &[Test]) -> Written {
+        if let Some(column) = parameter.column() {
+            let condition = self.of_column(column, tests);
+            return Ok(self.of_table(kind, &condition));
+        }
+        let number = self.number(kind, parameter)?;
+        let mut sets = self.composites(number, parameter, tests, None);
+        for group in groups(tests, self.contains()) {
+            let condition = self.group(number, &group);
+            sets.push(format!("SELECT i.id FROM {} i WHERE {condition}", group.place.table()));
+        }
+        Ok(if sets.is_empty() { "SELECT '' AS id WHERE FALSE".to_owned() } else { sets.join(" UNION ALL ") })
+    }
+
+    fn any_at(&mut self, kind: &ResourceType, parameter: &Parameter, tests: &[Test], id: &str) -> Written {
+        if let Some(column) = parameter.column() {
+            let condition = self.of_column(column, tests);
+            let set = self.of_table(kind, &format!("{condition} AND t.id = {id}"));
+            return Ok(format!("EXISTS ({set})"));
+        }
+        let number = self.number(kind, parameter)?;
+        let mut alternatives = self.composites(number, parameter, tests, Some(id));
+        for group in groups(tests, self.contains()) {
+            let condition = self.group(number, &group);
+            let table = group.place.table();
+            alternatives.push(if group.is_point {
+                format!("EXISTS (SELECT 1 FROM {table} i WHERE {condition} AND i.id = {id})")
+            } else {
+                format!("{id} IN (SELECT i.id FROM {table} i WHERE {condition})")
+            });
+        }
+        Ok(any_of(&alternatives))
+    }
+
+    /// The engine's word for the place of one text in another.
+    fn contains(&self) -> &'static str {
+        match self.dialect() {
+            Dialect::Postgres => "strpos",
+            Dialect::Sqlite => "instr",
+        }
+    }
+
+    fn group(&mut self, number: i64, group: &Group) -> String {
+        let place = self.bind(number + group.number);
+        let tests: Vec<String> = group.tests.iter().map(|(sql, bound)| self.filled(sql, bound)).collect();
+        format!("i.parameter = {place} AND {}", any_of(&tests))
+    }
+
+    /// A condition with its values bound.
+    fn filled(&mut self, sql: &str, bound: &[Bound]) -> String {
+        let mut values = bound.iter();
+        let mut filled = String::with_capacity(sql.len() + 8);
+        for part in sql.split_inclusive('?') {
+            match (part.strip_suffix('?'), values.clone().next()) {
+                (Some(before), Some(value)) => {
+                    values.next();
+                    filled.push_str(before);
+                    filled.push_str(&self.bind(value.clone()));
+                }
+                _ => filled.push_str(part),
+            }
+        }
+        filled
+    }
+
+    /// What tests on composites find: ids, or, where one is known, whether it is among them.
+    fn composites(&mut self, number: i64, parameter: &Parameter, tests: &[Test], id: Option<&str>) -> Vec<String> {
+        let mut found = Vec::new();
+        for test in tests {
+            if let Test::Composite(parts) = test
+                && parts.len() == parameter.components.len()
+                && let Some(condition) = self.parts(number, parts, id)
+            {
+                found.push(condition);
+            }
+        }
+        found
+    }
+
+    fn parts(&mut self, number: i64, parts: &[Test], id: Option<&str>) -> Option<String> {
+        let conditions: Option<Vec<Condition>> =
+            parts.iter().map(|part| compare::condition(part, self.contains())).collect();
+        let conditions = conditions?;
+        let mut from = String::new();
+        let mut all = Vec::with_capacity(conditions.len());
+        for (part, condition) in conditions.iter().enumerate() {
+            let alias = format!("i{part}");
+            let table = condition.place.table();
+            let joined = match part {
+                0 => format!("{table} {alias}"),
+                _ => format!(" JOIN {table} {alias} ON {alias}.id = i0.id"),
+            };
+            from.push_str(&joined);
+            let place = self.bind(part_number(number, part) + condition.number);
+            let filled = self.filled(&condition.sql, &condition.bound).replace("i.", &format!("{alias}."));
+            all.push(format!("{alias}.parameter = {place} AND {filled}"));
+        }
+        let all = all.join(" AND ");
+        Some(match id {
+            None => format!("SELECT {} AS id FROM {from} WHERE {all}", bare("i0.id")),
+            Some(id) => {
+                format!("EXISTS (SELECT 1 FROM {from} WHERE {all} AND i0.id >= {id} || ' ' AND i0.id < {id} || '!')")
+            }
+        })
+    }
+
+    fn of_column(&mut self, column: Column, tests: &[Test]) -> String {
+        let mut alternatives = Vec::with_capacity(tests.len());
+        for test in tests {
+            match (column, test) {
+                (Column::Id, Test::Token { system, code: Some(code) })
+                    if system.holds(None) && !code.contains('\0') =>
+                {
+                    let place = self.bind(code.as_str());
+                    alternatives.push(format!("t.id = {place}"));
+                }
+                (Column::LastUpdated, Test::Period(comparison)) => {
+                    let updated = self.dialect().render("{us:t.ts}");
+                    let (sql, bound) = compare::instant(comparison, &updated);
+                    alternatives.push(self.filled(&sql, &bound));
+                }
+                _ => {}
+            }
+        }
+        any_of(&alternatives)
+    }
+
+    /// The ids that have any value of a parameter.
+    fn present(&mut self, kind: &ResourceType, parameter: &Parameter) -> Written {
+        let number = self.number(kind, parameter)?;
+        let places = match parameter.components.first() {
+            Some(Component { kind, .. }) => places(*kind, part_number(number, 0)),
+            None => places(parameter.kind, number),
+        };
+        let id = if parameter.components.is_empty() { "i.id".to_owned() } else { bare("i.id") };
+        let sets: Vec<String> = places
+            .into_iter()
+            .map(|(place, number)| {
+                let number = self.bind(number);
+                format!("SELECT {id} AS id FROM {} i WHERE i.parameter = {number}", place.table())
+            })
+            .collect();
+        Ok(sets.join(" UNION ALL "))
+    }
+
+    fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {
+        let number = self.number(kind, &chain.parameter)?;
+        let mut sets = Vec::with_capacity(chain.any_of.len());
+        for (target, clause) in &chain.any_of {
+            let inner = self.reached(target, clause)?;
+            let (place, target) = (self.bind(number), self.bind(target.as_str()));
+            sets.push(format!(
+                "SELECT i.id FROM search_reference i WHERE i.parameter = {place} AND i.kind = {target} AND i.target IN ({inner})"
+            ));
+        }
+        Ok(if sets.is_empty() { "SELECT '' AS id WHERE FALSE".to_owned() } else { sets.join(" UNION ALL ") })
+    }
+
+    fn has(&mut self, kind: &ResourceType, has: &Has) -> Written {
+        let number = self.number(&has.kind, &has.parameter)?;
+        let inner = self.reached(&has.kind, &has.clause)?;
+        let (place, target) = (self.bind(number), self.bind(kind.as_str()));
+        Ok(format!(
+            "SELECT i.target AS id FROM search_reference i WHERE i.parameter = {place} AND i.kind = {target} AND i.id IN ({inner})"
+        ))
+    }
+
+    fn has_at(&mut self, kind: &ResourceType, has: &Has, id: &str) -> Written {
+        Ok(format!("{id} IN ({})", self.has(kind, has)?))
+    }
+
+    /// The ids of another type that meet a clause and that the caller reaches.
+    fn reached(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
+        let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
+        let set = self.set(kind, clause)?;
+        if !within.is_confined() {
+            return Ok(set);
+        }
+        let test = self.within(kind, within, "o.id")?;
+        Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {test}"))
+    }
+
+    /// Whether the resource with this id lies in what a caller reaches.
+    pub(super) fn within(&mut self, kind: &ResourceType, within: &Selection, id: &str) -> Written {
+        let Selection::Within(regions) = within else { return Ok("TRUE".to_owned()) };
+        let regions: Result<Vec<String>, Unanswerable> =
+            regions.iter().map(|region| self.region(kind, region, id)).collect();
+        Ok(any_of(&regions?))
+    }
+
+    fn region(&mut self, kind: &ResourceType, region: &Region, id: &str) -> Written {
+        let mut all = vec!["TRUE".to_owned()];
+        if let Some(compartment) = &region.compartment {
+            all.push(match membership(kind) {
+                Membership::Itself => format!("{id} = {}", self.bind(compartment.patient().as_str())),
+                Membership::Reference(_) => {
+                    let condition = self.in_compartment(kind, compartment.patient().as_str())?;
+                    format!("EXISTS (SELECT 1 FROM search_reference i WHERE {condition} AND i.id = {id})")
+                }
+                Membership::Shared | Membership::Closed => "FALSE".to_owned(),
+            });
+        }
+        if !region.criteria.is_empty() {
+            let criteria = Conditions::criteria(self.dialect(), &region.criteria, self.bound.len() + 1);
+            self.bound.extend(criteria.bound.into_iter().map(Bound::from));
+            let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
+            all.push(format!("EXISTS ({set})"));
+        }
+        Ok(format!("({})", all.join(" AND ")))
+    }
+
+    fn in_compartment(&mut self, kind: &ResourceType, patient: &str) -> Written {
+        let number = self.index.number(kind, COMPARTMENT);
+        let number = number.ok_or_else(|| Unanswerable::Indexing(format!("{kind}.patient")))?;
+        let (number, patient) = (self.bind(number), self.bind(patient));
+        Ok(format!("i.parameter = {number} AND i.target = {patient} AND i.kind = 'Patient'"))
+    }
+
+    /// The ids in what a caller reaches, where that is one patient's compartment.
+    pub(super) fn compartment(
+        &mut self,
+        kind: &ResourceType,
+        within: &Selection,
+    ) -> Result<Option<String>, Unanswerable> {
+        let Selection::Within(regions) = within else { return Ok(None) };
+        match (membership(kind), regions.as_ref()) {
+            (Membership::Reference(_), [Region { compartment: Some(compartment), .. }]) => {
+                let condition = self.in_compartment(kind, compartment.patient().as_str())?;
+                Ok(Some(format!("SELECT i.id FROM search_reference i WHERE {condition}")))
+            }
+            (Membership::Itself, [Region { compartment: Some(compartment), .. }]) => {
+                let patient = self.bind(compartment.patient().as_str());
+                Ok(Some(self.of_table(kind, &format!("t.id = {patient}"))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the resource with this id meets conditions on its elements; `None` when none can.
+    pub(super) fn filtered(&mut self, kind: &ResourceType, filters: &[Filter], id: &str) -> Option<String> {
+        let filters = Conditions::filters(self.dialect(), filters, self.bound.len() + 1)?;
+        self.bound.extend(filters.bound.into_iter().map(Bound::from));
+        Some(format!("EXISTS ({})", self.of_table(kind, &format!("{} AND t.id = {id}", filters.sql))))
+    }
+}
+
+/// Tests on rows of one table and number.
+struct Group {
+    place: Place,
+    number: i64,
+    is_point: bool,
+    tests: Vec<(String, Vec<Bound>)>,
+}
+
+fn groups(tests: &[Test], contains: &str) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for Condition { place, number, sql, bound, is_point } in
+        tests.iter().filter_map(|test| compare::condition(test, contains))
+    {
+        let known = groups.iter_mut().find(|group| (group.place, group.number) == (place, number));
+        match known {
+            Some(group) => {
+                group.is_point &= is_point;
+                group.tests.push((sql, bound));
+            }
+            None => groups.push(Group { place, number, is_point, tests: vec![(sql, bound)] }),
+        }
+    }
+    groups
+}
+
+/// Where the values of a parameter of this kind are.
+fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
+    match kind {
+        Kind::Token => vec![(Place::Token, number), (Place::Text, number), (Place::Token, typed_number(number))],
+        Kind::String => vec![(Place::Text, number)],
+        Kind::Reference => {
+            vec![(Place::Reference, number), (Place::Token, uri_number(number)), (Place::Token, number)]
+        }
+        Kind::Uri => vec![(Place::Token, uri_number(number))],
+        Kind::Date | Kind::Number => vec![(Place::Range, number)],
+        Kind::Quantity => vec![(Place::Quantity, number)],
+        // A part of a composite is none itself.
+        Kind::Composite => Vec::new(),
+    }
+}
+
+/// The id of the resource that an element of a composite belongs to.
+fn bare(id: &str) -> String {
+    format!("substr({id}, 1, length({id}) - {ELEMENT_SUFFIX})")
+}
+
+pub(super) fn any_of(conditions: &[String]) -> String {
+    match conditions {
+        [] => "FALSE".to_owned(),
+        [only] => format!("({only})"),
+        several => format!("({})", several.join(" OR ")),
+    }
+}
+
+/// How few resources a clause leaves, the fewest first; `None` for what leaves most.
+pub(super) fn rank(clause: &Clause) -> Option<u8> {
+    match clause {
+        Clause::Any { parameter, .. } if parameter.column() == Some(Column::Id) => Some(0),
+        Clause::Any { parameter, .. } if parameter.column().is_some() => Some(8),
+        Clause::Any { parameter, tests } => tests.iter().map(|test| rank_of(parameter, test)).max(),
+        Clause::Chain(_) | Clause::Has(_) => Some(5),
+        Clause::Missing { missing: false, .. } => Some(9),
+        Clause::None { .. } | Clause::Missing { .. } => None,
+    }
+}
+
+/// Where a compartment stands among the clauses.
+pub(super) const RANK_OF_COMPARTMENT: u8 = 2;
+
+fn rank_of(parameter: &Parameter, test: &Test) -> u8 {
+    match test {
+        Test::OfType { .. } | Test::Reference { .. } => 1,
+        Test::Token { code: Some(_), .. } if parameter.code == "identifier" => 1,
+        Test::Uri { .. } | Test::Token { code: Some(_), .. } => 3,
+        Test::Text { .. } | Test::Display(_) | Test::Composite(_) => 4,
+        Test::In(_) => 0,
+        Test::Period(_) | Test::Number(_) | Test::Quantity { .. } => 6,
+        Test::Token { code: None, .. } => 7,
+    }
+}

@@ -1,0 +1,326 @@
+//! Writing the rows of resources, in the transaction that writes the resources.
+//!
+//! What a transaction changes is noted resource by resource and written at its end with two statements
+//! for each table at most, whatever the number of resources. Which rows go follows from the version that
+//! was there, so that rows need no second index by their resource, and what did not change is not
+//! written again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fhir_store::ResourceType;
+use fhir_store::plan::Decision;
+use serde_json::Value;
+
+use super::index::{self, DEFINITIONS, Index};
+use super::number;
+use super::row::{Place, Rows};
+use crate::db::Db;
+use crate::dialect::Sql;
+use crate::document::Document;
+use crate::engine::{Tx, run};
+use crate::resources::Table;
+
+/// `$1` is `[[parameter, …], …]` in the order of the table's key, here and below.
+static INSERT: [(Place, Sql); 5] = [
+    (
+        Place::Token,
+        Sql::new(
+            "INSERT INTO search_token (parameter, code, id, system)
+SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
+FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
+        ),
+    ),
+    (
+        Place::Reference,
+        Sql::new(
+            "INSERT INTO search_reference (parameter, target, id, kind)
+SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, e.value ->> 3
+FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
+        ),
+    ),
+    (
+        Place::Text,
+        Sql::new(
+            "INSERT INTO search_string (parameter, folded, id, exact)
+SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
+FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
+        ),
+    ),
+    (
+        Place::Range,
+        Sql::new(
+            "INSERT INTO search_range (parameter, id, low, high)
+SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT)
+FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
+        ),
+    ),
+    (
+        Place::Quantity,
+        Sql::new(
+            "INSERT INTO search_quantity (parameter, id, low, high, code, system)
+SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT),
+    e.value ->> 4, CAST(e.value ->> 5 AS BIGINT)
+FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
+        ),
+    ),
+];
+static DELETE: [(Place, Sql); 5] = [
+    (
+        Place::Token,
+        Sql::new(
+            "DELETE FROM search_token WHERE (parameter, code, id, system) IN (
+    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
+    FROM {elements:$1})",
+        ),
+    ),
+    (
+        Place::Reference,
+        Sql::new(
+            "DELETE FROM search_reference WHERE (parameter, target, id, kind) IN (
+    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, e.value ->> 3 FROM {elements:$1})",
+        ),
+    ),
+    (
+        Place::Text,
+        Sql::new(
+            "DELETE FROM search_string WHERE (parameter, folded, id, exact) IN (
+    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
+    FROM {elements:$1})",
+        ),
+    ),
+    (
+        Place::Range,
+        Sql::new(
+            "DELETE FROM search_range WHERE (parameter, id, low, high) IN (
+    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT)
+    FROM {elements:$1})",
+        ),
+    ),
+    (
+        Place::Quantity,
+        Sql::new(
+            "DELETE FROM search_quantity WHERE (parameter, id, low, high, code, system) IN (
+    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT),
+        e.value ->> 4, CAST(e.value ->> 5 AS BIGINT) FROM {elements:$1})",
+        ),
+    ),
+];
+/// `$1` is `[[id, …], …]`.
+const OF_IDS: &str = "SELECT t.id, t.resource FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
+
+/// What a transaction changes in the index.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// What is known of the index; compared with the database when it is first used.
+    index: Option<Arc<Index>>,
+    compared: bool,
+    redefined: bool,
+    /// Whether somebody wrote past the rules.
+    distrusted: bool,
+    changes: BTreeMap<(ResourceType, String), Vec<Change>>,
+}
+
+/// The rows of one resource under one number of its type, before the transaction and after it.
+#[derive(Debug)]
+struct Change {
+    complete: bool,
+    before: Rows,
+    after: Rows,
+}
+
+impl Pending {
+    /// Nothing yet.
+    pub(crate) fn new(db: &Db) -> Self {
+        Self { index: db.known_index(), ..Self::default() }
+    }
+
+    /// Notes that SQL of a user ran, which may have written anything.
+    pub(crate) const fn distrust(&mut self) {
+        self.distrusted = true;
+    }
+
+    /// Notes what a write does, before it is done.
+    pub(crate) async fn note(&mut self, tx: &mut Tx, decision: &Decision) -> Result<(), sqlx::Error> {
+        let (key, before, after) = match decision {
+            Decision::Insert { key, resource } => (key, None, Some(resource)),
+            Decision::Replace { previous, resource } => (&previous.key, Some(&previous.resource), Some(resource)),
+            Decision::Delete(stored) => (&stored.key, Some(&stored.resource), None),
+            Decision::Nothing(_) => return Ok(()),
+        };
+        self.change(tx, (&key.kind, key.id.as_str()), (before, after)).await
+    }
+
+    /// Notes what replaces the canonicals of a batch, `[[id, resource], …]`, before it is written.
+    pub(crate) async fn note_batch(
+        &mut self,
+        tx: &mut Tx,
+        (table, kind): (&Table, &ResourceType),
+        rows: &str,
+    ) -> Result<(), sqlx::Error> {
+        if !self.index(tx).await?.covers(kind) {
+            return Ok(());
+        }
+        let mut before = of_ids(tx, table, rows).await?;
+        let after: Vec<(String, Value)> =
+            serde_json::from_str(rows).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        for (id, resource) in &after {
+            let before = before.remove(id);
+            self.change(tx, (kind, id), (before.as_ref(), Some(resource))).await?;
+        }
+        Ok(())
+    }
+
+    /// Notes that resources go, `[[id], …]`, before they do.
+    pub(crate) async fn note_gone(
+        &mut self,
+        tx: &mut Tx,
+        (table, kind): (&Table, &ResourceType),
+        keys: &str,
+    ) -> Result<(), sqlx::Error> {
+        if !self.index(tx).await?.covers(kind) {
+            return Ok(());
+        }
+        for (id, resource) in of_ids(tx, table, keys).await? {
+            self.change(tx, (kind, &id), (Some(&resource), None)).await?;
+        }
+        Ok(())
+    }
+
+    async fn change(
+        &mut self,
+        tx: &mut Tx,
+        (kind, id): (&ResourceType, &str),
+        (before, after): (Option<&Value>, Option<&Value>),
+    ) -> Result<(), sqlx::Error> {
+        self.redefined |= kind.as_str() == DEFINITIONS;
+        let mut index = self.index(tx).await?;
+        if !index.covers(kind) {
+            return Ok(());
+        }
+        if index.numbers(kind).is_none() {
+            number::register(tx, &index, kind).await?;
+            index = self.reload(tx).await?;
+        }
+        let Some(numbers) = index.numbers(kind) else { return Ok(()) };
+        let rows = |number: i64, body: Option<&Value>| {
+            body.map(|body| index.rows(number, (kind, id), body)).unwrap_or_default()
+        };
+        let ready = numbers.ready.map(|(number, _)| number);
+        let changes = numbers.written.iter().map(|number| Change {
+            complete: ready == Some(*number),
+            before: rows(*number, before),
+            after: rows(*number, after),
+        });
+        let changes: Vec<Change> = changes.collect();
+        match self.changes.get_mut(&(kind.clone(), id.to_owned())) {
+            // What another write of this transaction left is what this one replaces.
+            Some(earlier) if earlier.len() == changes.len() => {
+                for (earlier, change) in earlier.iter_mut().zip(changes) {
+                    earlier.after = change.after;
+                }
+            }
+            _ => {
+                self.changes.insert((kind.clone(), id.to_owned()), changes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The state of the index as this transaction sees it. The locks of the types are held by now, so
+    /// whoever numbers a type or a parameter after this sees what this transaction writes.
+    async fn index(&mut self, tx: &mut Tx) -> Result<Arc<Index>, sqlx::Error> {
+        if let Some(index) = &self.index
+            && (self.compared || index::revision(tx).await? == index.revision)
+        {
+            self.compared = true;
+            return Ok(Arc::clone(index));
+        }
+        let index = Arc::new(Index::read(tx).await?);
+        self.index = Some(Arc::clone(&index));
+        self.compared = true;
+        Ok(index)
+    }
+
+    async fn reload(&mut self, tx: &mut Tx) -> Result<Arc<Index>, sqlx::Error> {
+        let index = Arc::new(Index::read(tx).await?);
+        self.index = Some(Arc::clone(&index));
+        Ok(index)
+    }
+
+    /// Writes what was noted, at the end of the transaction.
+    pub(crate) async fn write(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error> {
+        self.write_rows(tx).await?;
+        if std::mem::take(&mut self.distrusted) {
+            number::renew_all(tx).await?;
+            self.reload(tx).await?;
+        }
+        if std::mem::take(&mut self.redefined) && number::redefine(tx).await? {
+            self.reload(tx).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows noted so far, so that they need not be held.
+    pub(crate) async fn write_rows(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error> {
+        let changes = std::mem::take(&mut self.changes);
+        let mut removed: BTreeMap<Place, Array> = BTreeMap::new();
+        let mut added: BTreeMap<Place, Array> = BTreeMap::new();
+        for ((_, id), changes) in &changes {
+            for Change { complete, before, after } in changes {
+                for row in before.difference(after) {
+                    removed.entry(row.cells.place()).or_default().push(&row.to_json(id));
+                }
+                // Where rows are still being made, the version before may have none yet.
+                for row in after.iter().filter(|row| !*complete || !before.contains(row)) {
+                    added.entry(row.cells.place()).or_default().push(&row.to_json(id));
+                }
+            }
+        }
+        put(tx, &DELETE, removed).await?;
+        put(tx, &INSERT, added).await?;
+        Ok(())
+    }
+
+    /// The index as it is known once the transaction is committed.
+    pub(crate) fn known(self) -> Option<Arc<Index>> {
+        self.index.filter(|_| self.compared)
+    }
+}
+
+/// An array of JSON under way.
+#[derive(Debug, Default)]
+pub(super) struct Array(String);
+
+impl Array {
+    pub(super) fn push(&mut self, element: &str) {
+        self.0.push(if self.0.is_empty() { '[' } else { ',' });
+        self.0.push_str(element);
+    }
+
+    fn closed(mut self) -> String {
+        self.0.push(']');
+        self.0
+    }
+}
+
+async fn put(tx: &mut Tx, statements: &[(Place, Sql)], mut rows: BTreeMap<Place, Array>) -> Result<(), sqlx::Error> {
+    for (place, sql) in statements {
+        if let Some(rows) = rows.remove(place) {
+            let (sql, rows) = (sql.on(tx.dialect()), rows.closed());
+            run!(tx.on(), execute: sqlx::query(sql).bind(rows))?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds rows that may be there already.
+pub(super) async fn insert(tx: &mut Tx, rows: BTreeMap<Place, Array>) -> Result<(), sqlx::Error> {
+    put(tx, &INSERT, rows).await
+}
+
+async fn of_ids(tx: &mut Tx, table: &Table, rows: &str) -> Result<BTreeMap<String, Value>, sqlx::Error> {
+    let sql = table.sql(tx.dialect(), OF_IDS);
+    let rows: Vec<(String, Document)> = run!(tx.on(), fetch_all: sqlx::query_as(sql).bind(rows))?;
+    Ok(rows.into_iter().filter_map(|(id, document)| Some((id, document.0?))).collect())
+}

@@ -1,0 +1,119 @@
+//! Searching a store: what is asked of it, and what it answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{StoreError, Stored};
+use crate::filter::Filter;
+use crate::key::{ResourceId, ResourceType};
+use crate::search::{Catalog, Parameter, Search};
+use crate::selection::Selection;
+
+/// A page of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchQuery {
+    /// What is asked for.
+    pub search: Search,
+    /// Conditions on elements that no search parameter names; all of them have to hold.
+    pub filters: Vec<Filter>,
+    /// What of the type the caller reaches; nothing else is found or counted.
+    pub within: Selection,
+    /// What of other types the caller reaches: what a chain looks at has to lie in here. A type that is
+    /// missing is closed.
+    pub reaches: BTreeMap<ResourceType, Selection>,
+    /// Matches on a page.
+    pub count: u32,
+    /// Whether the matches are counted, whatever the page holds.
+    pub counted: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matches {
+    /// The matches of the page in their order.
+    pub entries: Vec<Stored>,
+    /// Where the next page begins, in the store's own words; `None` on the last one.
+    pub next: Option<String>,
+    /// How many match in all, where that was asked for or is known anyway.
+    pub total: Option<u64>,
+}
+
+/// Why a search was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchRefused {
+    /// The resources there were before are not all looked through yet for this parameter.
+    #[error("the resources are still being indexed for {parameter}; try again later")]
+    Indexing {
+        /// Its type and its code.
+        parameter: String,
+    },
+    /// `_cursor` is no place in this search.
+    #[error("_cursor is taken from a link of an earlier page, and belongs to the same search")]
+    Cursor,
+    /// A chain goes to a type that the caller may not search.
+    #[error("the caller may not search the type the chain goes to")]
+    Closed,
+}
+
+/// What refers to resources.
+#[derive(Clone, Copy, Debug)]
+pub struct Referring<'a> {
+    /// The type that refers.
+    pub kind: &'a ResourceType,
+    /// By which of its references; by any when there is none.
+    pub by: Option<&'a Parameter>,
+    /// The type that is referred to.
+    pub to: &'a ResourceType,
+    /// The ids that are referred to.
+    pub ids: &'a [ResourceId],
+}
+
+/// A store that keeps an index for searches.
+#[async_trait]
+pub trait SearchStore: Send + Sync {
+    /// The search parameters as of now.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn catalog(&self) -> Result<Arc<Catalog>, StoreError>;
+
+    /// The search parameters as this node knows them, which may be those of before an installation on
+    /// another one: enough for a search that names none it does not have.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError>;
+
+    /// Whether resources of the type are in the index; the others are listed by their elements.
+    fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool;
+
+    /// One page of what a search finds.
+    ///
+    /// # Errors
+    /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
+    async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError>;
+
+    /// The resources with these ids that lie in `within`, in the order of their ids.
+    ///
+    /// # Errors
+    /// See [`SearchStore::search`].
+    async fn among(
+        &self,
+        kind: &ResourceType,
+        ids: &[ResourceId],
+        within: &Selection,
+    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError>;
+
+    /// The resources that refer to others and lie in `within`, in the order of their ids, `limit` at most.
+    ///
+    /// # Errors
+    /// See [`SearchStore::search`].
+    async fn referring(
+        &self,
+        referring: Referring<'_>,
+        within: &Selection,
+        limit: u32,
+    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError>;
+}
