@@ -294,3 +294,6 @@ fn timing(value: &Value) -> Option<(i64, i64)> {
     }
     range
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,3 +126,6 @@ fn capitalized(name: &str) -> String {
 fn is_type(name: &str) -> bool {
     name.parse::<ResourceType>().is_ok()
 }
+
+#[cfg(test)]
+mod tests;

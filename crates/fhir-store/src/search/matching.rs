@@ -202,3 +202,6 @@ fn any(parameter: &Parameter, tests: &[Test], document: &Document<'_>) -> Result
     parameter.each(document, &mut |entry| found = found || tests.iter().any(|test| test.holds(&entry)));
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;

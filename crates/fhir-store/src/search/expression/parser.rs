@@ -26,6 +26,12 @@ struct Parser<'a> {
     depth: usize,
 }
 
+/// One more level of what nests: the evaluation follows it by recursion.
+fn deeper(levels: &mut usize) -> Result<(), ExpressionFault> {
+    *levels += 1;
+    if *levels > limits::MAX_EXPRESSION_DEPTH { Err(ExpressionFault::TooLarge) } else { Ok(()) }
+}
+
 fn unsupported(word: &Word) -> ExpressionFault {
     ExpressionFault::Unsupported(match word {
         Word::Name(text) | Word::Text(text) => text.clone(),
@@ -72,16 +78,18 @@ impl Parser<'_> {
     }
 
     fn either(&mut self) -> Result<Node, ExpressionFault> {
-        let mut node = self.both()?;
+        let (mut node, mut nested) = (self.both()?, 0);
         while self.takes_name("or") {
+            deeper(&mut nested)?;
             node = Node::Or(Box::new(node), Box::new(self.both()?));
         }
         Ok(node)
     }
 
     fn both(&mut self) -> Result<Node, ExpressionFault> {
-        let mut node = self.equality()?;
+        let (mut node, mut nested) = (self.equality()?, 0);
         while self.takes_name("and") {
+            deeper(&mut nested)?;
             node = Node::And(Box::new(node), Box::new(self.equality()?));
         }
         Ok(node)
@@ -112,8 +120,9 @@ impl Parser<'_> {
     }
 
     fn typed(&mut self) -> Result<Node, ExpressionFault> {
-        let mut node = self.path()?;
+        let (mut node, mut nested) = (self.path()?, 0);
         loop {
+            deeper(&mut nested)?;
             if self.takes_name("as") {
                 node = of_type(node, &self.type_name()?);
             } else if self.takes_name("is") {
@@ -131,17 +140,10 @@ impl Parser<'_> {
     }
 
     fn path(&mut self) -> Result<Node, ExpressionFault> {
-        self.depth += 1;
-        if self.depth > limits::MAX_EXPRESSION_DEPTH {
-            return Err(ExpressionFault::TooLarge);
-        }
-        let mut node = self.start()?;
-        let mut steps = 0;
+        deeper(&mut self.depth)?;
+        let (mut node, mut nested) = (self.start()?, 0);
         loop {
-            steps += 1;
-            if steps > limits::MAX_EXPRESSION_DEPTH {
-                return Err(ExpressionFault::TooLarge);
-            }
+            deeper(&mut nested)?;
             if self.takes_sign(".") {
                 node = self.step(node)?;
             } else if self.takes_sign("[") {

@@ -1,3 +1,5 @@
+use std::sync::{Arc, LazyLock};
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -5,13 +7,14 @@ use crate::search::clause::{Clause, Include, IncludeTarget, System, Test, TextMa
 use crate::search::range::{Comparison, Prefix};
 use crate::search::{Catalog, FIRST_INSTALLED};
 
+static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(Catalog::base);
 const OWN: &str = "https://payer.example/fhir";
 const NOW_US: i64 = 1_767_225_600_000_000;
 
 fn read_as(kind: &str, handling: Handling, pairs: &[(&str, &str)]) -> Result<(Search, Vec<Ignored>), SearchFault> {
     let kind = kind.parse().unwrap();
     let request = Request { kind: &kind, handling, now_us: NOW_US, own: OWN };
-    parse(&Catalog::base(), &request, pairs.iter().copied())
+    parse(&CATALOG, &request, pairs.iter().copied())
 }
 
 fn read(kind: &str, name: &str, value: &str) -> Result<Search, SearchFault> {
