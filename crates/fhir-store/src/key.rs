@@ -22,6 +22,12 @@ pub struct ResourceType(String);
 pub struct NotAResourceType;
 
 impl ResourceType {
+    /// Whether a text is a resource type, without copying it.
+    pub(crate) fn is_one(text: &str) -> bool {
+        let capital = text.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
+        capital && text.len() <= MAX_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    }
+
     /// The type as it stands in `resourceType`.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -41,9 +47,7 @@ impl FromStr for ResourceType {
     type Err = NotAResourceType;
 
     fn from_str(text: &str) -> Result<Self, NotAResourceType> {
-        let capital = text.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
-        let rest = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if capital && rest && text.len() <= MAX_TYPE_BYTES { Ok(Self(text.to_owned())) } else { Err(NotAResourceType) }
+        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(NotAResourceType) }
     }
 }
 
@@ -66,6 +70,12 @@ pub struct ResourceId(String);
 pub struct NotAResourceId;
 
 impl ResourceId {
+    /// Whether a text is an id, without copying it.
+    pub(crate) fn is_one(text: &str) -> bool {
+        let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+        letters && (1..=MAX_ID_BYTES).contains(&text.len()) && text != "." && text != ".."
+    }
+
     /// The id as it was written; ids are compared case-sensitively.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -84,9 +94,7 @@ impl FromStr for ResourceId {
     type Err = NotAResourceId;
 
     fn from_str(text: &str) -> Result<Self, NotAResourceId> {
-        let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
-        let length = (1..=MAX_ID_BYTES).contains(&text.len());
-        if letters && length && text != "." && text != ".." { Ok(Self(text.to_owned())) } else { Err(NotAResourceId) }
+        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(NotAResourceId) }
     }
 }
 

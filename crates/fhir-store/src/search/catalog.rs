@@ -38,9 +38,9 @@ pub struct Catalog {
     unnamed: OnceLock<Parameters>,
 }
 
-/// The parameters of one type by their code.
-#[derive(Debug, Default)]
-struct Parameters(BTreeMap<String, Arc<Parameter>>);
+/// The parameters of one type, in the order of their codes.
+#[derive(Debug)]
+struct Parameters(Vec<Arc<Parameter>>);
 
 impl Catalog {
     /// The parameters of R4 alone.
@@ -71,12 +71,14 @@ impl Catalog {
     /// The parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
     #[must_use]
     pub fn parameter(&self, kind: &ResourceType, code: &str) -> Option<&Arc<Parameter>> {
-        self.of_kind(kind).0.get(code)
+        let parameters = &self.of_kind(kind).0;
+        let found = parameters.binary_search_by(|parameter| parameter.code.as_str().cmp(code)).ok()?;
+        parameters.get(found)
     }
 
     /// The parameters of a type in the order of their codes.
     pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<Parameter>> {
-        self.of_kind(kind).0.values()
+        self.of_kind(kind).0.iter()
     }
 
     /// Whether a definition names the type, so that it has more than what all resources have.
@@ -108,13 +110,12 @@ impl Catalog {
     /// A definition that does not compile for the type is left out: R4's own are shown to compile by a
     /// test, installed ones by [`Catalog::with`].
     fn compiled(&self, kind: &str) -> Parameters {
-        let mut parameters = Parameters::default();
-        for definition in base::of(kind).into_iter().chain(self.installed_of(kind)) {
-            if let Ok(Some(parameter)) = definition.compile(kind) {
-                parameters.0.entry(parameter.code.clone()).or_insert_with(|| Arc::new(parameter));
-            }
-        }
-        parameters
+        let definitions = base::of(kind).into_iter().chain(self.installed_of(kind));
+        let compiled = definitions.filter_map(|definition| definition.compile(kind).ok().flatten());
+        let mut parameters: Vec<Arc<Parameter>> = compiled.map(Arc::new).collect();
+        parameters.sort_by(|left, right| left.code.cmp(&right.code));
+        parameters.dedup_by(|later, first| later.code == first.code);
+        Parameters(parameters)
     }
 
     fn installed_of(&self, kind: &str) -> impl Iterator<Item = Definition> {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::catalog::COMPARTMENT;
+use super::fold::folded;
 use super::parameter::{Column, Component, Kind, Parameter};
 use super::parse::period;
 use super::target::{self, Target};
@@ -225,8 +226,19 @@ fn of_value(kind: Kind, value: &Value, own: &str, out: Out<'_>) {
 }
 
 /// The beginning of a text that the index keeps.
+fn kept(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(limits::MAX_ENTRY_BYTES)).unwrap_or(text)
+}
+
 fn cut(text: &str) -> String {
-    text.get(..text.floor_char_boundary(limits::MAX_ENTRY_BYTES)).unwrap_or(text).to_owned()
+    kept(text).to_owned()
+}
+
+/// What is kept of a text, folded; folding may make it longer than it was.
+fn cut_folded(text: &str) -> String {
+    let mut folded = folded(kept(text));
+    folded.truncate(folded.floor_char_boundary(limits::MAX_ENTRY_BYTES));
+    folded
 }
 
 fn uri(text: &str) -> Entry {

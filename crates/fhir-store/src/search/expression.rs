@@ -124,7 +124,7 @@ fn capitalized(name: &str) -> String {
 
 /// Whether a name is that of a resource type or of the types all of them are of.
 fn is_type(name: &str) -> bool {
-    name.parse::<ResourceType>().is_ok()
+    ResourceType::is_one(name)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl<'a> Target<'a> {
 /// `Type/id`, of one version or of none.
 fn key_of(relative: &str) -> Option<(&str, &str)> {
     let (kind, id) = unversioned(relative).split_once('/')?;
-    (kind.parse::<ResourceType>().is_ok() && id.parse::<ResourceId>().is_ok()).then_some((kind, id))
+    (ResourceType::is_one(kind) && ResourceId::is_one(id)).then_some((kind, id))
 }
 
 fn unversioned(text: &str) -> &str {
@@ -67,7 +67,7 @@ fn named_by<'a>(text: &'a str, resource: &'a Value) -> Option<&'a str> {
     }
     let (path, id) = unversioned(text).rsplit_once('/')?;
     let kind = path.rsplit_once('/').map_or(path, |(_, kind)| kind);
-    (id.parse::<ResourceId>().is_ok() && kind.parse::<ResourceType>().is_ok()).then_some(kind)
+    (ResourceId::is_one(id) && ResourceType::is_one(kind)).then_some(kind)
 }
 
 fn contained<'a>(name: &str, resource: &'a Value) -> Option<&'a str> {

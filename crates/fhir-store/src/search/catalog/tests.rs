@@ -1,4 +1,31 @@
+use serde_json::json;
+
 use super::*;
+use crate::search::{ExpressionFault, Kind};
+
+fn kind(name: &str) -> ResourceType {
+    name.parse().unwrap()
+}
+
+/// A parameter of CareTeam with some elements replaced; those that are null are left out.
+fn definition(changes: &Value) -> Value {
+    let mut document = json!({
+        "resourceType": "SearchParameter", "url": "http://p/role", "code": "role", "base": ["CareTeam"],
+        "type": "token", "expression": "CareTeam.participant.role",
+    });
+    json_patch::merge(&mut document, changes);
+    document
+}
+
+fn with(documents: &[Value]) -> (Arc<Catalog>, Vec<Refused>) {
+    Catalog::with((FIRST_INSTALLED..).zip(documents))
+}
+
+fn fault(changes: Value) -> DefinitionFault {
+    let (_, mut refused) = with(&[definition(&changes)]);
+    assert_eq!(refused.len(), 1, "{changes}");
+    refused.remove(0).fault
+}
 
 #[test]
 fn every_parameter_of_r4_compiles_for_every_type_it_names() {
@@ -16,4 +43,144 @@ fn every_parameter_of_r4_compiles_for_every_type_it_names() {
     assert_eq!(refused, Vec::<String>::new());
     // 1,699 of single types, and six that all of them have.
     assert_eq!((catalog.kinds().count(), compiled), (133, 1_699 + 6 * 133));
+}
+
+#[test]
+fn a_parameter_of_r4_has_its_definition() {
+    let catalog = Catalog::base();
+    let patient = catalog.parameter(&kind("Observation"), "patient").unwrap();
+    assert_eq!(patient.url, "http://hl7.org/fhir/SearchParameter/clinical-patient");
+    assert_eq!((patient.kind, &patient.targets), (Kind::Reference, &vec![kind("Patient")]));
+    let shared = catalog.parameter(&kind("Condition"), "patient").unwrap();
+    assert_eq!(shared.number, patient.number, "one definition, one number");
+    let composite = catalog.parameter(&kind("Observation"), "code-value-date").unwrap();
+    let parts: Vec<Kind> = composite.components.iter().map(|part| part.kind).collect();
+    assert_eq!(parts, [Kind::Token, Kind::Date]);
+    assert_eq!(catalog.parameter(&kind("Patient"), "near"), None);
+    assert_eq!(catalog.parameter(&kind("Location"), "near"), None, "its type is special");
+}
+
+#[test]
+fn numbers_and_codes_are_unique() {
+    let catalog = Catalog::base();
+    let mut urls = BTreeMap::new();
+    for name in catalog.kinds() {
+        let mut codes: Vec<&str> = Vec::new();
+        for parameter in catalog.parameters(&kind(name)) {
+            assert!(COMPARTMENT < parameter.number && parameter.number < FIRST_INSTALLED);
+            let url = urls.entry(parameter.number).or_insert_with(|| parameter.url.clone());
+            assert_eq!(*url, parameter.url);
+            codes.push(&parameter.code);
+        }
+        assert!(codes.is_sorted() && codes.windows(2).all(|pair| pair[0] != pair[1]), "{name}");
+    }
+    assert_eq!(urls.len(), 1_374);
+}
+
+#[test]
+fn every_type_has_what_all_resources_have() {
+    let catalog = Catalog::base();
+    let codes =
+        |name: &str| catalog.parameters(&kind(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>();
+    assert_eq!(codes("Client"), ["_id", "_lastUpdated", "_profile", "_security", "_source", "_tag"]);
+    assert!(codes("Patient").len() > 6);
+    assert!(catalog.names(&kind("Patient")) && !catalog.names(&kind("Client")) && !catalog.names(&kind("Resource")));
+}
+
+#[test]
+fn installed_parameters_stand_beside_those_of_r4() {
+    let race = json!({
+        "resourceType": "SearchParameter", "url": "http://p/race", "code": "race", "base": ["Patient", "Client"],
+        "type": "token", "expression": "extension.where(url = 'http://x/race').extension.value.code", "target": ["Group"],
+    });
+    let composite = json!({
+        "url": "http://p/role-race", "code": "role-race", "base": ["CareTeam"], "type": "composite",
+        "expression": "CareTeam.participant",
+        "component": [
+            {"definition": "http://p/role", "expression": "role"},
+            {"definition": "http://hl7.org/fhir/SearchParameter/Observation-value-quantity", "expression": "x"},
+        ],
+    });
+    let own =
+        json!({"url": "http://hl7.org/fhir/SearchParameter/Patient-active", "code": "active", "base": ["Patient"]});
+    let (catalog, refused) = with(&[definition(&json!({})), race, composite, own]);
+    assert_eq!(refused, []);
+    let role = catalog.parameter(&kind("CareTeam"), "role").unwrap();
+    assert_eq!((role.number, role.kind), (FIRST_INSTALLED, Kind::Token));
+    for name in ["Patient", "Client"] {
+        let race = catalog.parameter(&kind(name), "race").unwrap();
+        assert_eq!((race.number, &race.targets), (FIRST_INSTALLED + 1, &vec![kind("Group")]));
+    }
+    assert!(catalog.names(&kind("Client")), "a definition names it now");
+    let parts = &catalog.parameter(&kind("CareTeam"), "role-race").unwrap().components;
+    assert_eq!(parts.iter().map(|part| part.kind).collect::<Vec<_>>(), [Kind::Token, Kind::Quantity]);
+    assert_eq!(catalog.parameter(&kind("Patient"), "active").unwrap().number, active(), "R4's own stays");
+}
+
+fn active() -> i64 {
+    Catalog::base().parameter(&kind("Patient"), "active").unwrap().number
+}
+
+#[test]
+fn what_cannot_be_used_is_named_with_its_reason() {
+    for name in ["url", "code", "base", "type", "expression"] {
+        let element = if name == "url" { DefinitionFault::Element("url") } else { DefinitionFault::Element(name) };
+        assert_eq!(fault(json!({name: null})), element);
+        assert_eq!(fault(json!({name: 5})), DefinitionFault::Element(name));
+    }
+    for (changes, expected) in [
+        (json!({"code": "a:b"}), DefinitionFault::Element("code")),
+        (json!({"code": "a.b"}), DefinitionFault::Element("code")),
+        (json!({"base": []}), DefinitionFault::Element("base")),
+        (json!({"base": ["patient"]}), DefinitionFault::Element("base")),
+        (json!({"target": ["x"]}), DefinitionFault::Element("target")),
+        (json!({"type": "special"}), DefinitionFault::Kind("special".to_owned())),
+        (json!({"type": "composite"}), DefinitionFault::Element("component")),
+        (json!({"expression": "Patient.name"}), DefinitionFault::Empty("CareTeam".to_owned())),
+        (json!({"expression": "iif(a, b, c)"}), ExpressionFault::Function("iif".to_owned()).into()),
+    ] {
+        assert_eq!(fault(changes.clone()), expected, "{changes}");
+    }
+    let component = json!({"type": "composite", "component": [{"definition": "http://p/none", "expression": "role"}]});
+    assert_eq!(fault(component), DefinitionFault::Component("http://p/none".to_owned()));
+}
+
+#[test]
+fn the_first_to_have_a_code_or_a_number_keeps_it() {
+    let taken = |url: &str| DefinitionFault::Taken { kind: "CareTeam".into(), code: "role".into(), url: url.into() };
+    let (catalog, refused) = with(&[definition(&json!({})), definition(&json!({"url": "http://p/other"}))]);
+    assert_eq!(refused, [Refused { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
+    assert_eq!(catalog.parameter(&kind("CareTeam"), "role").unwrap().url, "http://p/role");
+    let status = fault(json!({"code": "status"}));
+    let url = "http://hl7.org/fhir/SearchParameter/CareTeam-status".to_owned();
+    assert_eq!(status, DefinitionFault::Taken { kind: "CareTeam".into(), code: "status".into(), url });
+    for everywhere in ["Resource", "DomainResource"] {
+        let both =
+            [definition(&json!({"base": [everywhere], "expression": "status"})), definition(&json!({"url": "x"}))];
+        assert_eq!(with(&both).1, [Refused { url: "x".to_owned(), fault: taken("http://p/role") }], "{everywhere}");
+    }
+
+    let document = definition(&json!({}));
+    for number in [COMPARTMENT, active(), FIRST_INSTALLED - 1] {
+        let (_, refused) = Catalog::with([(number, &document)]);
+        assert_eq!(refused[0].fault, DefinitionFault::Number(number));
+    }
+    let other = definition(&json!({"url": "http://p/other", "code": "other"}));
+    let (_, refused) = Catalog::with([(FIRST_INSTALLED, &document), (FIRST_INSTALLED, &other)]);
+    assert_eq!(refused[0].fault, DefinitionFault::Number(FIRST_INSTALLED));
+}
+
+/// The shapes of expressions that US Core's parameters have.
+#[test]
+fn expressions_of_us_core_compile() {
+    for (base, expression) in [
+        ("CareTeam", "CareTeam.participant.role"),
+        ("Condition", "Condition.extension.where(url = 'http://x/condition-assertedDate').valueDateTime"),
+        ("Encounter", "Encounter.hospitalization.dischargeDisposition"),
+        ("Patient", "Patient.extension.where(url = 'http://x/us-core-ethnicity').extension.value.code"),
+        ("Patient", "Patient.extension.where(url='http://x/us-core-genderIdentity').value.coding.code"),
+    ] {
+        let document = definition(&json!({"base": [base], "code": "x", "expression": expression}));
+        assert_eq!(with(&[document]).1, [], "{expression}");
+    }
 }

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Entry, Out, cut};
-use crate::search::fold::folded;
+use super::{Entry, Out, cut, cut_folded};
 
 /// The parts of a `HumanName` and of an Address that are compared.
 ///
@@ -31,6 +30,5 @@ pub(super) fn each(value: &Value, out: Out<'_>) {
 }
 
 fn of(text: &str) -> Entry {
-    let exact = cut(text);
-    Entry::Text { folded: cut(&folded(&exact)), exact }
+    Entry::Text { folded: cut_folded(text), exact: cut(text) }
 }

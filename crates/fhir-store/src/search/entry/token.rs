@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Entry, Out, cut};
-use crate::search::fold::folded;
+use super::{Entry, Out, cut, cut_folded};
 
 /// The system R4 gives to true and false.
 ///
@@ -69,7 +68,7 @@ pub(super) fn identifier(value: &Value, out: Out<'_>) {
 
 fn display(words: Option<&Value>, out: Out<'_>) {
     if let Some(words) = words.and_then(Value::as_str) {
-        out(Entry::Display { folded: cut(&folded(&cut(words))) });
+        out(Entry::Display { folded: cut_folded(words) });
     }
 }
 

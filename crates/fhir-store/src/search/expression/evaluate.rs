@@ -200,9 +200,19 @@ fn flat<'a>(value: &'a Value, out: Out<'_, 'a>) -> Flow {
 
 fn child<'a>(value: &'a Value, name: &str, out: Out<'_, 'a>) -> Flow {
     let Value::Object(object) = value else { return Flow::Continue(()) };
-    let Some(found) = object.get(name) else { return choices(object, name, out) };
+    let Some(found) = member(object, name) else { return choices(object, name, out) };
     let union = found.as_object().filter(|_| name == UNION).and_then(inside);
     flat(union.unwrap_or(found), out)
+}
+
+/// Up to how many members an object is searched from its beginning: hashing the name costs more.
+const FEW: usize = 24;
+
+fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if object.len() > FEW {
+        return object.get(name);
+    }
+    object.iter().find_map(|(key, value)| (key == name).then_some(value))
 }
 
 /// What a native union holds: one member, named for its type.
@@ -220,24 +230,29 @@ fn choices<'a>(object: &'a Map<String, Value>, name: &str, out: Out<'_, 'a>) -> 
             .native(object)
             .map_or(Flow::Continue(()), |value| flat(value, out));
     }
-    let of_choice = object.iter().filter(|(key, _)| key.strip_prefix(name).is_some_and(is_type));
-    of_choice.map(|(_, value)| value).try_for_each(|value| flat(value, out))
+    for (key, value) in object {
+        let goes_on = key.as_bytes().get(name.len()).is_some_and(u8::is_ascii_uppercase);
+        if goes_on && key.strip_prefix(name).is_some_and(is_type) {
+            flat(value, out)?;
+        }
+    }
+    Flow::Continue(())
 }
 
 impl Choice {
     fn each<'a>(&'a self, value: &'a Value, out: Out<'_, 'a>) -> Flow {
         let Value::Object(object) = value else { return Flow::Continue(()) };
-        let found = object.get(&*self.json).or_else(|| self.native(object)).or_else(|| self.plain(object));
+        let found = member(object, &self.json).or_else(|| self.native(object)).or_else(|| self.plain(object));
         found.map_or(Flow::Continue(()), |value| flat(value, out))
     }
 
     fn native<'a>(&self, object: &'a Map<String, Value>) -> Option<&'a Value> {
-        object.get(&*self.name)?.get(&*self.kind)
+        member(object, &self.name)?.get(&*self.kind)
     }
 
     /// The element itself, where it is no choice and may be of the type.
     fn plain<'a>(&self, object: &'a Map<String, Value>) -> Option<&'a Value> {
-        let value = object.get(&*self.name)?;
+        let value = member(object, &self.name)?;
         let first = value.as_array().map_or(Some(value), |elements| elements.first())?;
         let is_union = first.as_object().is_some_and(|object| inside(object).is_some());
         (!is_union && may_be(first, &self.kind)).then_some(value)
