@@ -62,6 +62,9 @@ pub const MAX_CHAIN: usize = 3;
 /// Longest text in the index, in bytes; more than a search value has, so that no value equals what is cut.
 pub const MAX_ENTRY_BYTES: usize = 1024;
 
+/// A cut is at most three bytes before the bound, where a character ends.
+const _: () = assert!(MAX_ENTRY_BYTES - 3 > MAX_SEARCH_VALUE_BYTES);
+
 /// Most entries of one resource in the index. Not specified; 20,000, so that a resource of megabytes is
 /// still written in one go. What is beyond is not found by search.
 pub const MAX_ENTRIES: usize = 20_000;

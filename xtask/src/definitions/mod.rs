@@ -4,6 +4,7 @@
 //! committed, so that nobody needs the folder to build; every data set is a file of its own here.
 
 mod codes;
+mod search;
 mod structure;
 
 use std::fs::{self, File};
@@ -21,7 +22,9 @@ use crate::workspace::Workspace;
 /// When a definition is missing or not what it should be, or a file cannot be written.
 pub(crate) fn run(workspace: &Workspace, folder: &Path) -> Result<()> {
     let structures = structure::generate(folder)?;
-    write(workspace, "crates/fhir-store/data/r4-structures.txt", &structures)
+    write(workspace, "crates/fhir-store/data/r4-structures.txt", &structures)?;
+    let parameters = search::generate(folder)?;
+    write(workspace, "crates/fhir-store/data/r4-search-parameters.json", &parameters)
 }
 
 fn write(workspace: &Workspace, path: &str, text: &str) -> Result<()> {

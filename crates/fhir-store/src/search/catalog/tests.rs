@@ -7,7 +7,7 @@ fn kind(name: &str) -> ResourceType {
     name.parse().unwrap()
 }
 
-/// A parameter of CareTeam with some elements replaced; those that are null are left out.
+/// A parameter of `CareTeam` with some elements replaced; those that are null are left out.
 fn definition(changes: &Value) -> Value {
     let mut document = json!({
         "resourceType": "SearchParameter", "url": "http://p/role", "code": "role", "base": ["CareTeam"],
@@ -21,8 +21,8 @@ fn with(documents: &[Value]) -> (Arc<Catalog>, Vec<Refused>) {
     Catalog::with((FIRST_INSTALLED..).zip(documents))
 }
 
-fn fault(changes: Value) -> DefinitionFault {
-    let (_, mut refused) = with(&[definition(&changes)]);
+fn fault(changes: &Value) -> DefinitionFault {
+    let (_, mut refused) = with(&[definition(changes)]);
     assert_eq!(refused.len(), 1, "{changes}");
     refused.remove(0).fault
 }
@@ -125,8 +125,8 @@ fn active() -> i64 {
 fn what_cannot_be_used_is_named_with_its_reason() {
     for name in ["url", "code", "base", "type", "expression"] {
         let element = if name == "url" { DefinitionFault::Element("url") } else { DefinitionFault::Element(name) };
-        assert_eq!(fault(json!({name: null})), element);
-        assert_eq!(fault(json!({name: 5})), DefinitionFault::Element(name));
+        assert_eq!(fault(&json!({name: null})), element);
+        assert_eq!(fault(&json!({name: 5})), DefinitionFault::Element(name));
     }
     for (changes, expected) in [
         (json!({"code": "a:b"}), DefinitionFault::Element("code")),
@@ -139,10 +139,10 @@ fn what_cannot_be_used_is_named_with_its_reason() {
         (json!({"expression": "Patient.name"}), DefinitionFault::Empty("CareTeam".to_owned())),
         (json!({"expression": "iif(a, b, c)"}), ExpressionFault::Function("iif".to_owned()).into()),
     ] {
-        assert_eq!(fault(changes.clone()), expected, "{changes}");
+        assert_eq!(fault(&changes), expected, "{changes}");
     }
     let component = json!({"type": "composite", "component": [{"definition": "http://p/none", "expression": "role"}]});
-    assert_eq!(fault(component), DefinitionFault::Component("http://p/none".to_owned()));
+    assert_eq!(fault(&component), DefinitionFault::Component("http://p/none".to_owned()));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn the_first_to_have_a_code_or_a_number_keeps_it() {
     let (catalog, refused) = with(&[definition(&json!({})), definition(&json!({"url": "http://p/other"}))]);
     assert_eq!(refused, [Refused { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
     assert_eq!(catalog.parameter(&kind("CareTeam"), "role").unwrap().url, "http://p/role");
-    let status = fault(json!({"code": "status"}));
+    let status = fault(&json!({"code": "status"}));
     let url = "http://hl7.org/fhir/SearchParameter/CareTeam-status".to_owned();
     assert_eq!(status, DefinitionFault::Taken { kind: "CareTeam".into(), code: "status".into(), url });
     for everywhere in ["Resource", "DomainResource"] {

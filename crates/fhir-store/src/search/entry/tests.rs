@@ -25,12 +25,8 @@ fn entries(kind: &str, code: &str, body: &Value) -> Vec<Entry> {
     all.into_iter().filter_map(|(name, entry)| (name == code).then_some(entry)).collect()
 }
 
-fn some(text: &str) -> Option<String> {
-    Some(text.to_owned())
-}
-
 fn token(system: Option<&str>, code: &str) -> Entry {
-    Entry::Token { system: system.map(str::to_owned), code: some(code) }
+    Entry::Token { system: system.map(str::to_owned), code: Some(code.to_owned()) }
 }
 
 fn display(folded: &str) -> Entry {
@@ -66,7 +62,7 @@ fn a_concept_gives_its_codings_and_its_words() {
         token(Some("http://loinc.org"), "8867-4"),
         display("heart rate"),
         token(None, "HR"),
-        Entry::Token { system: some("s"), code: None },
+        Entry::Token { system: Some("s".to_owned()), code: None },
     ];
     assert_eq!(entries("Observation", "code", &body), expected);
 }
@@ -79,7 +75,7 @@ fn identifiers_contacts_codes_and_booleans_are_tokens() {
         "gender": "female",
         "active": true,
     });
-    let typed = Entry::TypedIdentifier { system: some("t"), code: "MR".to_owned(), value: "1".to_owned() };
+    let typed = Entry::TypedIdentifier { system: Some("t".to_owned()), code: "MR".to_owned(), value: "1".to_owned() };
     assert_eq!(entries("Patient", "identifier", &body), [token(Some("http://s"), "1"), display("x"), typed]);
     assert_eq!(entries("Patient", "phone", &body), [token(Some("phone"), "555")]);
     assert_eq!(entries("Patient", "telecom", &body), [token(Some("phone"), "555"), token(Some("email"), "a@b")]);
@@ -246,7 +242,6 @@ fn long_texts_are_cut_at_a_character() {
         panic!("one text")
     };
     assert_eq!((folded.len(), exact.len()), (limits::MAX_ENTRY_BYTES / 2, limits::MAX_ENTRY_BYTES));
-    assert!(limits::MAX_ENTRY_BYTES > limits::MAX_SEARCH_VALUE_BYTES + 4, "no value equals a text that was cut");
 }
 
 fn observation() -> impl Strategy<Value = Value> {
