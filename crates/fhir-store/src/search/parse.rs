@@ -103,3 +103,6 @@ fn read(
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod properties;

@@ -110,3 +110,85 @@ pub(super) fn margin_us(now_us: i64, (from_us, to_us): (i64, i64)) -> i64 {
     let gap = Duration::from_micros(now_us.abs_diff(middle)) / 10;
     i64::try_from(gap.as_micros()).unwrap_or(i64::MAX / 4)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The range as the two timestamps it ends with.
+    fn range(text: &str) -> (String, String) {
+        let (from, to) = period(text).unwrap_or_else(|| panic!("{text}"));
+        let show = |us| jiff::Timestamp::from_microsecond(us).unwrap().to_string();
+        (show(from), show(to))
+    }
+
+    #[test]
+    fn a_date_is_as_long_as_what_it_names() {
+        for (text, from, to) in [
+            ("2013", "2013-01-01T00:00:00Z", "2013-12-31T23:59:59.999999Z"),
+            ("2012-02", "2012-02-01T00:00:00Z", "2012-02-29T23:59:59.999999Z"),
+            ("2013-01-14", "2013-01-14T00:00:00Z", "2013-01-14T23:59:59.999999Z"),
+            ("2013-01-14T10:00", "2013-01-14T10:00:00Z", "2013-01-14T10:00:59.999999Z"),
+            ("2013-01-14T10:00:05Z", "2013-01-14T10:00:05Z", "2013-01-14T10:00:05.999999Z"),
+            ("2013-01-14T10:00:05.12Z", "2013-01-14T10:00:05.12Z", "2013-01-14T10:00:05.129999Z"),
+            ("2013-01-14T10:00:05.123456789Z", "2013-01-14T10:00:05.123456Z", "2013-01-14T10:00:05.123456Z"),
+            ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z", "2016-12-31T23:59:59.999999Z"),
+        ] {
+            assert_eq!(range(text), (from.to_owned(), to.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_offset_is_taken_off_also_when_its_plus_became_a_blank() {
+        let expected = range("2013-01-14T10:00:00Z");
+        for text in ["2013-01-14T12:00:00+02:00", "2013-01-14T12:00:00 02:00", "2013-01-14T05:30:00-04:30"] {
+            assert_eq!(range(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_day_of_all_has_an_end() {
+        assert!(period("9999-12-31").is_some_and(|(from, to)| to - from == DAY_US - 1));
+        assert!(period("0001").is_some_and(|(from, _)| from < 0));
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in [
+            "",
+            "x",
+            "13",
+            "0000",
+            "2013-",
+            "2013-1",
+            "2013-13",
+            "2013-00",
+            "2013-02-29",
+            "2013-01-14-1",
+            "20130114",
+            "2013-01-14T",
+            "2013-01T10:00Z",
+            "2013-01-14T24:00Z",
+            "2013-01-14T10:60Z",
+            "2013-01-14T10:00:61Z",
+            "2013-01-14T10Z",
+            "2013-01-14T10:00.5Z",
+            "2013-01-14T10:00:00.Z",
+            "2013-01-14T10:00:00+2:00",
+            "2013-01-14T10:00:00+15:00",
+            "2013-01-14T10:00:00+02",
+            "2013-01-14T10:00:00ZZ",
+            "+2013",
+            "２０１３",
+        ] {
+            assert_eq!(period(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn approximately_is_a_tenth_of_the_time_between() {
+        assert_eq!(margin_us(100, (0, 0)), 10);
+        assert_eq!(margin_us(0, (90, 110)), 10);
+        assert!(margin_us(i64::MAX, (i64::MIN, i64::MIN)) > 0);
+    }
+}

@@ -1,0 +1,44 @@
+//! Search strings: whatever stands in a query, it is read or refused, what is refused says so, and what is
+//! read has an answer on a resource and asks for nothing that was not there.
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use fhir_store::search::{Catalog, Clause, Document, Handling, Request, SearchFault, parse};
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+
+const OWN: &str = "https://payer.example/fhir";
+static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(Catalog::base);
+static BODY: LazyLock<Value> = LazyLock::new(|| {
+    json!({
+        "status": "final", "code": {"coding": [{"system": "http://loinc.org", "code": "8867-4"}], "text": "Heart rate"},
+        "subject": {"reference": "Patient/p"}, "effectiveDateTime": "2024-05-05T10:11:12Z",
+        "valueQuantity": {"value": 72, "unit": "beats/minute", "system": "http://unitsofmeasure.org", "code": "/min"},
+    })
+});
+
+fn check(kind: &str, query: &str) -> Result<(), SearchFault> {
+    let Ok(kind) = kind.parse() else { return Ok(()) };
+    let request = Request { kind: &kind, handling: Handling::Strict, now_us: 1_767_225_600_000_000, own: OWN };
+    let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
+    let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+    let (search, ignored) = parse(&CATALOG, &request, pairs)?;
+    assert!(ignored.is_empty(), "a strict search ignores nothing");
+    for clause in &search.clauses {
+        if let Clause::Any { tests, .. } | Clause::None { tests, .. } = clause {
+            assert!(!tests.is_empty(), "a clause without a test would find everything or nothing");
+        }
+    }
+    let document = Document { kind: &kind, id: "1", updated_us: 0, body: &BODY, own: OWN };
+    let _ = search.matches(&document, None);
+    Ok(())
+}
+
+fuzz_target!(|text: &str| {
+    // The first line is the type, the rest the query.
+    let (kind, query) = text.split_once('\n').unwrap_or(("Observation", text));
+    if let Err(fault) = check(kind, query) {
+        assert!(!fault.to_string().is_empty());
+    }
+});
