@@ -44,6 +44,7 @@ pub(crate) mod escape;
 mod expression;
 mod fault;
 mod fold;
+mod implied;
 mod matching;
 mod parameter;
 mod parse;

@@ -48,6 +48,17 @@ impl Expression {
         parser::parse(kind, text).map(Self)
     }
 
+    /// The names of the elements from the root, where the expression is a path and nothing else.
+    pub(super) fn path(&self) -> Option<Vec<&str>> {
+        let (mut path, mut node) = (Vec::new(), &self.0);
+        while let Node::Child(of, name) = node {
+            path.push(&**name);
+            node = of;
+        }
+        path.reverse();
+        (*node == Node::This).then_some(path)
+    }
+
     /// Whether nothing of the expression is about the type it was compiled for.
     pub(super) fn is_empty(&self) -> bool {
         self.0 == Node::Nothing

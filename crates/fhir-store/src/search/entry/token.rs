@@ -13,7 +13,7 @@ const SPECIAL_VALUES: &str = "http://terminology.hl7.org/CodeSystem/special-valu
 /// The entries of a code, a Coding, a `CodeableConcept`, an Identifier, a `ContactPoint`, a boolean or a string.
 ///
 /// Not specified for a `ContactPoint`; its system is that of the token (`phone|555`), as an identifier's is.
-/// A code element has no system here: which one its binding implies is not in the resource.
+/// A code that stands alone has no system here; a query that names the one its binding implies asks for that.
 pub(super) fn each(value: &Value, out: Out<'_>) {
     match value {
         Value::String(code) => out(Entry::Token { system: None, code: Some(cut(code)) }),

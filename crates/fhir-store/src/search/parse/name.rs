@@ -40,7 +40,7 @@ impl Reader<'_> {
         }
         let (code, modifier) = split_modifier(name);
         let parameter = self.parameter(kind, code)?;
-        let values = Values { request: self.request, name: self.name, parameter: &parameter };
+        let values = Values { request: self.request, kind, name: self.name, parameter: &parameter };
         match modifier {
             Some("missing") => self.missing(parameter),
             Some(modifier) => values.modified(modifier, self.value),

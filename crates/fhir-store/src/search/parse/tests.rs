@@ -53,6 +53,21 @@ fn a_token_is_a_code_with_a_system_or_without() {
 }
 
 #[test]
+fn the_system_that_a_binding_implies_is_asked_for_as_none() {
+    let status = |value: &str| tests("Observation", "status", value);
+    assert_eq!(status("http://hl7.org/fhir/observation-status|final"), [token(System::None, Some("final"))]);
+    let other = token(System::Is("http://hl7.org/fhir/observation-status".to_owned()), Some("nonsense"));
+    assert_eq!(status("http://hl7.org/fhir/observation-status|nonsense"), [other]);
+    let request = tests("MessageHeader", "event", "http://x|y");
+    assert_eq!(request, [token(System::Is("http://x".to_owned()), Some("y"))], "a Coding has its own system");
+    let inside = tests("Bundle", "type", "http://hl7.org/fhir/bundle-type|batch");
+    assert_eq!(inside, [token(System::None, Some("batch"))]);
+    let chained = clause("Observation", "subject:Patient.gender", "http://hl7.org/fhir/administrative-gender|male");
+    let Clause::Chain(chain) = chained else { panic!("{chained:?}") };
+    assert!(matches!(&chain.any_of[0].1, Clause::Any { tests, .. } if *tests == [token(System::None, Some("male"))]));
+}
+
+#[test]
 fn commas_separate_values_and_a_backslash_keeps_them() {
     let any = |code| token(System::Any, Some(code));
     assert_eq!(tests("Observation", "code", "a,b"), [any("a"), any("b")]);

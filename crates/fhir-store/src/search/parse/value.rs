@@ -10,6 +10,7 @@ use crate::reference::is_absolute;
 use crate::search::clause::{Clause, System, Test, TextMatch, Unit, UriMatch};
 use crate::search::escape::{split, unescaped};
 use crate::search::fold::folded;
+use crate::search::implied;
 use crate::search::parameter::{Kind, Parameter};
 use crate::search::range::{Comparison, Prefix};
 use crate::search::target::Target;
@@ -27,6 +28,8 @@ const EMPTY: &str = "something has to stand beside each comma";
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     pub(super) request: &'a Request<'a>,
+    /// The type the parameter is of: in a chain another one than is searched.
+    pub(super) kind: &'a ResourceType,
     /// The parameter's name as it stands in the query.
     pub(super) name: &'a str,
     pub(super) parameter: &'a Arc<Parameter>,
@@ -153,16 +156,29 @@ impl Values<'_> {
     }
 
     fn token(&self, text: &str) -> Result<Test, SearchFault> {
-        let parts = split(text, '|');
+        let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
+        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let (system, code) = match parts.as_slice() {
-            [code] => (System::Any, Some(unescaped(code))),
-            ["", ""] => return Err(self.fault(text, TOKEN)),
-            ["", code] => (System::None, Some(unescaped(code))),
-            [system, ""] => (System::Is(unescaped(system)), None),
-            [system, code] => (System::Is(unescaped(system)), Some(unescaped(code))),
+            [code] => (System::Any, some(code)),
+            [system, code] => (some(system).map_or(System::None, System::Is), some(code)),
             _ => return Err(self.fault(text, TOKEN)),
         };
-        Ok(Test::Token { system, code })
+        match (system, code) {
+            (System::None, None) => Err(self.fault(text, TOKEN)),
+            (System::Is(system), code) if self.is_implied(&system, code.as_deref()) => {
+                Ok(Test::Token { system: System::None, code })
+            }
+            (system, code) => Ok(Test::Token { system, code }),
+        }
+    }
+
+    /// Whether codes that stand alone in the resource are of this system.
+    fn is_implied(&self, system: &str, code: Option<&str>) -> bool {
+        let bound = (self.parameter.kind == Kind::Token).then(|| implied::codes(self.kind, self.parameter)).flatten();
+        bound.is_some_and(|codes| match code {
+            Some(code) => codes.contains(system, code),
+            None => codes.iter().all(|(of, _)| of == system),
+        })
     }
 
     fn of_type(&self, text: &str) -> Result<Test, SearchFault> {
