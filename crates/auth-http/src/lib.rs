@@ -34,6 +34,7 @@ mod address;
 mod asked;
 mod call;
 mod confine;
+mod conform;
 mod credentials;
 mod form;
 

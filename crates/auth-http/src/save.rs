@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 use crate::surface::Dialect;
-use crate::{confine, guarded, migrate};
+use crate::{confine, conform, guarded, migrate};
 
 /// How often a patch is made again on what somebody else wrote in between.
 const PATCH_ATTEMPTS: usize = 4;
@@ -29,6 +29,7 @@ pub(crate) struct Planned {
 pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> Result<Vec<Written>, Fault> {
     let mut admitted = Vec::with_capacity(planned.len());
     for Planned { write, entry } in planned {
+        let write = conform::admit(dialect, write).map_err(|fault| fault.at_entry(entry))?;
         let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
         let write = guarded::admit(app, write).await.map_err(|fault| fault.at_entry(entry))?;
         admitted.push(Planned { write, entry });
@@ -38,6 +39,7 @@ pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> R
 
 /// Does one write of its own request, or of an entry of a batch.
 pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Written, Fault> {
+    let write = conform::admit(dialect, write)?;
     let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
     store_one(app, guarded::admit(app, write).await?).await
 }
@@ -142,6 +144,7 @@ fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -
     let patched =
         if converts(app, dialect) { format::patched(stored, change) } else { patch::apply(&stored.document(), change) };
     let body = patched.map_err(|fault| Fault::Refused { cause: WriteFault::Patch(fault.to_string()), entry: None })?;
+    conform::check(dialect, &stored.key.kind, &body)?;
     guarded::check(app, &stored.key.kind, &body)?;
     Ok(body)
 }

@@ -26,6 +26,7 @@
 //! HL7 FHIR R4 (4.0.1), Downloads, FHIR definitions in JSON; placed in the public domain (CC0).
 
 mod codes;
+mod expand;
 mod parse;
 mod primitive;
 mod structure;
@@ -34,6 +35,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 pub use codes::Codes;
+pub use expand::{Canonicals, members_of};
 pub use primitive::Primitive;
 pub(crate) use structure::{Binding, Content, Element, Node, Structure, Type, choice};
 

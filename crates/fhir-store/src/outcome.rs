@@ -228,6 +228,7 @@ impl From<&WriteFault> for Outcome {
             WriteFault::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
             WriteFault::Outside => with(FORBIDDEN),
             WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),
+            WriteFault::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),
             WriteFault::Invalid(faults) => {
                 let issues = faults
                     .iter()

@@ -22,6 +22,7 @@ use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, Wri
 use crate::reference::FullUrls;
 use crate::selection::Selection;
 use crate::shape::{self, ShapeFault, ShapeProblem};
+use crate::validate;
 
 /// Which resource a write is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +186,7 @@ pub fn decide(write: Write, target: &Target, current: Lookup, urls: &FullUrls) -
 
 fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -> Result<Decision, WriteFault> {
     let guarded = condition(&write).filter(|_| !finds_target(&write));
+    let is_judged = write.is_judged;
     let Seen { current, hidden } = seen(&write.reach.target, current);
     check_version(write.precondition.if_match, &key, &current)?;
     let previous = match current {
@@ -210,6 +212,9 @@ fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -
         (Operation::Patch(_), None) => Err(WriteFault::NotFound(key)),
         (Operation::Patch(change), Some(previous)) => {
             let body = patched(&previous, &change)?;
+            if is_judged {
+                conforming(&key, &body)?;
+            }
             replace(previous, body, urls, &write.reach.target)
         }
         (Operation::Delete, None) => Ok(Decision::Nothing(Written::Absent)),
@@ -255,6 +260,13 @@ fn check_version(if_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup)
 
 fn patched(previous: &Stored, change: &PatchDocument) -> Result<Value, WriteFault> {
     patch::apply(&previous.document(), change).map_err(|fault| WriteFault::Patch(fault.to_string()))
+}
+
+fn conforming(key: &ResourceKey, body: &Value) -> Result<(), WriteFault> {
+    match validate::either_spelling(key.kind.as_str(), body) {
+        Some(issues) if !issues.is_empty() => Err(WriteFault::Nonconforming(issues)),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn replace(previous: Stored, body: Value, urls: &FullUrls, target: &Selection) -> Result<Decision, WriteFault> {

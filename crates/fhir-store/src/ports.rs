@@ -16,6 +16,7 @@ use crate::filter::Filter;
 use crate::history::{HistoryPage, HistoryQuery, Version};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
+use crate::outcome::Issue;
 use crate::selection::{Reach, Selection};
 use crate::shape::ShapeFault;
 
@@ -146,6 +147,9 @@ pub struct Write {
     pub full_url: Option<String>,
     /// What the writer reaches: all else is to this write as if it were not there.
     pub reach: Reach,
+    /// Whether what a patch makes has to be what FHIR says of its type ([`crate::validate`]). Bodies are judged by
+    /// whoever takes them in, before the transaction begins.
+    pub is_judged: bool,
 }
 
 impl Write {
@@ -158,7 +162,7 @@ impl Write {
     /// A write whose target the body or the condition names, by a writer who reaches everything.
     #[must_use]
     pub fn by_condition(kind: ResourceType, operation: Operation, precondition: Precondition) -> Self {
-        Self { kind, id: None, operation, precondition, full_url: None, reach: Reach::default() }
+        Self { kind, id: None, operation, precondition, full_url: None, reach: Reach::default(), is_judged: false }
     }
 }
 
@@ -314,6 +318,9 @@ pub enum WriteFault {
     /// The body is no storable resource.
     #[error("the resource is not valid: {}", first_of(.0))]
     Invalid(Vec<ShapeFault>),
+    /// The resource is not what FHIR says of its type; every issue, one at least.
+    #[error("the resource is not what FHIR says a resource of its type is")]
+    Nonconforming(Vec<Issue>),
 }
 
 fn first_of(faults: &[ShapeFault]) -> String {

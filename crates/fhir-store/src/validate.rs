@@ -5,6 +5,8 @@
 //! takes time linear in the document, and names at most [`limits::MAX_ISSUES`] issues, each with the place as a
 //! `FHIRPath`, what was expected and what was found.
 //!
+//! A [`Profile`] is a definition somebody installed; it judges what it asks for besides.
+//!
 //! # What is not judged
 //! - The invariants of the definitions, which are full `FHIRPath`: no evaluator of the whole language is part of
 //!   this program. The few that are cheap and that writers meet most are written by hand (`rules.rs`).
@@ -19,6 +21,7 @@
 
 mod bound;
 mod place;
+mod profile;
 mod refer;
 mod report;
 mod rules;
@@ -26,9 +29,11 @@ mod scalar;
 mod walk;
 mod xhtml;
 
+pub use profile::{NotAProfile, Profile};
 use serde_json::Value;
 
 use crate::definitions::{self, Structure};
+use crate::format;
 use crate::outcome::Issue;
 
 /// Everything that is wrong with a document as a resource of type `kind`; nothing when it is valid, `None`
@@ -39,6 +44,15 @@ use crate::outcome::Issue;
 pub fn resource(kind: &str, document: &Value) -> Option<Vec<Issue>> {
     let structure = definitions::structure(kind).filter(|structure| Structure::is_resource(structure))?;
     Some(walk::document(kind, structure, document))
+}
+
+/// The same of a document in either spelling, or in a mixture: what is native is read as what it says in FHIR.
+///
+/// A document in FHIR's spelling that is valid, as nearly all are, costs one look.
+#[must_use]
+pub fn either_spelling(kind: &str, document: &Value) -> Option<Vec<Issue>> {
+    let issues = resource(kind, document)?;
+    if issues.is_empty() { Some(issues) } else { resource(kind, &format::to_fhir(document.clone())) }
 }
 
 #[cfg(test)]

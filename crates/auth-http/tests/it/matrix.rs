@@ -165,12 +165,25 @@ impl Token {
 
 impl Target {
     fn body(self) -> Value {
-        let mut body = json!({"resourceType": self.kind, "active": true});
+        let mut body = json!({"resourceType": self.kind});
+        self.set(&mut body, "final", true);
         if self.kind == "Observation" {
+            body["code"] = json!({"text": "Glucose"});
             body["subject"] = json!({"reference": format!("Patient/{}", self.patient.unwrap())});
             body["category"] = json!([{"coding": [{"system": "http://lab.example", "code": self.category}]}]);
         }
+        if self.kind == "Linkage" {
+            body["item"] = json!([{"type": "source", "resource": {"display": "somebody"}}]);
+        }
         body
+    }
+
+    /// Gives a document the element that writes change.
+    fn set(self, document: &mut Value, status: &str, active: bool) {
+        match self.kind {
+            "Observation" => document["status"] = status.into(),
+            _ => document["active"] = active.into(),
+        }
     }
 
     fn path(self) -> String {
@@ -236,11 +249,12 @@ struct Request {
 
 fn request(interaction: Interaction, target: Target, version: &str) -> Request {
     let by_id = format!("{}?_id={}", target.kind, target.id);
-    let changed = json!({"active": false});
+    let mut changed = json!({});
+    target.set(&mut changed, "amended", false);
     let with_id = |id: &str| {
         let mut body = target.body();
         body["id"] = id.into();
-        body["active"] = false.into();
+        target.set(&mut body, "amended", false);
         body
     };
     let (method, path, body) = match interaction {

@@ -11,7 +11,8 @@ fn member(world: &World, scope: &str) -> String {
 
 fn observation(patient: &str) -> Value {
     json!({
-        "resourceType": "Observation", "status": "final", "subject": {"reference": format!("Patient/{patient}")},
+        "resourceType": "Observation", "status": "final", "code": {"text": "Glucose"},
+        "subject": {"reference": format!("Patient/{patient}")},
         "category": [{"coding": [{"system": "http://lab.example", "code": "laboratory"}]}],
     })
 }
@@ -110,7 +111,7 @@ async fn a_reference_counts_in_every_spelling_that_can_be_stored() {
             ("d", json!({"resourceType": "Patient", "id": "me"})),
             ("e", json!({"uri": format!("{BASE}/fhir/Patient/me")})),
         ] {
-            let body = json!({"subject": subject});
+            let body = json!({"status": "final", "code": {"text": "Glucose"}, "subject": subject});
             let native = format!("/Observation/{id}-native");
             world.put(&native, &body).await;
             let fhir = format!("/fhir/Observation/{id}-fhir");
@@ -138,7 +139,7 @@ async fn an_app_writes_into_no_record_but_its_own() {
         let token = member(world, "patient/*.cruds");
         let mut joint = observation("me");
         joint["performer"] = json!([{"reference": "Patient/you"}]);
-        let stray = json!({"resourceType": "Observation", "status": "final"});
+        let stray = json!({"resourceType": "Observation", "status": "final", "code": {"text": "Glucose"}});
         for body in [observation("you"), joint, stray] {
             let puts = world.call("PUT", "/fhir/Observation/of-me").bearer(&token).fhir(&body).send().await;
             assert_eq!(puts.outcome(), (403, "forbidden"), "{body}");
@@ -170,8 +171,8 @@ async fn a_transaction_with_one_entry_outside_does_nothing_and_a_batch_all_the_r
         let urn = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
         let entry =
             |method: &str, url: &str, body: Value| json!({"request": {"method": method, "url": url}, "resource": body});
-        let linked =
-            json!({"status": "final", "subject": {"reference": "Patient/me"}, "performer": [{"reference": urn}]});
+        let mut linked = observation("me");
+        linked["hasMember"] = json!([{"reference": urn}]);
         let mut named = entry("PUT", "Observation/named", observation("me"));
         named["fullUrl"] = urn.into();
         let entries = [

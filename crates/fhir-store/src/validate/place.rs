@@ -37,6 +37,11 @@ impl<'a> Place<'a> {
         self.with(if element.is_choice { Step::Choice { name, kind } } else { Step::Name(name) })
     }
 
+    /// An element that has one of its types, by their names.
+    pub(super) const fn choice(&'a self, name: &'a str, kind: &'a str) -> Self {
+        self.with(Step::Choice { name, kind })
+    }
+
     /// An element of a list, counted from 0.
     pub(super) const fn item(&'a self, index: usize) -> Self {
         self.with(Step::Item(index))

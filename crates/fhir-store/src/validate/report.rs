@@ -52,6 +52,13 @@ impl Report {
         self.issues.push(issue(Severity::Error, code.as_str(), place, &text()));
     }
 
+    /// Adds that something is not judged, if there is room.
+    pub(super) fn note(&mut self, place: &Place<'_>, text: &str) {
+        if self.issues.len() < limits::MAX_ISSUES {
+            self.issues.push(issue(Severity::Information, "not-supported", place, text));
+        }
+    }
+
     /// Whether nothing more is kept, so that looking on is of no use.
     pub(super) const fn is_full(&self) -> bool {
         self.is_cut

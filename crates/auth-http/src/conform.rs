@@ -1,0 +1,46 @@
+//! Holding what is written at the FHIR endpoint to what FHIR says.
+//!
+//! A document of a type that R4 has and that is not what the base definitions say of it is refused whole, with
+//! every issue. Not specified whether that can be switched off; it cannot, because who reads from `/fhir` may rely
+//! on what every FHIR server promises, and a server that takes a misspelled element loses what its writer meant
+//! without telling anybody.
+//!
+//! The native endpoint stores what it is sent, as it is sent: the specification has Clients written there whose
+//! extensions must not be rewritten, and the platform's own types are no types of R4. So it judges nothing. At the
+//! FHIR endpoint both spellings are taken, as before.
+
+use fhir_store::{Operation, ResourceType, Write, WriteFault, validate};
+use serde_json::Value;
+
+use crate::error::Fault;
+use crate::surface::Dialect;
+
+/// A write whose body may be stored, or whose patch is judged by what it makes.
+///
+/// # Errors
+/// Everything that is wrong with the body.
+pub(crate) fn admit(dialect: Dialect, write: Write) -> Result<Write, Fault> {
+    match &write.operation {
+        Operation::Create(body) | Operation::Put(body) => check(dialect, &write.kind, body)?,
+        Operation::Patch(_) => return Ok(Write { is_judged: dialect == Dialect::Fhir, ..write }),
+        Operation::Delete => {}
+    }
+    Ok(write)
+}
+
+/// Whether a document may be stored.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn check(dialect: Dialect, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
+    let issues = match dialect {
+        Dialect::Native => None,
+        Dialect::Fhir => validate::either_spelling(kind.as_str(), body),
+    };
+    match issues {
+        Some(issues) if !issues.is_empty() => {
+            Err(Fault::Refused { cause: WriteFault::Nonconforming(issues), entry: None })
+        }
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,250 @@
+//! The codes of value sets that are installed, where they can be listed.
+//!
+//! A value set is closed when everything it includes is: codes that are listed, code systems that are installed
+//! whole, what is at and below a code of one, other closed value sets. Any other rule leaves it open.
+//!
+//! # Source
+//! FHIR R4, `ValueSet`, Value Set Expansion; `CodeSystem.content`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::Codes;
+use crate::ports::StoreError;
+
+/// Value sets and code systems that one may be made of. Not specified; published ones name a handful.
+const MAX_PARTS: usize = 64;
+/// Most codes of a set that is listed. Not specified; sets of whole terminologies are larger, and not worth the memory.
+const MAX_CODES: usize = 20_000;
+/// Longest chain of value sets that include each other.
+const MAX_INCLUDES: usize = 8;
+
+/// Where installed value sets and code systems come from.
+#[async_trait]
+pub trait Canonicals: Send + Sync {
+    /// The resource of a type with this url, in this version or, where none is asked for, the newest one.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError>;
+}
+
+/// The codes of a value set, of R4's own or an installed one; `None` for one that nobody installed, and for one whose
+/// codes cannot be listed. The url may have a version behind `|`.
+///
+/// # Errors
+/// Only when the store itself fails.
+pub async fn members_of(source: &dyn Canonicals, url: &str) -> Result<Option<Arc<Codes>>, StoreError> {
+    if let Some(codes) = super::members(url) {
+        return Ok(Some(codes));
+    }
+    let mut parts = Parts::default();
+    let mut asked = vec![("ValueSet", url.to_owned())];
+    while let Some((kind, url)) = asked.pop() {
+        if parts.found.contains_key(&url) || super::members(&url).is_some() {
+            continue;
+        }
+        if parts.found.len() >= MAX_PARTS {
+            return Ok(None);
+        }
+        let (bare, version) = split(&url);
+        let found = source.canonical(kind, bare, version).await?;
+        asked.extend(found.iter().filter(|_| kind == "ValueSet").flat_map(needed));
+        parts.found.insert(url, found);
+    }
+    Ok(parts.value_set(url, MAX_INCLUDES).map(Arc::new))
+}
+
+fn split(url: &str) -> (&str, Option<&str>) {
+    url.split_once('|').map_or((url, None), |(url, version)| (url, Some(version)))
+}
+
+/// What a value set is made of: value sets, and code systems of which it does not list the codes.
+fn needed(value_set: &Value) -> Vec<(&'static str, String)> {
+    let mut needed = Vec::new();
+    for include in includes(value_set, "include").chain(includes(value_set, "exclude")) {
+        needed.extend(items(include, "valueSet").filter_map(Value::as_str).map(|url| ("ValueSet", url.to_owned())));
+        if include.get("concept").is_none() {
+            needed.extend(text(include, "system").map(|url| ("CodeSystem", url.to_owned())));
+        }
+    }
+    needed
+}
+
+fn includes<'a>(value_set: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value_set.get("compose").and_then(|compose| compose.get(name)).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn items<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str()
+}
+
+/// Value sets and code systems by the urls they were asked for with.
+#[derive(Default)]
+struct Parts {
+    found: HashMap<String, Option<Value>>,
+}
+
+impl Parts {
+    fn value_set(&self, url: &str, left: usize) -> Option<Codes> {
+        if let Some(codes) = super::members(url) {
+            return Some(Codes::clone(&codes));
+        }
+        let value_set = self.found.get(url)?.as_ref()?;
+        let mut codes = Codes::default();
+        for include in includes(value_set, "include") {
+            codes.extend(&self.included(include, left)?);
+            if codes.len() > MAX_CODES {
+                return None;
+            }
+        }
+        for exclude in includes(value_set, "exclude") {
+            let excluded = self.included(exclude, left)?;
+            codes.retain(|system, code| !excluded.contains(system, code));
+        }
+        (!codes.is_empty()).then_some(codes)
+    }
+
+    /// What one part includes: of several value sets, and of a system beside them, what is in all of them.
+    fn included(&self, include: &Value, left: usize) -> Option<Codes> {
+        let mut codes = match text(include, "system") {
+            Some(system) => Some(self.of_system(include, system).ok()?),
+            None => None,
+        };
+        for url in items(include, "valueSet").filter_map(Value::as_str) {
+            let other = self.value_set(url, left.checked_sub(1)?)?;
+            match &mut codes {
+                Some(codes) => codes.retain(|system, code| other.contains(system, code)),
+                None => codes = Some(other),
+            }
+        }
+        codes
+    }
+
+    fn of_system(&self, include: &Value, system: &str) -> Result<Codes, Open> {
+        let mut codes = Codes::default();
+        if include.get("concept").is_some() {
+            if include.get("filter").is_some() {
+                return Err(Open);
+            }
+            items(include, "concept")
+                .filter_map(|concept| text(concept, "code"))
+                .for_each(|code| codes.insert(system, code));
+            return Ok(codes);
+        }
+        let found = self.found.get(system).and_then(Option::as_ref);
+        let whole = found.filter(|found| text(found, "content") == Some("complete")).ok_or(Open)?;
+        let below = match include.get("filter") {
+            Some(_) => Some(ancestor(include).ok_or(Open)?),
+            None => None,
+        };
+        collect(whole, below, &mut |code| codes.insert(system, code));
+        Ok(codes)
+    }
+}
+
+/// The codes cannot be listed.
+struct Open;
+
+/// The code that the one filter of an include names by `is-a`.
+fn ancestor(include: &Value) -> Option<&str> {
+    let mut filters = items(include, "filter");
+    let (Some(filter), None) = (filters.next(), filters.next()) else { return None };
+    let is_a = text(filter, "property") == Some("concept") && text(filter, "op") == Some("is-a");
+    text(filter, "value").filter(|_| is_a)
+}
+
+/// Every code of a tree, or those at and below one of them.
+fn collect(parent: &Value, below: Option<&str>, add: &mut impl FnMut(&str)) {
+    for concept in items(parent, "concept") {
+        let code = text(concept, "code");
+        let below = below.filter(|ancestor| code != Some(ancestor));
+        if let (Some(code), None) = (code, below) {
+            add(code);
+        }
+        collect(concept, below, add);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use serde_json::json;
+
+    use super::*;
+
+    struct Shelf(Vec<Value>);
+
+    #[async_trait]
+    impl Canonicals for Shelf {
+        async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError> {
+            let fits = |found: &&Value| {
+                found["resourceType"] == kind && found["url"] == url && version.is_none_or(|of| found["version"] == of)
+            };
+            Ok(self.0.iter().find(fits).cloned())
+        }
+    }
+
+    fn codes(compose: &Value) -> Option<Vec<String>> {
+        let tree = json!([{"code": "a", "concept": [{"code": "b", "concept": [{"code": "c"}]}]}, {"code": "d"}]);
+        let shelf = Shelf(vec![
+            json!({"resourceType": "CodeSystem", "url": "s", "content": "complete", "concept": tree}),
+            json!({"resourceType": "CodeSystem", "url": "part", "content": "fragment", "concept": tree}),
+            json!({"resourceType": "ValueSet", "url": "ab", "version": "1",
+                "compose": {"include": [{"system": "s", "concept": [{"code": "a"}, {"code": "b"}]}]}}),
+            json!({"resourceType": "ValueSet", "url": "circle", "compose": {"include": [{"valueSet": ["circle"]}]}}),
+            json!({"resourceType": "ValueSet", "url": "v", "compose": compose}),
+        ]);
+        // Nothing here waits, so one look is enough.
+        let found = pin!(members_of(&shelf, "v")).poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(found) = found else { panic!("the shelf never waits") };
+        found.unwrap().map(|codes| codes.iter().map(|(system, code)| format!("{system}|{code}")).collect())
+    }
+
+    #[test]
+    fn lists_systems_branches_and_other_sets_are_closed() {
+        let b = json!([{"property": "concept", "op": "is-a", "value": "b"}]);
+        for (include, expected) in [
+            (json!({"system": "s", "concept": [{"code": "x"}]}), "s|x"),
+            (json!({"system": "s"}), "s|a s|b s|c s|d"),
+            (json!({"system": "s", "filter": b}), "s|b s|c"),
+            (json!({"valueSet": ["ab|1"]}), "s|a s|b"),
+            (json!({"system": "s", "filter": b, "valueSet": ["ab"]}), "s|b"),
+        ] {
+            let found = codes(&json!({"include": [include]})).unwrap_or_default();
+            assert_eq!(found.join(" "), expected, "{include}");
+        }
+        let exclude = json!([{"valueSet": ["ab"]}]);
+        assert_eq!(
+            codes(&json!({"include": [{"system": "s"}], "exclude": exclude})).unwrap_or_default(),
+            ["s|c", "s|d"]
+        );
+        let gender = json!({"valueSet": ["http://hl7.org/fhir/ValueSet/administrative-gender"]});
+        assert_eq!(codes(&json!({"include": [gender]})).map(|codes| codes.len()), Some(4));
+    }
+
+    #[test]
+    fn what_cannot_be_listed_is_open() {
+        for include in [
+            json!({"system": "part"}),
+            json!({"system": "unknown"}),
+            json!({"system": "s", "filter": [{"property": "x", "op": "=", "value": "y"}]}),
+            json!({"valueSet": ["unknown"]}),
+            json!({"valueSet": ["ab|2"]}),
+            json!({"valueSet": ["circle"]}),
+            json!({}),
+        ] {
+            assert_eq!(codes(&json!({"include": [include]})), None, "{include}");
+        }
+    }
+}
