@@ -39,6 +39,7 @@ use crate::migrate::{MigrationRefusal, ScriptRefusal};
 use crate::packages::PackageFault;
 use crate::page::{FormFault, Pages};
 use crate::surface::Surface;
+use crate::validation::ValidateFault;
 
 pub(crate) use oauth::label;
 pub(crate) use verdict::{Challenge, Verdict};
@@ -161,6 +162,8 @@ pub(crate) enum Fault {
     #[error("{0}")]
     Rpc(#[from] RpcFault),
     #[error("{0}")]
+    Validate(#[from] ValidateFault),
+    #[error("{0}")]
     Form(#[from] FormFault),
     #[error("a page cannot be written")]
     Unrendered(#[source] askama::Error),
@@ -214,7 +217,8 @@ impl Fault {
             | Self::Query(_)
             | Self::ConditionOnPut
             | Self::Hidden(_)
-            | Self::PatchInBundle(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
+            | Self::PatchInBundle(_)
+            | Self::Validate(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
             Self::NotFound(key) => resources::not_found(key),
             Self::Gone(key) => resources::gone(key),
             Self::Refused { cause, entry } => resources::refused(cause, *entry),

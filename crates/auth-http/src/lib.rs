@@ -52,6 +52,7 @@ mod document;
 mod error;
 mod surface;
 mod told;
+mod validation;
 
 mod page;
 

@@ -9,7 +9,7 @@ use http::Uri;
 
 use crate::endpoint::{
     apps, authorize, b2b_claim, bundle, discovery, grant, health, history, introspect, jwks, list, login, logout,
-    metadata, migrations, packages, patient, resource, revoke, rpc, style, token, userinfo, version,
+    metadata, migrations, packages, patient, resource, revoke, rpc, style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -118,7 +118,13 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(&at("/$packages"), get(packages::get))
         .route(&at("/$fhir-package-install"), post(packages::install))
         .route(&at("/$fhir-package-uninstall"), post(packages::uninstall));
-    if prefix.is_empty() { router } else { router.route(prefix, base) }
+    if prefix.is_empty() {
+        return router;
+    }
+    router
+        .route(prefix, base)
+        .route(&at("/{type}/$validate"), post(validate::of_type))
+        .route(&at("/{type}/{id}/$validate"), post(validate::of_id))
 }
 
 /// For whoever runs the server: neither counted nor shared with other origins.

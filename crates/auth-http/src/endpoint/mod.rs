@@ -23,4 +23,5 @@ pub(crate) mod rpc;
 pub(crate) mod style;
 pub(crate) mod token;
 pub(crate) mod userinfo;
+pub(crate) mod validate;
 pub(crate) mod version;

@@ -142,22 +142,23 @@ async fn a_history_shows_a_patients_app_the_versions_of_its_patient_alone() {
         let token = world.mint(Some("ada"), Some("me"), "patient/Observation.rs");
         let put = async |id: &str, patient: &str, status: &str| {
             let subject = json!({"reference": format!("Patient/{patient}")});
-            let body = json!({"resourceType": "Observation", "subject": subject, "status": status});
+            let code = json!({"text": "Glucose"});
+            let body = json!({"resourceType": "Observation", "code": code, "subject": subject, "status": status});
             world.put(&format!("/fhir/Observation/{id}"), &body).await.body["meta"]["versionId"]
                 .as_str()
                 .unwrap()
                 .to_owned()
         };
-        let mine = put("moved", "me", "mine").await;
-        let yours = put("moved", "you", "yours").await;
-        put("other", "you", "other").await;
-        put("kept", "me", "kept").await;
+        let mine = put("moved", "me", "final").await;
+        let yours = put("moved", "you", "amended").await;
+        put("other", "you", "registered").await;
+        put("kept", "me", "preliminary").await;
         world.call("DELETE", "/fhir/Observation/kept").by_root().send().await;
         let get = async |path: &str| world.get(path).bearer(&token).send().await;
 
         let statuses = |body: &Value| told(body).into_iter().map(|(.., status)| status).collect::<Vec<_>>();
-        assert_eq!(statuses(&get("/fhir/Observation/moved/_history").await.body), ["mine"]);
-        let all = [Value::Null, "kept".into(), "mine".into()];
+        assert_eq!(statuses(&get("/fhir/Observation/moved/_history").await.body), ["final"]);
+        let all = [Value::Null, "preliminary".into(), "final".into()];
         assert_eq!(statuses(&get("/fhir/Observation/_history").await.body), all);
         assert_eq!(statuses(&get("/fhir/_history").await.body), all, "nothing of what the token has no scope for");
         assert_eq!(get("/fhir/Observation/other/_history").await.outcome(), (404, "not-found"));

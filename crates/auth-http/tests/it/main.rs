@@ -52,4 +52,6 @@ mod token;
 #[cfg(test)]
 mod userinfo;
 #[cfg(test)]
+mod validation;
+#[cfg(test)]
 mod world;
