@@ -78,6 +78,9 @@ pub const MAX_EXPRESSION_DEPTH: usize = 32;
 /// Most criteria of an order.
 pub const MAX_SORT: usize = 4;
 
+/// Most parts of a composite parameter; R4 has three at most.
+pub const MAX_COMPONENTS: usize = 5;
+
 /// Most combinations of values that one element has for a composite parameter. Not specified; 500. What is
 /// beyond is not found by that parameter.
 pub const MAX_TUPLES: usize = 500;

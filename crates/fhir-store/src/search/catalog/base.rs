@@ -1,5 +1,7 @@
 //! The parameters of R4, kept as text until a type is asked for.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::ROOTS;
@@ -35,19 +37,47 @@ pub(super) fn of(kind: &str) -> Vec<Definition> {
     about.filter_map(read).collect()
 }
 
-/// Whether R4 itself defines this URL.
-pub(super) fn has(url: &str) -> bool {
-    line_of(url).is_some()
+/// What R4 itself has: looked into once for each installed definition.
+pub(super) struct Known {
+    /// The lines by what is behind [`URL`].
+    ids: HashMap<&'static str, &'static str>,
+    /// The ids by type and code.
+    codes: HashMap<(&'static str, &'static str), &'static str>,
 }
 
-/// The type of the parameter of this URL.
-pub(super) fn kind_of(url: &str) -> Option<Kind> {
-    line_of(url).and_then(read).map(|definition| definition.kind)
-}
+impl Known {
+    /// Reads the beginnings of all lines.
+    pub(super) fn read() -> Self {
+        let mut known = Self { ids: HashMap::new(), codes: HashMap::new() };
+        for line in lines() {
+            let mut quoted = line.split('"').skip(1).step_by(2);
+            if let (Some(id), Some(code)) = (quoted.next(), quoted.next()) {
+                known.ids.insert(id, line);
+                known.codes.extend(bases(line).map(|base| ((base, code), id)));
+            }
+        }
+        known
+    }
 
-fn line_of(url: &str) -> Option<&'static str> {
-    let id = format!(",\"{}\",", url.strip_prefix(URL)?);
-    lines().find(|line| line.split_once(&id).is_some_and(|(before, _)| !before.contains('"')))
+    /// Whether R4 itself defines this URL.
+    pub(super) fn has(&self, url: &str) -> bool {
+        self.line_of(url).is_some()
+    }
+
+    /// The type of the parameter of this URL.
+    pub(super) fn kind_of(&self, url: &str) -> Option<Kind> {
+        self.line_of(url).and_then(read).map(|definition| definition.kind)
+    }
+
+    /// The URL of the parameter that a type has under this code.
+    pub(super) fn url_of(&self, kind: &str, code: &str) -> Option<String> {
+        let mut kinds = ROOTS.into_iter().chain([kind]);
+        kinds.find_map(|kind| self.codes.get(&(kind, code))).map(|id| format!("{URL}{id}"))
+    }
+
+    fn line_of(&self, url: &str) -> Option<&'static str> {
+        self.ids.get(url.strip_prefix(URL)?).copied()
+    }
 }
 
 fn read(line: &str) -> Option<Definition> {

@@ -1,11 +1,13 @@
 //! Definitions of parameters, before they are compiled for a type.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::{FIRST_INSTALLED, ROOTS, base};
+use super::base::Known;
+use super::{FIRST_INSTALLED, ROOTS};
 use crate::key::ResourceType;
+use crate::limits;
 use crate::search::expression::{Expression, ExpressionFault};
 use crate::search::parameter::{Component, Kind, Parameter};
 
@@ -64,8 +66,8 @@ pub enum DefinitionFault {
     Number(i64),
 }
 
-/// The longest list of types or parts one definition has.
-const MAX_PARTS: usize = 200;
+/// The longest list of types one definition has.
+const MAX_TYPES: usize = 200;
 
 impl Definition {
     pub(super) fn is_about(&self, kind: &str) -> bool {
@@ -96,24 +98,30 @@ impl Definition {
 
 /// What of the documents can be used, in their order, and the rest.
 pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<Refused>) {
-    let mut reader = Reader { documents, numbers: BTreeSet::new(), taken: BTreeSet::new(), definitions: Vec::new() };
+    if documents.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let mut reader = Reader { documents, known: Known::read(), taken: HashMap::new(), definitions: BTreeMap::new() };
     let refused = documents.iter().filter_map(|(number, document)| {
         let url = text(document, "url").unwrap_or_default();
-        if base::has(url) {
+        if reader.known.has(url) {
             return None;
         }
         let fault = reader.take(*number, document).err()?;
         Some(Refused { url: url.to_owned(), fault })
     });
     let refused = refused.collect();
-    (reader.definitions, refused)
+    let definitions = documents.iter().filter_map(|(number, _)| reader.definitions.remove(number));
+    (definitions.collect(), refused)
 }
 
 struct Reader<'a> {
     documents: &'a [(i64, &'a Value)],
-    numbers: BTreeSet<i64>,
-    taken: BTreeSet<(String, String)>,
-    definitions: Vec<Definition>,
+    known: Known,
+    /// The URLs of those taken so far, by type and code.
+    taken: HashMap<(String, String), String>,
+    /// By their numbers.
+    definitions: BTreeMap<i64, Definition>,
 }
 
 fn text<'a>(document: &'a Value, name: &str) -> Option<&'a str> {
@@ -128,7 +136,7 @@ fn needed(document: &Value, name: &'static str) -> Result<String, DefinitionFaul
 fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, DefinitionFault> {
     let elements = match document.get(name) {
         None => return Ok(Vec::new()),
-        Some(Value::Array(elements)) if elements.len() <= MAX_PARTS => elements,
+        Some(Value::Array(elements)) if elements.len() <= MAX_TYPES => elements,
         Some(_) => return Err(DefinitionFault::Element(name)),
     };
     let texts = elements.iter().map(|element| element.as_str().map(str::to_owned));
@@ -137,29 +145,24 @@ fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, Definition
 
 impl Reader<'_> {
     fn take(&mut self, number: i64, document: &Value) -> Result<(), DefinitionFault> {
-        if number < FIRST_INSTALLED || self.numbers.contains(&number) {
+        if number < FIRST_INSTALLED || self.definitions.contains_key(&number) {
             return Err(DefinitionFault::Number(number));
         }
         let definition = self.read(number, document)?;
-        let codes = definition.bases.iter().map(|kind| (kind.clone(), definition.code.clone()));
-        let codes: Vec<(String, String)> = codes.collect();
-        for (kind, code) in &codes {
-            self.is_free(kind, code)?;
+        for kind in &definition.bases {
+            self.is_free(kind, &definition.code)?;
             check(&definition, kind)?;
         }
-        self.taken.extend(codes);
-        self.numbers.insert(number);
-        self.definitions.push(definition);
+        let codes = definition.bases.iter().map(|kind| (kind.clone(), definition.code.clone()));
+        self.taken.extend(codes.map(|of| (of, definition.url.clone())));
+        self.definitions.insert(number, definition);
         Ok(())
     }
 
     fn is_free(&self, kind: &str, code: &str) -> Result<(), DefinitionFault> {
-        let of_base = base::of(kind).into_iter().find(|other| other.code == code).map(|other| other.url);
-        let installed = || {
-            let mut others = self.definitions.iter();
-            others.find(|other| other.code == code && other.is_about(kind)).map(|other| other.url.clone())
-        };
-        match of_base.or_else(installed) {
+        let mut kinds = ROOTS.into_iter().chain([kind]);
+        let installed = kinds.find_map(|kind| self.taken.get(&(kind.to_owned(), code.to_owned())));
+        match self.known.url_of(kind, code).or_else(|| installed.cloned()) {
             None => Ok(()),
             Some(url) => Err(DefinitionFault::Taken { kind: kind.to_owned(), code: code.to_owned(), url }),
         }
@@ -187,11 +190,13 @@ impl Reader<'_> {
     }
 
     fn components(&self, document: &Value) -> Result<Vec<(Kind, String)>, DefinitionFault> {
-        let parts = document.get("component").and_then(Value::as_array).filter(|parts| parts.len() <= MAX_PARTS);
-        let parts = parts.filter(|parts| !parts.is_empty()).ok_or(DefinitionFault::Element("component"))?;
+        let parts = document.get("component").and_then(Value::as_array);
+        let parts = parts
+            .filter(|parts| (1..=limits::MAX_COMPONENTS).contains(&parts.len()))
+            .ok_or(DefinitionFault::Element("component"))?;
         let read = parts.iter().map(|part| {
             let url = needed(part, "definition")?;
-            let kind = base::kind_of(&url).or_else(|| self.kind_of(&url)).filter(|kind| *kind != Kind::Composite);
+            let kind = self.known.kind_of(&url).or_else(|| self.kind_of(&url)).filter(|kind| *kind != Kind::Composite);
             Ok((kind.ok_or(DefinitionFault::Component(url))?, needed(part, "expression")?))
         });
         read.collect()

@@ -141,6 +141,9 @@ fn what_cannot_be_used_is_named_with_its_reason() {
     ] {
         assert_eq!(fault(&changes), expected, "{changes}");
     }
+    let part = json!({"definition": "http://p/role", "expression": "role"});
+    let many = json!({"type": "composite", "component": vec![part; crate::limits::MAX_COMPONENTS + 1]});
+    assert_eq!(fault(&many), DefinitionFault::Element("component"));
     let component = json!({"type": "composite", "component": [{"definition": "http://p/none", "expression": "role"}]});
     assert_eq!(fault(&component), DefinitionFault::Component("http://p/none".to_owned()));
 }
