@@ -53,6 +53,13 @@ pub const MAX_CLAUSES: usize = 32;
 /// `_id`.
 pub const MAX_ALTERNATIVES: usize = 500;
 
+/// Most types that one reference of a chain leads to, when the query does not say which. Not specified; 32,
+/// because each is a branch of the statement.
+pub const MAX_CHAIN_TYPES: usize = 32;
+
+/// Most conditions that one search parameter becomes: a chain asks the same of each type it may lead to.
+pub const MAX_TESTS: usize = 1000;
+
 /// Longest value of a search parameter between two commas, in bytes.
 pub const MAX_SEARCH_VALUE_BYTES: usize = 1000;
 
@@ -73,7 +80,7 @@ pub const MAX_ENTRIES: usize = 20_000;
 pub const MAX_EXPRESSION_BYTES: usize = 8192;
 
 /// Deepest nesting of an expression.
-pub const MAX_EXPRESSION_DEPTH: usize = 32;
+pub const MAX_EXPRESSION_DEPTH: usize = 16;
 
 /// Most criteria of an order.
 pub const MAX_SORT: usize = 4;

@@ -61,6 +61,9 @@ pub enum SearchFault {
     /// More than [`limits::MAX_ALTERNATIVES`] values for one parameter.
     #[error("{0} has more than {max} values", max = limits::MAX_ALTERNATIVES)]
     TooManyValues(String),
+    /// More than [`limits::MAX_TESTS`] conditions from one parameter, or [`limits::MAX_CHAIN_TYPES`] types.
+    #[error("{0} asks too much of too many types: name the type, as in subject:Patient.name, or fewer values")]
+    TooManyTests(String),
     /// More than [`limits::MAX_CLAUSES`] parameters.
     #[error("a search has at most {max} parameters", max = limits::MAX_CLAUSES)]
     TooManyParameters,

@@ -6,6 +6,8 @@ mod name;
 mod result;
 mod value;
 
+use std::cell::Cell;
+
 use super::catalog::Catalog;
 use super::clause::{Search, Summary, Total};
 use super::fault::{Ignored, SearchFault};
@@ -95,7 +97,7 @@ fn read(
         return Err(SearchFault::NoValue(name.to_owned()));
     }
     if !result::read(catalog, search, name, value)? {
-        let reader = name::Reader { catalog, request, name, value };
+        let reader = name::Reader { catalog, request, name, value, tests: Cell::new(0) };
         search.clauses.push(reader.clause(request.kind, name, 0)?);
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! The left side of a search parameter: its code, a modifier, a chain.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::value::Values;
@@ -8,6 +9,7 @@ use crate::key::ResourceType;
 use crate::limits;
 use crate::search::catalog::Catalog;
 use crate::search::clause::{Chain, Clause, Has};
+use crate::search::escape::split;
 use crate::search::parameter::{Kind, Parameter};
 
 /// What a reverse chain begins with.
@@ -24,6 +26,8 @@ pub(super) struct Reader<'a> {
     /// As it stands in the query.
     pub(super) name: &'a str,
     pub(super) value: &'a str,
+    /// How many conditions it has become.
+    pub(super) tests: Cell<usize>,
 }
 
 impl Reader<'_> {
@@ -40,12 +44,20 @@ impl Reader<'_> {
         }
         let (code, modifier) = split_modifier(name);
         let parameter = self.parameter(kind, code)?;
+        self.count_tests()?;
         let values = Values { request: self.request, kind, name: self.name, parameter: &parameter };
         match modifier {
             Some("missing") => self.missing(parameter),
             Some(modifier) => values.modified(modifier, self.value),
             None => Ok(Clause::Any { tests: values.plain(self.value)?, parameter }),
         }
+    }
+
+    /// Counts the values once more.
+    fn count_tests(&self) -> Result<(), SearchFault> {
+        self.tests.set(self.tests.get() + split(self.value, ',').len());
+        let fits = self.tests.get() <= limits::MAX_TESTS;
+        fits.then_some(()).ok_or_else(|| SearchFault::TooManyTests(self.name.to_owned()))
     }
 
     fn missing(&self, parameter: Arc<Parameter>) -> Result<Clause, SearchFault> {
@@ -91,7 +103,11 @@ impl Reader<'_> {
                 Err(fault) => return Err(fault),
             }
         }
-        if any_of.is_empty() { Err(self.unknown(kind)) } else { Ok(Clause::Chain(Chain { parameter, any_of })) }
+        match any_of.len() {
+            0 => Err(self.unknown(kind)),
+            1..=limits::MAX_CHAIN_TYPES => Ok(Clause::Chain(Chain { parameter, any_of })),
+            _ => Err(SearchFault::TooManyTests(self.name.to_owned())),
+        }
     }
 
     /// `Observation:patient:code`, behind `_has:`.

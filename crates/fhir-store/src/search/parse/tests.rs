@@ -315,6 +315,17 @@ fn sizes_are_limited() {
 }
 
 #[test]
+fn a_chain_to_any_type_asks_only_so_much() {
+    let values = |count| vec!["x"; count].join(",");
+    let too_many = |name: &str| SearchFault::TooManyTests(name.to_owned());
+    assert_eq!(fault("Observation", "focus._tag", "x"), too_many("focus._tag"), "every type has tags");
+    assert!(read("Observation", "focus:Patient._tag", &values(100)).is_ok());
+    assert!(read("Observation", "focus.vaccine-code", "x").is_ok(), "one type has this");
+    assert_eq!(fault("Observation", "subject._tag", &values(400)), too_many("subject._tag"));
+    assert!(read("Observation", "subject._tag", &values(200)).is_ok());
+}
+
+#[test]
 fn an_installed_parameter_is_read_like_any_other() {
     let document = json!({
         "resourceType": "SearchParameter", "url": "http://p/role", "code": "role", "base": ["CareTeam"],
