@@ -1,7 +1,8 @@
 //! The codes of value sets that are installed, where they can be listed.
 //!
 //! A value set is closed when everything it includes is: codes that are listed, code systems that are installed
-//! whole, what is at and below a code of one, other closed value sets. Any other rule leaves it open.
+//! whole, what is at and below a code of one, other closed value sets. Any other rule leaves it open, unless it was
+//! published with its expansion.
 //!
 //! # Source
 //! FHIR R4, `ValueSet`, Value Set Expansion; `CodeSystem.content`.
@@ -98,6 +99,11 @@ impl Parts {
             return Some(Codes::clone(&codes));
         }
         let value_set = self.found.get(url)?.as_ref()?;
+        self.composed(value_set, left).or_else(|| expanded(value_set))
+    }
+
+    /// What the definition of a value set lists.
+    fn composed(&self, value_set: &Value, left: usize) -> Option<Codes> {
         let mut codes = Codes::default();
         for include in includes(value_set, "include") {
             codes.extend(&self.included(include, left)?);
@@ -147,6 +153,25 @@ impl Parts {
         };
         collect(whole, below, &mut |code| codes.insert(system, code));
         Ok(codes)
+    }
+}
+
+/// The codes that somebody else listed and published with the value set, if those are all.
+fn expanded(value_set: &Value) -> Option<Codes> {
+    let expansion = value_set.get("expansion")?;
+    let mut codes = Codes::default();
+    contained(expansion, &mut codes);
+    let is_whole = expansion.get("total").and_then(Value::as_u64).is_none_or(|total| total <= codes.len() as u64);
+    (is_whole && !codes.is_empty() && codes.len() <= MAX_CODES).then_some(codes)
+}
+
+fn contained(parent: &Value, codes: &mut Codes) {
+    for one in items(parent, "contains") {
+        let is_abstract = one.get("abstract").is_some_and(|is| *is == Value::Bool(true));
+        if let (Some(system), Some(code), false) = (text(one, "system"), text(one, "code"), is_abstract) {
+            codes.insert(system, code);
+        }
+        contained(one, codes);
     }
 }
 
@@ -202,6 +227,10 @@ mod tests {
             json!({"resourceType": "CodeSystem", "url": "part", "content": "fragment", "concept": tree}),
             json!({"resourceType": "ValueSet", "url": "ab", "version": "1",
                 "compose": {"include": [{"system": "s", "concept": [{"code": "a"}, {"code": "b"}]}]}}),
+            json!({"resourceType": "ValueSet", "url": "told", "compose": {"include": [{"system": "unknown"}]},
+                "expansion": {"total": 2, "contains": [{"system": "s", "code": "x", "contains": [{"system": "s", "code": "y"}]}]}}),
+            json!({"resourceType": "ValueSet", "url": "cut", "compose": {"include": [{"system": "unknown"}]},
+                "expansion": {"total": 2, "contains": [{"system": "s", "code": "x"}]}}),
             json!({"resourceType": "ValueSet", "url": "circle", "compose": {"include": [{"valueSet": ["circle"]}]}}),
             json!({"resourceType": "ValueSet", "url": "v", "compose": compose}),
         ]);
@@ -219,6 +248,7 @@ mod tests {
             (json!({"system": "s"}), "s|a s|b s|c s|d"),
             (json!({"system": "s", "filter": b}), "s|b s|c"),
             (json!({"valueSet": ["ab|1"]}), "s|a s|b"),
+            (json!({"valueSet": ["told"]}), "s|x s|y"),
             (json!({"system": "s", "filter": b, "valueSet": ["ab"]}), "s|b"),
         ] {
             let found = codes(&json!({"include": [include]})).unwrap_or_default();
@@ -241,6 +271,7 @@ mod tests {
             json!({"system": "s", "filter": [{"property": "x", "op": "=", "value": "y"}]}),
             json!({"valueSet": ["unknown"]}),
             json!({"valueSet": ["ab|2"]}),
+            json!({"valueSet": ["cut"]}),
             json!({"valueSet": ["circle"]}),
             json!({}),
         ] {

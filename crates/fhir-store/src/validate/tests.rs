@@ -388,8 +388,39 @@ fn a_name_with_a_nul_or_a_long_value_does_not_spoil_the_answer() {
     assert!(issues.iter().all(|issue| issue.len() < 400 && !issue.contains(['\0', '\u{7}'])), "{issues:?}");
 }
 
+/// Observations that are valid, with the parts that the two spellings write differently.
+fn any_valid() -> impl Strategy<Value = Value> {
+    let reference = prop_oneof!["Patient/[a-z]{1,8}", "https://h/fhir/Patient/[a-z]{1,8}", Just("#p".to_owned())];
+    let value = prop_oneof![
+        any::<i32>().prop_map(|number| json!({"valueInteger": number})),
+        "[a-z]{1,8}".prop_map(|text| json!({"valueString": text})),
+        any::<u32>().prop_map(|number| json!({"valueQuantity": {"value": number, "unit": "mg"}})),
+        Just(json!({"valueDateTime": "2024-02-29"})),
+    ];
+    let status = proptest::sample::select(vec!["registered", "preliminary", "final", "amended"]);
+    (reference, value.clone(), value, status).prop_map(|(reference, value, inner, status)| {
+        let extended = |mut object: Value, inner: &Value| {
+            let own: Vec<_> = inner.as_object().into_iter().flatten().collect();
+            object.as_object_mut().into_iter().for_each(|object| object.extend(own.iter().map(|(k, v)| ((*k).clone(), (*v).clone()))));
+            object
+        };
+        let extension = extended(json!({"url": "http://e/x"}), &inner);
+        let contained = json!([{"resourceType": "Patient", "id": "p"}]);
+        let more = json!({"status": status, "contained": contained, "extension": [extension], "subject": {"reference": reference}});
+        observation(extended(more, &value))
+    })
+}
+
 proptest! {
     #![proptest_config(testing::config(256))]
+
+    #[test]
+    fn what_is_valid_stays_valid_in_the_other_spelling_and_back(document in any_valid()) {
+        prop_assert_eq!(resource("Observation", &document), Some(Vec::new()));
+        let native = format::to_native(document.clone());
+        prop_assert_eq!(either_spelling("Observation", &native), Some(Vec::new()));
+        prop_assert_eq!(format::to_fhir(native), document);
+    }
 
     #[test]
     fn whatever_is_sent_is_judged_within_bounds(document in testing::any_json(), kind in 0..4_usize) {
