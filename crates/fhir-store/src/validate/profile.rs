@@ -1,11 +1,14 @@
 //! Profiles: what an installed definition asks of a resource besides its base definition.
 //!
-//! Read from the snapshot: cardinality, the types of a choice, fixed values and patterns, required bindings.
-//! Slices, the profile's own invariants, the profiles that references lead to, and bindings whose codes
-//! cannot be listed are not judged; an issue of severity `information` says so of all but references.
+//! Read from the snapshot: cardinality, the types of a choice, fixed values and patterns, required bindings, and
+//! slices that fixed values, patterns, types or the urls of extensions tell apart. Other slices, the profile's own
+//! invariants, the profiles of extensions and of what references lead to, and bindings whose codes cannot be listed
+//! are not judged; an issue of severity `information` says so of slices, invariants and bindings.
 //!
 //! # Source
 //! FHIR R4, Profiling Resources; `ElementDefinition`.
+
+mod slice;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +20,7 @@ use super::place::Place;
 use super::report::{Code, Report, shown};
 use crate::definitions::{self, Codes};
 use crate::outcome::Issue;
+use slice::Test;
 
 /// Most elements of a snapshot that is read. Not specified; the largest of R4 have under a thousand.
 const MAX_ELEMENTS: usize = 5_000;
@@ -49,6 +53,8 @@ pub enum NotAProfile {
 #[derive(Debug, Default)]
 struct Rule {
     name: String,
+    /// The name, with that of the slice it is.
+    label: String,
     is_choice: bool,
     min: usize,
     /// `None` where there is no bound.
@@ -60,6 +66,14 @@ struct Rule {
     binding: Option<String>,
     /// Those inside of it, by their places.
     inner: Vec<usize>,
+    /// By what its slices are told apart: the kind of the discriminator, and its path.
+    discriminators: Vec<(String, String)>,
+    /// The slices of it, by their places.
+    slices: Vec<usize>,
+    /// The url of the extension that it is.
+    extension: Option<String>,
+    /// Of a slice, what belongs to it.
+    tests: Vec<Test>,
 }
 
 impl Profile {
@@ -79,6 +93,7 @@ impl Profile {
         for element in elements {
             profile.add(element, text(definition, "url"), &mut places);
         }
+        profile.tell_slices_apart();
         Ok(profile)
     }
 
@@ -109,7 +124,7 @@ impl Profile {
         for (path, text) in &self.unjudged {
             judge.report.note(&Place::root(path), text);
         }
-        let open = self.value_sets().into_iter().filter(|url| !codes.contains_key(*url) && !is_bound_anyway(url));
+        let open = self.value_sets().into_iter().filter(|url| !codes.contains_key(*url));
         for url in open {
             judge
                 .report
@@ -120,41 +135,71 @@ impl Profile {
 
     fn add(&mut self, element: &Value, url: Option<&str>, places: &mut HashMap<String, usize>) {
         let Some(path) = text(element, "path") else { return };
-        if text(element, "id").is_some_and(|id| id.contains(':')) {
-            if let Some(slice) = text(element, "sliceName").filter(|_| is_asked_for(element)) {
-                self.unjudged.push((path.to_owned(), format!("the slice {slice} is not judged")));
-            }
-            return;
-        }
         let own = constraints(element, url);
         if !own.is_empty() {
             self.unjudged.push((path.to_owned(), format!("its invariants are not judged: {}", own.join(", "))));
         }
-        let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
-        let place = self.rules.len();
-        if let Some(parent) = places.get(parent).and_then(|at: &usize| self.rules.get_mut(*at)) {
-            parent.inner.push(place);
-        } else if !self.rules.is_empty() {
-            return;
+        let id = text(element, "id").unwrap_or(path);
+        let (parent, last) = id.rsplit_once('.').unwrap_or(("", id));
+        let (name, slice) = last.split_once(':').map_or((last, None), |(name, slice)| (name, Some(slice)));
+        let owner = match slice {
+            Some(_) => id.strip_suffix(last).map(|before| format!("{before}{name}")),
+            None => Some(parent.to_owned()),
+        };
+        let (place, is_first) = (self.rules.len(), self.rules.is_empty());
+        let owner = owner.and_then(|owner| places.get(&owner)).and_then(|at| self.rules.get_mut(*at));
+        match (owner, slice) {
+            (Some(owner), Some(_)) => owner.slices.push(place),
+            (Some(owner), None) => owner.inner.push(place),
+            (None, None) if is_first => {}
+            (None, _) => return,
         }
-        places.insert(path.to_owned(), place);
-        self.rules.push(rule(element, name));
+        places.insert(id.to_owned(), place);
+        self.rules.push(rule(element, name, last));
+    }
+
+    /// Finds out what belongs to each slice, and notes the ones of which that cannot be told.
+    fn tell_slices_apart(&mut self) {
+        let slices = self.rules.iter().flat_map(|owner| owner.slices.iter().map(move |slice| (owner, *slice)));
+        let told: Vec<_> = slices.map(|(owner, slice)| (slice, slice::tests(&self.rules, owner, slice))).collect();
+        for (slice, tests) in told {
+            let Some(rule) = self.rules.get_mut(slice) else { continue };
+            match tests {
+                Some(tests) => rule.tests = tests,
+                None if rule.min > 0 || rule.fixed.is_some() || rule.pattern.is_some() => {
+                    let text = format!("the slice {} is not judged: what belongs to it cannot be told", rule.label);
+                    self.unjudged.push((self.kind.clone(), text));
+                }
+                None => {}
+            }
+        }
     }
 }
 
-fn rule(element: &Value, name: &str) -> Rule {
+fn rule(element: &Value, name: &str, label: &str) -> Rule {
     let starting = |prefix: &str| {
         let members = element.as_object().into_iter().flatten();
         members.into_iter().find(|(name, _)| is_choice_of(name, prefix)).map(|(_, value)| value.clone())
     };
     let binding = element.get("binding").filter(|binding| text(binding, "strength") == Some("required"));
-    let types = element.get("type").and_then(Value::as_array).into_iter().flatten();
+    let types = || element.get("type").and_then(Value::as_array).into_iter().flatten();
+    let slicing = element.get("slicing").and_then(|slicing| slicing.get("discriminator")?.as_array());
+    let discriminators = slicing
+        .into_iter()
+        .flatten()
+        .filter_map(|one| Some((text(one, "type")?.to_owned(), text(one, "path")?.to_owned())));
+    let extension = types().find(|kind| text(kind, "code") == Some("Extension"));
     Rule {
+        label: label.to_owned(),
+        discriminators: discriminators.collect(),
+        slices: Vec::new(),
+        extension: extension.and_then(|kind| kind.get("profile")?.get(0)?.as_str()).map(str::to_owned),
+        tests: Vec::new(),
         name: name.strip_suffix("[x]").unwrap_or(name).to_owned(),
         is_choice: name.ends_with("[x]"),
         min: element.get("min").and_then(Value::as_u64).and_then(|min| usize::try_from(min).ok()).unwrap_or(0),
         max: text(element, "max").and_then(|max| max.parse().ok()),
-        types: types.filter_map(|kind| text(kind, "code")).map(str::to_owned).collect(),
+        types: types().filter_map(|kind| text(kind, "code")).map(str::to_owned).collect(),
         fixed: starting("fixed"),
         pattern: starting("pattern"),
         binding: binding.and_then(|binding| text(binding, "valueSet")).map(str::to_owned),
@@ -162,32 +207,16 @@ fn rule(element: &Value, name: &str) -> Rule {
     }
 }
 
-/// Whether a slice asks for something to be there, or for what is there to be something.
-fn is_asked_for(slice: &Value) -> bool {
-    let least = slice.get("min").and_then(Value::as_u64).unwrap_or(0);
-    least > 0
-        || slice
-            .as_object()
-            .into_iter()
-            .flatten()
-            .any(|(name, _)| is_choice_of(name, "fixed") || is_choice_of(name, "pattern"))
-}
-
 /// `fixed` and `fixedCode`.
 fn is_choice_of(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
-/// The invariants that the profile itself adds.
+/// The invariants that the profile itself adds; inherited ones name their source.
 fn constraints<'a>(element: &'a Value, url: Option<&str>) -> Vec<&'a str> {
     let constraints = element.get("constraint").and_then(Value::as_array).into_iter().flatten();
-    let own = constraints.filter(|constraint| url.is_some() && text(constraint, "source") == url);
+    let own = constraints.filter(|constraint| text(constraint, "source").is_none_or(|source| Some(source) == url));
     own.filter_map(|constraint| text(constraint, "key")).collect()
-}
-
-/// Whether the base definition requires the same and cannot list it either.
-fn is_bound_anyway(url: &str) -> bool {
-    url.starts_with("http://hl7.org/fhir/ValueSet/")
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
@@ -223,16 +252,47 @@ impl Judge<'_> {
                 count = 1;
             }
             self.count(rule, count, place);
+            for slice in rule.slices.iter().filter_map(|at| profile.rules.get(*at)) {
+                self.slice(slice, object, place);
+            }
         }
+    }
+
+    /// What belongs to a slice, where that can be told.
+    fn slice(&mut self, slice: &Rule, object: &Map<String, Value>, place: &Place<'_>) {
+        if slice.tests.is_empty() {
+            return;
+        }
+        let mut count = 0;
+        for (name, value) in object.iter().filter(|(name, _)| slice.is_about(name)) {
+            let kind = name.strip_prefix(&*slice.name).unwrap_or_default();
+            let belongs = |item: &Value| slice.tests.iter().all(|test| test.holds(kind, item));
+            let at = if slice.is_choice { place.choice(&slice.name, kind) } else { place.named(name) };
+            let kind = if slice.is_choice { kind } else { slice.types.first().map_or("", String::as_str) };
+            match value {
+                Value::Array(items) => {
+                    for (index, item) in items.iter().enumerate().filter(|(_, item)| belongs(item)) {
+                        count += 1;
+                        self.value(slice, kind, item, &at.item(index));
+                    }
+                }
+                value if belongs(value) => {
+                    count += 1;
+                    self.value(slice, kind, value, &at);
+                }
+                _ => {}
+            }
+        }
+        self.count(slice, count, place);
     }
 
     fn count(&mut self, rule: &Rule, count: usize, place: &Place<'_>) {
         if count < rule.min {
-            let text = || format!("expected {} {} at least, found {count}", rule.min, rule.name);
+            let text = || format!("expected {} {} at least, found {count}", rule.min, rule.label);
             self.report.add(Code::Required, place, text);
         }
         if let Some(max) = rule.max.filter(|max| count > *max) {
-            let text = || format!("expected {max} {} at most, found {count}", rule.name);
+            let text = || format!("expected {max} {} at most, found {count}", rule.label);
             self.report.add(Code::Structure, place, text);
         }
     }
@@ -314,10 +374,19 @@ mod tests {
         let url = "http://e/StructureDefinition/p";
         Profile::read(&json!({"resourceType": "StructureDefinition", "url": url, "type": "Observation", "snapshot": {"element": [
             {"id": "Observation", "path": "Observation", "min": 0, "max": "*",
-                "constraint": [{"key": "p-1", "source": url}, {"key": "dom-2", "source": "http://hl7.org/x"}]},
+                "constraint": [{"key": "p-1", "source": url}, {"key": "p-2"}, {"key": "dom-2", "source": "http://hl7.org/x"}]},
             {"id": "Observation.status", "path": "Observation.status", "min": 1, "max": "1", "fixedCode": "final", "type": [{"code": "code"}]},
             {"id": "Observation.category", "path": "Observation.category", "min": 1, "max": "2", "type": [{"code": "CodeableConcept"}]},
             {"id": "Observation.category:lab", "path": "Observation.category", "sliceName": "lab", "min": 1, "max": "1"},
+            {"id": "Observation.note", "path": "Observation.note", "min": 0, "max": "*", "type": [{"code": "Annotation"}],
+                "slicing": {"discriminator": [{"type": "value", "path": "text"}, {"type": "pattern", "path": "$this"}]}},
+            {"id": "Observation.note:a", "path": "Observation.note", "sliceName": "a", "min": 0, "max": "1", "patternAnnotation": {"time": "2024"}},
+            {"id": "Observation.note:a.text", "path": "Observation.note.text", "min": 1, "max": "1", "fixedMarkdown": "A"},
+            {"id": "Observation.note:a.authorString", "path": "Observation.note.authorString", "min": 1, "max": "1"},
+            {"id": "Observation.extension", "path": "Observation.extension", "min": 0, "max": "*", "type": [{"code": "Extension"}],
+                "slicing": {"discriminator": [{"type": "value", "path": "url"}]}},
+            {"id": "Observation.extension:x", "path": "Observation.extension", "sliceName": "x", "min": 1, "max": "1",
+                "type": [{"code": "Extension", "profile": ["http://e/x"]}]},
             {"id": "Observation.code", "path": "Observation.code", "min": 1, "max": "1", "type": [{"code": "CodeableConcept"}],
                 "patternCodeableConcept": {"coding": [{"system": "s", "code": "c"}]}},
             {"id": "Observation.method", "path": "Observation.method", "min": 0, "max": "0"},
@@ -339,7 +408,7 @@ mod tests {
 
     fn valid() -> Value {
         json!({"status": "final", "category": [{"text": "a"}], "code": {"text": "x", "coding": [{"code": "o"}, {"system": "s", "code": "c", "display": "d"}]},
-            "valueQuantity": {"value": 1, "unit": "mg"}})
+            "valueQuantity": {"value": 1, "unit": "mg"}, "extension": [{"url": "http://e/x", "valueCode": "a"}, {"url": "u", "valueCode": "b"}]})
     }
 
     #[test]
@@ -347,8 +416,8 @@ mod tests {
         assert_eq!(
             told(&valid()),
             [
-                "not-supported Observation: its invariants are not judged: p-1",
-                "not-supported Observation.category: the slice lab is not judged",
+                "not-supported Observation: its invariants are not judged: p-1, p-2",
+                "not-supported Observation: the slice category:lab is not judged: what belongs to it cannot be told",
                 "not-supported Observation: codes of http://e/open are required, and not judged: they cannot be listed here",
             ]
         );
@@ -378,7 +447,7 @@ mod tests {
                 with("bodySite", json!({"coding": [{"system": "s", "code": "leg"}]})),
                 "code-invalid Observation.bodySite: expected a code of http://e/vs (arm), found \"s|leg\"",
             ),
-            (without, "required Observation: expected 1 value at least, found 0"),
+            (without, "required Observation: expected 1 value[x] at least, found 0"),
             (other, "value Observation.value.ofType(Boolean): expected one of Quantity, string, found valueBoolean"),
             (
                 with("valueQuantity", json!({"value": 1})),
@@ -390,6 +459,25 @@ mod tests {
             let [only] = told.as_slice() else { panic!("{document}: {told:?}") };
             assert!(only.starts_with(expected), "{only}");
         }
+    }
+
+    #[test]
+    fn slices_are_told_apart_by_values_patterns_and_urls() {
+        let with = |name: &str, value: Value| {
+            let mut document = valid();
+            document[name] = value;
+            let told = told(&document).into_iter().filter(|issue| !issue.starts_with("not-supported"));
+            told.collect::<Vec<_>>()
+        };
+        let a = json!({"text": "A", "time": "2024"});
+        let signed = json!({"text": "A", "time": "2024", "authorString": "me"});
+        let missing = "required Observation.note[0]: expected 1 authorString at least, found 0";
+        assert_eq!(with("note", json!([a])), [missing]);
+        assert_eq!(with("note", json!([signed, {"text": "B"}, {"text": "A"}])), Vec::<String>::new());
+        let twice = "structure Observation: expected 1 note:a at most, found 2";
+        assert_eq!(with("note", json!([signed, signed])), [twice]);
+        let none = "required Observation: expected 1 extension:x at least, found 0";
+        assert_eq!(with("extension", json!([{"url": "u", "valueCode": "b"}])), [none]);
     }
 
     #[test]
