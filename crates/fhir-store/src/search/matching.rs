@@ -117,8 +117,8 @@ struct Matching<'a> {
 impl Matching<'_> {
     fn holds(&self, clause: &Clause, document: &Document<'_>) -> Result<bool, Unresolved> {
         match clause {
-            Clause::Any { parameter, tests } => any(parameter, tests, document),
-            Clause::None { parameter, tests } => any(parameter, tests, document).map(|found| !found),
+            Clause::Any { parameter, tests } => meets(parameter, tests, document),
+            Clause::None { parameter, tests } => meets(parameter, tests, document).map(|found| !found),
             Clause::Missing { parameter, missing } => {
                 let mut present = false;
                 parameter.each(document, &mut |_| present = true);
@@ -194,7 +194,7 @@ fn targets(parameter: &Parameter, document: &Document<'_>) -> Vec<ResourceKey> {
     keys
 }
 
-fn any(parameter: &Parameter, tests: &[Test], document: &Document<'_>) -> Result<bool, Unresolved> {
+fn meets(parameter: &Parameter, tests: &[Test], document: &Document<'_>) -> Result<bool, Unresolved> {
     if let Some(Test::In(url)) = tests.iter().find(|test| matches!(test, Test::In(_))) {
         return Err(Unresolved::ValueSet(url.clone()));
     }

@@ -99,6 +99,14 @@ fn names_and_addresses_give_their_parts() {
 }
 
 #[test]
+fn what_follows_from_nothing_is_an_entry_too() {
+    let special = "http://terminology.hl7.org/CodeSystem/special-values";
+    for body in [json!({}), json!({"active": null})] {
+        assert_eq!(entries("Patient", "deceased", &body), [token(Some(special), "false")]);
+    }
+}
+
+#[test]
 fn a_reference_is_to_here_or_elsewhere_in_either_spelling() {
     let subject = |reference: Value| entries("Observation", "subject", &json!({"subject": reference}));
     for here in [
