@@ -18,6 +18,9 @@ const HEADER: &str = "# HL7 FHIR R4 4.0.1: profiles-types.json, profiles-resourc
                       v3-codesystems.json; made by `cargo xtask definitions`\n";
 /// Where the definitions of types have their urls.
 const DEFINITIONS: &str = "http://hl7.org/fhir/StructureDefinition/";
+/// Where the value sets of FHIR itself have their urls.
+const VALUE_SETS: &str = "http://hl7.org/fhir/ValueSet/";
+const R4: &str = "4.0.1";
 /// What primitives of the abstract model are called.
 const SYSTEM_STRING: &str = "http://hl7.org/fhirpath/System.String";
 /// The types that a code can be in.
@@ -47,7 +50,7 @@ pub(super) fn generate(folder: &Path) -> Result<String> {
 /// Whether it defines a type of R4 that has elements, and no profile on one.
 fn is_structure(definition: &Value) -> bool {
     text(definition, "resourceType") == Some("StructureDefinition")
-        && text(definition, "fhirVersion") == Some("4.0.1")
+        && text(definition, "fhirVersion") == Some(R4)
         && matches!(text(definition, "kind"), Some("complex-type" | "resource"))
         && text(definition, "derivation") != Some("constraint")
 }
@@ -129,7 +132,11 @@ impl Lines<'_> {
         };
         let is_coded = items(element, "type").any(|kind| text(kind, "code").is_some_and(|code| CODED.contains(&code)));
         let Some(url) = text(binding, "valueSet").filter(|_| is_coded) else { return Ok(()) };
-        let url = url.split_once('|').map_or(url, |(url, _)| url);
+        let (url, version) = url.split_once('|').map_or((url, R4), |(url, version)| (url, version));
+        // A folder that was edited for other releases is no source.
+        if url.starts_with(VALUE_SETS) && version != R4 {
+            bail!("it requires codes of {url} in version {version}, so it is no definition of R4");
+        }
         match self.terminology.codes(url) {
             Some(codes) => {
                 let id = self.terminology.id(url)?;
