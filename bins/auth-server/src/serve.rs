@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use auth_http::{Clock, HttpSettings, Parts};
-use auth_storage::{Admissions, AuditLog, Db};
+use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use migrations::Progress;
 use migrations::init::InitBundle;
@@ -48,6 +48,7 @@ pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: 
     tokio::join!(server.main.serve(server.router, stop.clone()), serve_metrics(server.metrics, stop));
     background.shutdown().await;
     server.admissions.stop().await;
+    server.jobs.stop().await;
     server.audit.stop().await;
     server.db.close().await;
     tracing::info!("stopped");
@@ -61,6 +62,7 @@ struct Server {
     metrics: Option<(Listener, Router)>,
     admissions: Arc<Admissions>,
     audit: Arc<AuditLog>,
+    jobs: Arc<Jobs>,
     db: Db,
     _hold: database::Hold,
 }
@@ -87,8 +89,11 @@ async fn start(
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }
     background.spawn(refresh_keys(Arc::clone(&authority)));
+    let jobs = Arc::new(Jobs::start(db.clone(), job_settings(config, &base_url)));
     background.spawn(sweep(db.clone(), config.observing.audit_retention()));
-    let parts = parts(config, base_url, (authority, packages), &db);
+    background.spawn(forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
+    let own = Own { authority, packages, jobs: Arc::clone(&jobs) };
+    let parts = parts(config, base_url, own, &db);
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     if let Some(bundle) = bundle {
@@ -98,7 +103,7 @@ async fn start(
     }
     let router = auth_http::router(parts);
     tracing::info!("listening on {url}");
-    Ok(Server { main, router, metrics, admissions, audit, db, _hold: hold })
+    Ok(Server { main, router, metrics, admissions, audit, jobs, db, _hold: hold })
 }
 
 fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
@@ -157,8 +162,17 @@ fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<Installer>> {
     Ok(Arc::new(Installer::new(registry, Arc::new(db.clone()), Progress::new())))
 }
 
-fn parts(config: &Config, base_url: String, (authority, packages): (Arc<Authority>, Arc<Installer>), db: &Db) -> Parts {
+/// What of this process the routes are given.
+struct Own {
+    authority: Arc<Authority>,
+    packages: Arc<Installer>,
+    jobs: Arc<Jobs>,
+}
+
+fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: Own, db: &Db) -> Parts {
     Parts {
+        jobs,
+        payers: Arc::new(db.clone()),
         authority,
         resources: Arc::new(db.clone()),
         migrations: Arc::new(db.clone()),
@@ -207,6 +221,27 @@ fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Re
 async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
     if let Some((listener, router)) = metrics {
         listener.serve(router, stop).await;
+    }
+}
+
+fn job_settings(config: &Config, base_url: &str) -> JobSettings {
+    JobSettings {
+        fhir_base: format!("{base_url}/fhir"),
+        correct_format: config.platform.fhir_correct_format,
+        at_once: config.jobs.at_once(),
+        now_us: Arc::new(SystemClock::now_us),
+    }
+}
+
+async fn forget_jobs(jobs: Arc<Jobs>, kept: Duration) {
+    let kept_us = i64::try_from(kept.as_micros()).unwrap_or(i64::MAX);
+    let mut tick = tokio::time::interval(SWEEP_INTERVAL);
+    loop {
+        tick.tick().await;
+        match jobs.forget_ended(clock::env().now_us.saturating_sub(kept_us)).await {
+            Ok(jobs) => tracing::debug!(jobs, "old jobs were forgotten"),
+            Err(error) => tracing::error!(%error, "old jobs cannot be forgotten"),
+        }
     }
 }
 

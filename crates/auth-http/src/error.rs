@@ -9,6 +9,7 @@ mod migrations;
 mod oauth;
 mod packages;
 mod page;
+mod payer;
 mod resources;
 mod verdict;
 
@@ -38,6 +39,7 @@ use crate::media;
 use crate::migrate::{MigrationRefusal, ScriptRefusal};
 use crate::packages::PackageFault;
 use crate::page::{FormFault, Pages};
+use crate::payer::PayerFault;
 use crate::surface::Surface;
 use crate::validation::ValidateFault;
 
@@ -119,6 +121,8 @@ pub(crate) enum Fault {
     Scripts(Box<ScriptRefusal>),
     #[error("{0}")]
     Packages(Box<PackageFault>),
+    #[error("{0}")]
+    Payer(Box<PayerFault>),
     #[error("the store of resources left a write unanswered")]
     Unanswered,
     #[error("the store of resources failed")]
@@ -226,6 +230,7 @@ impl Fault {
             Self::Migration { cause, entry } => migrations::refused(cause, *entry),
             Self::Scripts(cause) => migrations::not_applied(cause),
             Self::Packages(cause) => packages::refused(cause),
+            Self::Payer(cause) => payer::refused(cause),
             Self::Bundle(cause) => resources::bundle(cause),
             Self::Entry(cause) => resources::entry(cause),
             Self::Resources(cause) => resources::failed(cause),

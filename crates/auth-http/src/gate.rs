@@ -12,6 +12,7 @@ use smart_scopes::Interaction;
 use crate::asked::Asked;
 use crate::call::Call;
 use crate::confine;
+use crate::payer::Invoked;
 use crate::state::App;
 use crate::surface::Dialect;
 
@@ -181,6 +182,35 @@ pub(crate) async fn permit_rpc(app: &App, call: &Call, operation: &str, asked: &
     };
     let access = AccessRequest { target: None, operation, explicit: true, request: &request };
     access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
+}
+
+/// Whether the caller may have an operation of payers touch resources of a type. Policies see the call as it was sent,
+/// and the type as the parameter `resource/type`.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn permit_operation(
+    app: &App,
+    call: &Call,
+    operation: &Invoked<'_>,
+    target: (&str, Interaction),
+) -> Result<(), Denied> {
+    let request = || {
+        let mut params = Map::new();
+        for (name, value) in &call.query {
+            insert(&mut params, name, value);
+        }
+        params.insert("resource/type".to_owned(), target.0.into());
+        json!({
+            "request-method": operation.method.as_str().to_ascii_lowercase(),
+            "uri": operation.uri.path(),
+            "scheme": scheme(app),
+            "headers": headers(&call.headers),
+            "params": params,
+        })
+    };
+    let access = AccessRequest { target: Some(target), operation: operation.name, explicit: false, request: &request };
+    access::authorize(&app.authority, &call.caller, access).await.map(drop)
 }
 
 /// Whether the caller of `call` may do `act`, which is no write, and on what.

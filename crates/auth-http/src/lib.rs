@@ -43,6 +43,7 @@ mod guarded;
 mod hashing;
 mod migrate;
 mod packages;
+mod payer;
 mod prefer;
 mod save;
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    apps, authorize, b2b_claim, bundle, discovery, grant, health, history, introspect, jwks, list, login, logout,
-    metadata, migrations, packages, patient, resource, revoke, rpc, style, token, userinfo, validate, version,
+    apps, authorize, b2b_claim, bundle, discovery, export, grant, health, history, introspect, jobs, jwks, list, login,
+    logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc, style, token, userinfo,
+    validate, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -92,8 +93,27 @@ fn resources() -> Router<App> {
         .route("/db/migrations", get(migrations::get).post(migrations::post))
         .merge(resources_under(""))
         .merge(resources_under("/fhir"))
+        .merge(payers())
         .fallback(unknown_route)
         .method_not_allowed_fallback(resource_method_not_allowed)
+}
+
+/// What payers and providers ask each other for, and the jobs that come of it.
+fn payers() -> Router<App> {
+    Router::new()
+        .route("/fhir/$export", get(export::system).post(export::system))
+        .route("/fhir/Patient/$export", get(export::patients).post(export::patients))
+        .route("/fhir/Group/{id}/$export", get(export::group).post(export::group))
+        .route("/fhir/Group/{id}/$davinci-data-export", post(export::davinci))
+        .route("/fhir/$export-status/{job}", get(jobs::export).delete(jobs::end_export))
+        .route("/fhir/$export-output/{job}/{file}", get(jobs::output))
+        .route("/fhir/Patient/$member-match", post(member_match::one))
+        .route("/fhir/Group/$bulk-member-match", post(member_match::bulk))
+        .route("/fhir/Group/$bulk-member-match-status/{job}", get(jobs::bulk).delete(jobs::end_bulk))
+        .route("/fhir/Group/$bulk-member-match-cancel/{job}", delete(jobs::end_bulk))
+        .route("/fhir/Group/$provider-member-match", post(member_match::provider))
+        .route("/fhir/Group/$provider-member-match-status/{job}", get(jobs::provider).delete(jobs::end_provider))
+        .route("/fhir/Group/$provider-member-match-cancel/{job}", delete(jobs::end_provider))
 }
 
 /// The same addresses under each prefix; [`crate::surface::Dialect`] tells which was meant.

@@ -1,9 +1,12 @@
 //! What every handler is given: the rules' parties, the stores, time, chance and the settings.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use fhir_store::ResourceStore;
+use fhir_store::jobs::JobStore;
+use fhir_store::payer::PayerStore;
 use migrations::package::Installer;
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
@@ -14,8 +17,16 @@ use crate::body::InFlight;
 use crate::endpoint::health::Health;
 use crate::endpoint::metadata;
 use crate::hashing::Hashing;
-use crate::middleware::rate::Limiter;
+use crate::middleware::rate::{Limiter, Pace};
 use crate::page::{Look, Pages};
+
+/// How often the state of one job is told in a minute, and how often in a row. Not specified; whoever asks again when
+/// it was told to needs a fifth of it.
+const POLLS_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
+const POLLS_AT_ONCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+/// How many members one client may ask for one by one in a minute, on each node. `HRex` demands protection against
+/// guessing and names no number; whoever has many members asks for them in bulk.
+const GUESSES_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
 
 /// What the binary hands over to [`crate::router`].
 #[derive(Clone)]
@@ -28,6 +39,10 @@ pub struct Parts {
     pub migrations: Arc<dyn MigrationStore>,
     /// What installs packages, from the registry of the deployment into the same store.
     pub packages: Arc<Installer>,
+    /// Where jobs are kept.
+    pub jobs: Arc<dyn JobStore>,
+    /// Where members are looked up; the same store as that of resources.
+    pub payers: Arc<dyn PayerStore>,
     /// Told what a migration is doing.
     pub progress: Progress,
     /// The time.
@@ -91,6 +106,12 @@ pub(crate) struct Site {
     pub(crate) resources: Arc<dyn ResourceStore>,
     pub(crate) migrations: Arc<dyn MigrationStore>,
     pub(crate) packages: Arc<Installer>,
+    pub(crate) jobs: Arc<dyn JobStore>,
+    pub(crate) payers: Arc<dyn PayerStore>,
+    /// How often each job is asked for.
+    pub(crate) polls: Pace,
+    /// How often each client asks for one member.
+    pub(crate) guesses: Pace,
     pub(crate) progress: Progress,
     pub(crate) health: Health,
     pub(crate) settings: HttpSettings,
@@ -119,6 +140,10 @@ impl Site {
             resources: parts.resources,
             migrations: parts.migrations,
             packages: parts.packages,
+            jobs: parts.jobs,
+            payers: parts.payers,
+            polls: Pace::new(POLLS_PER_MINUTE, POLLS_AT_ONCE, Arc::clone(&parts.clock)),
+            guesses: Pace::new(GUESSES_PER_MINUTE, GUESSES_PER_MINUTE, Arc::clone(&parts.clock)),
             progress: parts.progress,
             health: Health::new(parts.health),
             settings: parts.settings,

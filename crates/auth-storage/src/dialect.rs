@@ -66,6 +66,13 @@ const FRAGMENTS: &[Fragment] = &[
         "t.resource -> 'jwt' ->> 'iss'",
         "CASE WHEN json_valid(t.resource) THEN t.resource -> 'jwt' ->> 'iss' END",
     ),
+    // What members are found by, as the indexes of Patient and Coverage have it, and whose a Consent is.
+    ("member", "t.resource ->> '@'", "CASE WHEN json_valid(t.resource) THEN t.resource ->> '@' END"),
+    (
+        "of_patient",
+        "t.resource -> 'patient' ->> '@'",
+        "CASE WHEN json_valid(t.resource) THEN t.resource -> 'patient' ->> '@' END",
+    ),
     // A table emptied at once, without visiting its rows.
     ("truncate", "TRUNCATE", "DELETE FROM"),
 ];

@@ -48,6 +48,7 @@ mod replay;
 
 mod audit;
 
+mod jobs;
 mod keys;
 mod members;
 mod migration;
@@ -68,3 +69,4 @@ pub use admission::Admissions;
 pub use audit::AuditLog;
 pub use db::Db;
 pub use fault::{OpenError, StartLockError};
+pub use jobs::{JobSettings, Jobs};

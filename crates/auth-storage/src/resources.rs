@@ -6,6 +6,7 @@ mod history;
 mod list;
 mod table;
 mod transact;
+mod upsert;
 
 use async_trait::async_trait;
 use fhir_store::{
@@ -23,6 +24,7 @@ pub(crate) use append::append;
 pub(crate) use conditions::Conditions;
 pub(crate) use table::{Found, Table, lock_name};
 pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};
+pub(crate) use upsert::upsert;
 
 /// The state of one resource and the number of the last write of its history, in one statement:
 /// without a row, a history means it was deleted.

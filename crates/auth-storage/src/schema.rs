@@ -49,6 +49,7 @@ const FILES: &[File] = &[
     file!(15, "0015_audit_event.sql"),
     file!(16, "0016_search.sql"),
     file!(17, "0017_history_order.sql"),
+    file!(18, "0018_bulk_job.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

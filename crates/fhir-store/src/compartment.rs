@@ -59,6 +59,11 @@ pub fn types() -> impl Iterator<Item = &'static str> {
     patient::PATHS.iter().map(|(kind, _)| *kind)
 }
 
+/// The types that describe the world and no person, in their order.
+pub fn shared_types() -> impl Iterator<Item = &'static str> {
+    patient::SHARED.iter().copied()
+}
+
 /// The compartment of one patient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compartment {

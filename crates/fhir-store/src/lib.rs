@@ -63,14 +63,17 @@
 pub mod bundle;
 pub mod compartment;
 pub mod definitions;
+pub mod export;
 pub mod filter;
 pub mod format;
 pub mod history;
+pub mod jobs;
 pub mod key;
 pub mod limits;
 pub mod memory;
 pub mod outcome;
 pub mod patch;
+pub mod payer;
 pub mod plan;
 pub mod ports;
 pub mod query;

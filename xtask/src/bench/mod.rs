@@ -15,6 +15,7 @@ mod crypto;
 mod load;
 mod memory;
 mod packages;
+mod payers;
 mod polls;
 mod slices;
 
@@ -109,6 +110,7 @@ const BENCHES: &[Listed] = &[
         run: auth::run,
     },
     Listed { name: "packages", what: "installing a FHIR package on both engines", run: packages::run },
+    Listed { name: "payers", what: "exports and member matches on both engines", run: payers::run },
     Listed {
         name: "chat",
         what: "messages, long polls, history and memory of chat-server on both engines",

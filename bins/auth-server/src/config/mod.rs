@@ -58,6 +58,8 @@ pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) limits: LimitConfig,
     #[command(flatten)]
+    pub(crate) jobs: JobConfig,
+    #[command(flatten)]
     pub(crate) observing: ObservingConfig,
 }
 
@@ -310,6 +312,30 @@ impl LimitConfig {
 
     pub(crate) fn rate_per_minute(&self) -> u32 {
         u32::try_from(self.rate_limit).unwrap_or(u32::MAX)
+    }
+}
+
+/// Exports and member matches, which are worked on in the background.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Jobs")]
+pub(crate) struct JobConfig {
+    /// Exports and member matches this node works on at the same time; 0 leaves them to other nodes
+    #[arg(long, env = "BOX_JOBS_AT_ONCE", value_name = "COUNT", default_value = "2")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 64))]
+    jobs_at_once: u64,
+    /// Hours for which the files of an export or a match are kept after it is complete
+    #[arg(long, env = "BOX_JOB_RETENTION_HOURS", value_name = "HOURS", default_value = "24")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 8_760))]
+    job_retention_hours: u64,
+}
+
+impl JobConfig {
+    pub(crate) fn at_once(&self) -> usize {
+        usize::try_from(self.jobs_at_once).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn retention(&self) -> Duration {
+        Duration::from_hours(self.job_retention_hours)
     }
 }
 

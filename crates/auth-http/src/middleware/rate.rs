@@ -79,6 +79,28 @@ impl Limiter {
     }
 }
 
+/// So many calls a minute under each key, whoever calls: each node counts its own.
+pub(crate) struct Pace {
+    counters: Counters<Box<str>>,
+    checks: AtomicU32,
+}
+
+impl Pace {
+    /// At most `per_minute`, `at_once` of which may come together.
+    pub(crate) fn new(per_minute: NonZeroU32, at_once: NonZeroU32, clock: Arc<dyn Clock>) -> Self {
+        let quota = Quota::per_minute(per_minute).allow_burst(at_once);
+        Self { counters: RateLimiter::dashmap_with_clock(quota, Ticks(clock)), checks: AtomicU32::new(0) }
+    }
+
+    /// Counts one call. Keys are of those who were let in, so there are as many as there is work.
+    pub(crate) fn check(&self, key: &str) -> Result<(), Fault> {
+        if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
+            self.counters.retain_recent();
+        }
+        count(&self.counters, &key.into())
+    }
+}
+
 impl Inner {
     fn check(&self, address: Option<IpAddr>, claimed: Option<&str>) -> Result<(), Fault> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {

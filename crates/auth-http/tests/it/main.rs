@@ -40,6 +40,8 @@ mod packages;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
+mod payers;
+#[cfg(test)]
 mod resources;
 #[cfg(test)]
 mod rpc;

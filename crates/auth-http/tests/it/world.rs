@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use auth_http::{BundleReport, BundleStop, Clock, HealthProbe, HttpSettings, Look, Parts};
-use auth_storage::{Admissions, AuditLog, Db};
+use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -59,6 +59,7 @@ pub(crate) struct World {
     pub(crate) shelf: Arc<Shelf>,
     admissions: Arc<Admissions>,
     audit: Arc<AuditLog>,
+    jobs: Arc<Jobs>,
     db: Db,
     _folder: TempDir,
     postgres: Option<Postgres>,
@@ -118,8 +119,18 @@ impl World {
         let asked = Arc::new(AtomicU32::new(0));
         let authority = Arc::new(Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
         let shelf = Arc::new(Shelf::default());
+        let ticker = clock.clone();
+        let settings = JobSettings {
+            fhir_base: format!("{BASE}/fhir"),
+            correct_format: choice.correct_format,
+            at_once: 1,
+            now_us: Arc::new(move || ticker.now_us()),
+        };
+        let jobs = Arc::new(Jobs::start(db.clone(), settings));
         let parts = Parts {
             authority: authority.clone(),
+            jobs: jobs.clone(),
+            payers: Arc::new(db.clone()),
             packages: Arc::new(Installer::new(shelf.clone(), Arc::new(db.clone()), Progress::new())),
             resources: Arc::new(Counted(db.clone(), asked.clone())),
             migrations: Arc::new(db.clone()),
@@ -130,7 +141,21 @@ impl World {
             settings: Self::settings(choice),
         };
         let router = auth_http::router(parts.clone());
-        Self { router, parts, shelf, authority, asked, clock, health, admissions, audit, db, _folder: folder, postgres }
+        Self {
+            router,
+            parts,
+            shelf,
+            authority,
+            asked,
+            clock,
+            health,
+            admissions,
+            audit,
+            jobs,
+            db,
+            _folder: folder,
+            postgres,
+        }
     }
 
     /// What the wire is told of a choice.
@@ -170,6 +195,11 @@ impl World {
     /// What is stored, for stories that begin in the middle.
     pub(crate) const fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// The queue of jobs.
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// The database goes away under the running server.
@@ -285,6 +315,7 @@ impl World {
     /// Ends the deployment in order.
     pub(crate) async fn end(self) {
         self.admissions.stop().await;
+        self.jobs.stop().await;
         self.audit.stop().await;
         self.db.close().await;
         if let Some(postgres) = self.postgres {

@@ -1,0 +1,126 @@
+//! `$export` of the system, of all patients, of a Group, and `$davinci-data-export`: kick-off.
+//!
+//! # Source
+//! HL7 Bulk Data Access; `reference/auth/b2b-and-member-match.md`, section 8.
+
+use std::collections::BTreeSet;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use fhir_store::export::{Asked, Shape, Subjects};
+use fhir_store::payer::davinci::{DavinciFault, ExportType, member_ids};
+use fhir_store::payer::group;
+use http::{Method, Uri};
+use oauth_core::caller::Identity;
+
+use super::jobs;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::payer::{self, Export, Invoked, PayerFault};
+use crate::state::App;
+
+/// The parameters of an export of everything, where no patient is anybody's.
+const SYSTEM: &[&str] = &["_type", "_since", "_until", "_typeFilter", "_outputFormat"];
+/// Those of a Da Vinci export.
+const DAVINCI: &[&str] = &["exportType", "_type", "_since", "_until", "_typeFilter", "_outputFormat", "patient"];
+
+/// Exports everything.
+pub(crate) async fn system(
+    State(app): State<App>,
+    method: Method,
+    uri: Uri,
+    mut call: Call,
+) -> Result<Response, Fault> {
+    payer::demand_async(&call)?;
+    let asked = asked(&mut call, SYSTEM)?;
+    let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
+    let export = Export { subjects: Subjects::Everything, consent: None, shape: Shape::Whole };
+    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
+    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+}
+
+/// Exports what is of patients.
+pub(crate) async fn patients(
+    State(app): State<App>,
+    method: Method,
+    uri: Uri,
+    mut call: Call,
+) -> Result<Response, Fault> {
+    payer::demand_async(&call)?;
+    let asked = asked(&mut call, Asked::BULK)?;
+    let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
+    let subjects = asked.patients.clone().map_or(Subjects::Patients, Subjects::These);
+    let export = Export { subjects, consent: None, shape: Shape::Whole };
+    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
+    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+}
+
+/// Exports what is of the members of a Group.
+pub(crate) async fn group(
+    State(app): State<App>,
+    method: Method,
+    uri: Uri,
+    Path(id): Path<String>,
+    mut call: Call,
+) -> Result<Response, Fault> {
+    payer::demand_async(&call)?;
+    let asked = asked(&mut call, Asked::BULK)?;
+    payer::owner(&app, &call)?;
+    let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
+    let group = payer::group(&app, &id).await?;
+    let is_administrator = matches!(call.caller.identity, Identity::Root);
+    if group::made_for(&group).is_some() && !is_administrator {
+        return Err(PayerFault::MatchedGroup.into());
+    }
+    let members = member_ids(&group, &format!("{}/", app.settings.fhir_base()));
+    let subjects = Subjects::These(members_asked(members, &asked)?);
+    let export = Export { subjects, consent: None, shape: Shape::Whole };
+    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
+    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+}
+
+/// Exports what the members of a Group let the asking organization have.
+pub(crate) async fn davinci(
+    State(app): State<App>,
+    method: Method,
+    uri: Uri,
+    Path(id): Path<String>,
+    mut call: Call,
+) -> Result<Response, Fault> {
+    let requester = payer::requester(&app, &call, PayerFault::NoClaimForExport).await?;
+    payer::demand_async(&call)?;
+    let asked =
+        Asked::of_body(&call.take_resource().map_err(|_| fhir_store::export::ExportFault::NotParameters)?, DAVINCI)?;
+    let export_type = ExportType::of(&asked)?;
+    let operation = Invoked { name: "FhirDavinciDataExport", method: &method, uri: &uri };
+    let group = payer::group(&app, &id).await?;
+    if requester.as_ref().is_some_and(|requester| !export_type.is_for(&group, requester)) {
+        return Err(payer::no_group(&id));
+    }
+    export_type.check(&group, app.now_us())?;
+    let members = member_ids(&group, &format!("{}/", app.settings.fhir_base()));
+    let export = Export {
+        subjects: Subjects::These(members_asked(members, &asked)?),
+        consent: Some(export_type.consent(&group, requester)?),
+        shape: export_type.shape(app.now_us()),
+    };
+    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
+    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+}
+
+/// The parameters of the body, or of the address where there is none.
+fn asked(call: &mut Call, takes: &[&str]) -> Result<Asked, PayerFault> {
+    match call.take_resource() {
+        Ok(body) => Ok(Asked::of_body(&body, takes)?),
+        Err(_) => Ok(Asked::of_query(&call.query, takes)?),
+    }
+}
+
+/// The members, or those of them that are asked for.
+fn members_asked(members: BTreeSet<String>, asked: &Asked) -> Result<BTreeSet<String>, PayerFault> {
+    let Some(patients) = &asked.patients else { return Ok(members) };
+    match patients.iter().find(|patient| !members.contains(*patient)) {
+        Some(stranger) => Err(DavinciFault::NoMember(format!("Patient/{stranger}")).into()),
+        None => Ok(patients.clone()),
+    }
+}

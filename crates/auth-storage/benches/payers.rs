@@ -1,0 +1,195 @@
+//! What an export and a member match cost on 100,000 patients, beside what nobody goes below: `COPY … TO STDOUT` of the
+//! same rows (on SQLite reading them all), and a query for each of 1,000 members by the index that finds them.
+//!
+//! Prints a line per engine and kind: engine, `export` or `match`, the limit and ours, both in milliseconds on the
+//! clock, the quickest of several rounds. Postgres takes part when `TEST_DATABASE_URL` names a server.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use auth_storage::{Db, JobSettings, Jobs};
+use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
+use fhir_store::jobs::{JobState, JobStore as _, NewJob, Work};
+use fhir_store::payer::{MatchKind, MatchWork, Member, Requester};
+use futures_util::TryStreamExt as _;
+use serde_json::{Value, json};
+use sqlx::postgres::PgPoolCopyExt as _;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, SqliteConnection};
+
+const PATIENTS: usize = 100_000;
+const MEMBERS: usize = 1_000;
+const ROUNDS: usize = 3;
+/// 2026-01-01T00:00:00Z.
+const NOW_US: i64 = 1_767_225_600_000_000;
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> Outcome<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        on_sqlite().await?;
+        if let Some(url) = server() {
+            on_postgres(&url).await?;
+        }
+        Ok(())
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where this bench is configured")]
+fn server() -> Option<String> {
+    std::env::var("TEST_DATABASE_URL").ok()
+}
+
+fn birth_date(number: usize) -> String {
+    format!("{}-{:02}-{:02}", 1940 + number % 70, 1 + number / 70 % 12, 1 + number / 840 % 28)
+}
+
+fn patient(number: usize) -> Value {
+    json!({
+        "name": [{"family": format!("Family{number}"), "given": ["Ann", "Maria"]}], "gender": "female",
+        "birthDate": birth_date(number), "active": true,
+        "identifier": [{"system": "http://payer.example/member", "value": format!("m{number}")}],
+        "address": [{"line": [format!("{number} Main Street")], "city": "Springfield", "postalCode": "01101"}],
+        "telecom": [{"system": "phone", "value": format!("555-{number:07}"), "use": "home"}],
+        "text": {"status": "generated", "div": format!("<div>{}</div>", "Patient. ".repeat(40))},
+    })
+}
+
+/// `[[id, resource], …]`.
+fn rows(from: usize) -> String {
+    Value::Array((from..from + 1000).map(|n| json!([format!("p{n:06}"), patient(n)])).collect()).to_string()
+}
+
+async fn on_sqlite() -> Outcome<()> {
+    let folder = tempfile::tempdir()?;
+    let db = Db::open(None, folder.path(), 4).await?;
+    let options = SqliteConnectOptions::new().filename(folder.path().join("auth.db"));
+    let mut session = SqliteConnection::connect_with(&options).await?;
+    for from in (0..PATIENTS).step_by(1000) {
+        sqlx::query(
+            "INSERT INTO patient (id, ts, resource) SELECT e.value ->> 0, 1, e.value -> 1 FROM json_each($1) AS e",
+        )
+        .bind(rows(from))
+        .execute(&mut session)
+        .await?;
+    }
+    let mut limits = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let mut all = sqlx::query_scalar::<_, String>("SELECT resource FROM patient ORDER BY id").fetch(&mut session);
+        while all.try_next().await?.is_some() {}
+        drop(all);
+        limits[0] = limits[0].min(began.elapsed());
+        let began = Instant::now();
+        for n in 0..MEMBERS {
+            let by_date = "SELECT resource FROM patient WHERE CASE WHEN json_valid(resource) THEN resource ->> 'birthDate' END = $1";
+            let found: Vec<String> = sqlx::query_scalar(by_date).bind(birth_date(n)).fetch_all(&mut session).await?;
+            assert!(!found.is_empty());
+        }
+        limits[1] = limits[1].min(began.elapsed());
+    }
+    tell("SQLite", limits, ours(&db).await?);
+    db.close().await;
+    Ok(())
+}
+
+async fn on_postgres(server: &str) -> Outcome<()> {
+    let name = format!("bench_payers_{}", std::process::id());
+    let mut admin = PgConnection::connect(server).await?;
+    sqlx::query(AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE template0"))).execute(&mut admin).await?;
+    let mut url = url::Url::parse(server)?;
+    url.set_path(&name);
+    let folder = tempfile::tempdir()?;
+    let db = Db::open(Some(url.as_str()), folder.path(), 4).await?;
+    let pool = PgPool::connect(url.as_str()).await?;
+    for from in (0..PATIENTS).step_by(1000) {
+        sqlx::query(
+            "INSERT INTO patient (id, ts, resource) SELECT e.value ->> 0, to_timestamp(1), e.value -> 1
+            FROM jsonb_array_elements($1::TEXT::JSONB) AS e (value)",
+        )
+        .bind(rows(from))
+        .execute(&pool)
+        .await?;
+    }
+    sqlx::query("ANALYZE patient").execute(&pool).await?;
+    let mut limits = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let mut copied = pool.copy_out_raw("COPY patient TO STDOUT").await?;
+        while copied.try_next().await?.is_some() {}
+        drop(copied);
+        limits[0] = limits[0].min(began.elapsed());
+        let began = Instant::now();
+        for n in 0..MEMBERS {
+            let by_date = "SELECT resource::TEXT FROM patient WHERE resource ->> 'birthDate' = $1";
+            let found: Vec<String> = sqlx::query_scalar(by_date).bind(birth_date(n)).fetch_all(&pool).await?;
+            assert!(!found.is_empty());
+        }
+        limits[1] = limits[1].min(began.elapsed());
+    }
+    tell("Postgres", limits, ours(&db).await?);
+    db.close().await;
+    pool.close().await;
+    sqlx::query(AssertSqlSafe(format!("DROP DATABASE {name} WITH (FORCE)"))).execute(&mut admin).await?;
+    Ok(())
+}
+
+/// The quickest export of all patients and the quickest match, each from its kick-off until it is complete.
+async fn ours(db: &Db) -> Outcome<[Duration; 2]> {
+    let settings = JobSettings {
+        fhir_base: "http://payer.example/fhir".to_owned(),
+        correct_format: true,
+        at_once: 1,
+        now_us: Arc::new(|| NOW_US),
+    };
+    let jobs = Jobs::start(db.clone(), settings);
+    let mut quickest = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        for (quickest, work) in quickest.iter_mut().zip([export(), matching()]) {
+            let job = NewJob { owner: "bench".to_owned(), url: String::new(), work };
+            let began = Instant::now();
+            let id = jobs.enqueue(job, NOW_US).await??;
+            while let Some(job) = jobs.job(&id, "bench").await? {
+                match job.state {
+                    JobState::Completed => break,
+                    JobState::Failed => return Err("the job failed".into()),
+                    JobState::Requested | JobState::Running => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+            *quickest = (*quickest).min(began.elapsed());
+            jobs.end(&id, "bench", NOW_US).await?;
+        }
+    }
+    jobs.stop().await;
+    Ok(quickest)
+}
+
+fn export() -> Work {
+    let types = vec![TypeWork { kind: "Patient".to_owned(), within: Vec::new() }];
+    let subjects = Subjects::Everything;
+    Work::Export(ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole })
+}
+
+fn matching() -> Work {
+    let sensitive = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
+    let role =
+        json!({"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-ParticipationType", "code": "IRCP"}]});
+    let consent = json!({
+        "resourceType": "Consent", "status": "active", "policy": [{"uri": sensitive}],
+        "provision": {
+            "period": {"start": "2000"}, "actor": [{"role": role, "reference": {"reference": "Organization/b"}}],
+        },
+    });
+    let member = |n: usize| Member { patient: patient(n), coverage: json!({}), consent: Some(consent.clone()) };
+    let organization = Some("b".to_owned());
+    let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
+    let members = (0..MEMBERS).map(|n| member(n * 97)).collect();
+    Work::Match(Box::new(MatchWork { kind: MatchKind::Payer, requester, members, within: Vec::new() }))
+}
+
+fn tell(engine: &str, limits: [Duration; 2], ours: [Duration; 2]) {
+    for ((kind, limit), ours) in ["export", "match"].into_iter().zip(limits).zip(ours) {
+        println!("{engine} {kind} {:.1} {:.1}", limit.as_secs_f64() * 1e3, ours.as_secs_f64() * 1e3);
+    }
+}

@@ -1,0 +1,166 @@
+//! Jobs: exports and member matches, as rows that any node takes up.
+//!
+//! A job is a row with a place in a queue. A node takes the one whose turn it is and holds it by a lease; it works in
+//! steps, and each step writes what it made and how far it got in one transaction. A node that is killed leaves a
+//! lease that runs out, and whoever takes the job then goes on from the last step: nothing is lost, nothing twice.
+//! After a while a node gives a long job back, so that short ones have their turn.
+//!
+//! **The decision:** what a job makes is kept in the database, in parts of about a megabyte. Any node can serve it
+//! without shared storage, it is there exactly when the progress that made it is, and it goes with the job. Files on
+//! the disks of the nodes were the road not taken: they are on one node, and outlive what they belong to. It costs a
+//! second copy of what is exported until the job expires.
+
+mod export;
+mod matching;
+mod people;
+mod rows;
+mod worker;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, TooManyJobs};
+use fhir_store::payer::group;
+use fhir_store::{Operation, ResourceId, ResourceKey, ResourceStore as _, StoreError, Write};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use crate::db::Db;
+use crate::fault::{fhir, retried};
+
+use worker::Worker;
+
+/// What the nodes of a deployment agree on about jobs.
+#[derive(Clone)]
+pub struct JobSettings {
+    /// The address of our own FHIR endpoint, without a slash at the end.
+    pub fhir_base: String,
+    /// Whether `/fhir` stores the native spelling.
+    pub correct_format: bool,
+    /// Jobs a node works on at once; 0 leaves them to other nodes.
+    pub at_once: usize,
+    /// The time, microseconds since the UNIX epoch. Nodes compare their leases by it: their clocks may differ by a few
+    /// seconds and not by half a minute.
+    pub now_us: Arc<dyn Fn() -> i64 + Send + Sync>,
+}
+
+impl fmt::Debug for JobSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fhir_base, correct_format, at_once, now_us: _ } = self;
+        f.debug_struct("JobSettings")
+            .field("fhir_base", fhir_base)
+            .field("correct_format", correct_format)
+            .field("at_once", at_once)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The queue of jobs, and the tasks of this node that work on it. One per process.
+///
+/// [`Jobs::stop`] ends them after their current steps; dropped without that, they end at once, and another node goes
+/// on when their leases have run out.
+#[derive(Debug)]
+pub struct Jobs {
+    db: Db,
+    /// Told when there is something new.
+    news: Arc<Notify>,
+    stop: watch::Sender<bool>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Jobs {
+    /// Starts working on the current runtime.
+    #[must_use]
+    pub fn start(db: Db, settings: JobSettings) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let (news, mut tasks) = (Arc::new(Notify::new()), JoinSet::new());
+        let (at_once, settings) = (settings.at_once, Arc::new(settings));
+        for _ in 0..at_once {
+            let worker = Worker {
+                db: db.clone(),
+                settings: Arc::clone(&settings),
+                news: Arc::clone(&news),
+                stopped: stopped.clone(),
+            };
+            tasks.spawn(worker.work());
+        }
+        Self { db, news, stop, tasks: Mutex::new(tasks) }
+    }
+
+    /// Ends the tasks after their current steps and gives their jobs back. Again does nothing.
+    pub async fn stop(&self) {
+        // Without a task there is nobody to tell.
+        let _ = self.stop.send(true);
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a task that works on jobs failed");
+            }
+        }
+    }
+
+    /// Deletes jobs that ended before `before_us`, microseconds since the UNIX epoch, with their files. Returns how
+    /// many. Groups and Consents that a match made stay: they are for what comes after it.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what was deleted until then stays deleted.
+    pub async fn forget_ended(&self, before_us: i64) -> Result<u64, StoreError> {
+        rows::forget_before(&self.db, before_us).await.map_err(fhir)
+    }
+
+    /// Deletes what a completed match wrote besides its files: its Groups, and the Consents it kept.
+    async fn take_back(&self, id: &ResourceId, now_us: i64) -> Result<(), StoreError> {
+        let mut keys: Vec<ResourceKey> = Vec::new();
+        for group in group::ids(id) {
+            keys.extend(format!("Group/{group}").parse().ok());
+        }
+        for consent in matching::consents_of(&self.db, id).await? {
+            keys.extend(format!("Consent/{consent}").parse().ok());
+        }
+        for some in keys.chunks(matching::BATCH) {
+            let writes = some.iter().map(|key| Write::to(key.clone(), Operation::Delete)).collect();
+            // A deletion without a condition is refused by no rule.
+            if let Err(refusal) = self.db.transact(writes, now_us).await? {
+                return Err(StoreError::Unavailable(Box::new(refusal)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl JobStore for Jobs {
+    async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobs>, StoreError> {
+        let queued = retried(|| rows::enqueue(&self.db, &job, now_us)).await.map_err(fhir)?;
+        self.news.notify_one();
+        Ok(queued)
+    }
+
+    async fn job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError> {
+        rows::find(&self.db, id, owner).await.map_err(fhir)
+    }
+
+    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<Ending>, StoreError> {
+        let Some(job) = self.job(id, owner).await? else {
+            return Ok(None);
+        };
+        if let (JobState::Completed, Face::Match(_)) = (&job.state, job.face) {
+            self.take_back(id, now_us).await?;
+        }
+        let delete = || async {
+            let mut tx = self.db.begin().await?;
+            rows::delete(&mut tx, id, owner).await?;
+            tx.commit().await
+        };
+        retried(delete).await.map_err(fhir)?;
+        Ok(Some(match job.state {
+            JobState::Requested | JobState::Running => Ending::Cancelled,
+            JobState::Completed | JobState::Failed => Ending::Deleted,
+        }))
+    }
+
+    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        rows::part(&self.db, id.as_str(), file, i64::from(part)).await.map_err(fhir)
+    }
+}

@@ -1,0 +1,85 @@
+//! What is stored about the people of a match.
+//!
+//! Members are found by what the platform's own index on Patient gives: everybody born on a date is a handful, and
+//! the rules of matching pick among them. So there is nothing to keep up beside the documents: the engine keeps the
+//! index at every write, also by users' own SQL.
+
+use async_trait::async_trait;
+use fhir_store::payer::{Demographics, Known, PayerStore};
+use fhir_store::{Filter, ListQuery, ResourceStore as _, ResourceType, StoreError, limits};
+use serde_json::{Value, json};
+
+use crate::db::Db;
+use crate::dialect::Sql;
+use crate::document::Document;
+use crate::engine::run;
+use crate::fault::fhir;
+
+/// `$1` is `[[key], …]`.
+static BORN: Sql =
+    Sql::new("SELECT t.id, t.resource FROM {elements:$1} JOIN patient t ON {member:birthDate} = e.value ->> 0");
+static SUBSCRIBED: Sql =
+    Sql::new("SELECT t.id, t.resource FROM {elements:$1} JOIN coverage t ON {member:subscriberId} = e.value ->> 0");
+/// `$1` is `[[id, relative reference, absolute reference], …]`.
+static CONSENTS: Sql = Sql::new(
+    "SELECT t.id, t.resource FROM {elements:$1} JOIN consent t ON {of_patient:id} = e.value ->> 0
+UNION ALL
+SELECT t.id, t.resource FROM {elements:$1} JOIN consent t ON {of_patient:reference} = e.value ->> 1
+UNION ALL
+SELECT t.id, t.resource FROM {elements:$1} JOIN consent t ON {of_patient:reference} = e.value ->> 2
+UNION ALL
+SELECT t.id, t.resource FROM {elements:$1} JOIN consent t ON {of_patient:uri} = e.value ->> 2",
+);
+/// A row of any of these.
+type Row = (String, Document);
+
+#[async_trait]
+impl PayerStore for Db {
+    async fn known(&self, asked: &[&Demographics]) -> Result<Known, StoreError> {
+        let born = keys(asked.iter().map(|asked| asked.birth_date()));
+        let subscribed = keys(asked.iter().filter_map(|asked| asked.subscriber_id()));
+        let patients = ask(self, (&BORN, "Patient"), &born).await?;
+        let coverages = ask(self, (&SUBSCRIBED, "Coverage"), &subscribed).await?;
+        Ok(Known::of(patients, coverages.into_iter().map(|(_, coverage)| coverage)))
+    }
+
+    async fn consents(&self, patients: &[&str], fhir_base: &str) -> Result<Vec<(String, Value)>, StoreError> {
+        let named = |id: &&str| json!([id, format!("Patient/{id}"), format!("{fhir_base}/Patient/{id}")]);
+        ask(self, (&CONSENTS, "Consent"), &patients.iter().map(named).collect::<Vec<_>>()).await
+    }
+
+    async fn organizations(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError> {
+        let kind: ResourceType = "Organization".parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
+        let filters = vec![Filter::new(["identifier", "value"], value)];
+        let query = ListQuery { filters, count: limits::MAX_COUNT, ..ListQuery::all(kind) };
+        let all = self.list(&query).await?.entries;
+        let is = |identifier: &Value| {
+            let text = |name: &str| identifier.get(name).and_then(Value::as_str);
+            (text("system"), text("value")) == (Some(system), Some(value))
+        };
+        let has = |organization: &Value| {
+            organization.get("identifier").and_then(Value::as_array).is_some_and(|all| all.iter().any(is))
+        };
+        Ok(all.into_iter().filter(|one| has(&one.resource)).map(|one| one.key.id.to_string()).collect())
+    }
+}
+
+/// Each key once, as an array of JSON of its own. No document holds the character NUL, and Postgres refuses it even as
+/// a parameter.
+fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<Value> {
+    let keys: std::collections::BTreeSet<&str> = keys.filter(|key| !key.contains('\0')).collect();
+    keys.into_iter().map(|key| json!([key])).collect()
+}
+
+/// The resources that a statement finds, each once; none where nothing is asked.
+async fn ask(db: &Db, (sql, kind): (&Sql, &str), asked: &[Value]) -> Result<Vec<(String, Value)>, StoreError> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asked = Value::from(asked).to_string();
+    let rows: Vec<Row> =
+        run!(db.reader(), fetch_all: sqlx::query_as(sql.on(db.dialect())).bind(&asked)).map_err(fhir)?;
+    let read = rows.into_iter().filter_map(|(id, document)| Some((id.clone(), document.read(kind, &id)?)));
+    let once: std::collections::BTreeMap<String, Value> = read.collect();
+    Ok(once.into_iter().collect())
+}

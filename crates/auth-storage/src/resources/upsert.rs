@@ -1,0 +1,56 @@
+//! Resources of one type put under their ids, many in a few statements.
+//!
+//! What a job makes is written with the job's progress, in one transaction: a node that is killed has done both or
+//! neither, and whoever takes the job up does nothing twice.
+
+use fhir_store::ResourceType;
+use serde_json::{Value, json};
+
+use super::table::{self, Table};
+use crate::db::Db;
+use crate::dialect::Sql;
+use crate::engine::{On, Tx, run};
+use crate::search::Pending;
+
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+/// `$1` is `[[id, resource], …]` here and below.
+static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
+/// A resource that is there in the same words keeps its version.
+const WRITE: &str = "INSERT INTO {table} AS t (id, txid, ts, resource)
+SELECT e.value ->> 0, {reserved_version:$1}, {from_us:$2}, e.value -> 1 FROM {elements:$1} WHERE TRUE
+ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource
+WHERE t.resource IS DISTINCT FROM excluded.resource";
+/// What was written is a version the history does not have.
+const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
+SELECT t.id, t.txid, t.ts, t.resource, coalesce((
+    SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
+    WHERE h.id = t.id ORDER BY h.txid DESC LIMIT 1
+), 'create')
+FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0 WHERE TRUE
+ON CONFLICT (id, txid) DO NOTHING";
+
+/// Puts resources under their ids within a transaction, which has their type to itself from now on, and writes the
+/// rows by which searches find them.
+pub(crate) async fn upsert(
+    db: &Db,
+    tx: &mut Tx,
+    kind: &ResourceType,
+    resources: &[(String, Value)],
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
+    if resources.is_empty() {
+        return Ok(());
+    }
+    let rows = Value::Array(resources.iter().map(|(id, resource)| json!([id, resource])).collect()).to_string();
+    if let On::Postgres(connection) = tx.on() {
+        sqlx::query(LOCK).bind(table::lock_name(kind)).execute(connection).await?;
+    }
+    let table = Table::find_or_create(tx, kind).await?;
+    let mut search = Pending::new(db);
+    search.note_batch(tx, (&table, kind), &rows).await?;
+    let dialect = tx.dialect();
+    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&rows))?;
+    run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&rows).bind(now_us))?;
+    run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&rows))?;
+    search.write(tx).await
+}

@@ -1,0 +1,301 @@
+//! Jobs: taken once, gone on with, and what they make.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use auth_storage::{Db, JobSettings, Jobs};
+use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
+use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Work};
+use fhir_store::payer::{ConsentRule, MatchKind, MatchWork, Member, Requester};
+use fhir_store::{Lookup, Operation, ResourceId, ResourceStore as _, Write};
+use serde_json::{Value, json};
+
+use crate::home::{NOW_US, told};
+
+const BASE: &str = "https://payer.example/fhir";
+const OWNER: &str = "partner";
+/// A little longer than a lease.
+const LEASE_US: i64 = 31_000_000;
+
+/// A clock that moves when told.
+#[derive(Clone)]
+struct Ticker(Arc<AtomicI64>);
+
+impl Ticker {
+    fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(NOW_US)))
+    }
+
+    fn node(&self, db: &Db, at_once: usize) -> Jobs {
+        let ticker = self.0.clone();
+        let now_us = Arc::new(move || ticker.load(Ordering::SeqCst));
+        Jobs::start(db.clone(), JobSettings { fhir_base: BASE.to_owned(), correct_format: true, at_once, now_us })
+    }
+
+    fn wait(&self, us: i64) {
+        self.0.fetch_add(us, Ordering::SeqCst);
+    }
+}
+
+fn export(types: &[&str], subjects: Subjects) -> NewJob {
+    let types = types.iter().map(|kind| TypeWork { kind: (*kind).to_owned(), within: Vec::new() }).collect();
+    let work = ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole };
+    NewJob { owner: OWNER.to_owned(), url: "https://payer.example/fhir/$export".to_owned(), work: Work::Export(work) }
+}
+
+async fn enqueue(jobs: &Jobs, job: NewJob, now_us: i64) -> ResourceId {
+    jobs.enqueue(job, now_us).await.unwrap().unwrap()
+}
+
+/// The job once it has ended.
+async fn ended(jobs: &Jobs, id: &ResourceId) -> Job {
+    let ended = async {
+        loop {
+            let job = jobs.job(id, OWNER).await.unwrap().unwrap();
+            if matches!(job.state, JobState::Completed | JobState::Failed) {
+                return job;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(2), ended).await.unwrap()
+}
+
+/// The lines of a file.
+async fn lines(jobs: &Jobs, id: &ResourceId, file: &str) -> Vec<Value> {
+    let mut lines = Vec::new();
+    let mut number = 0;
+    while let Some(part) = jobs.part(id, file, number).await.unwrap() {
+        lines.extend(String::from_utf8(part).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()));
+        number += 1;
+    }
+    lines
+}
+
+async fn put(db: &Db, key: &str, resource: Value, now_us: i64) {
+    let write = Write::to(key.parse().unwrap(), Operation::Put(resource));
+    db.transact(vec![write], now_us).await.unwrap().unwrap();
+}
+
+/// Enough resources for several parts.
+async fn many(db: &Db, count: usize) {
+    let text = "x".repeat(4000);
+    for some in (0..count).collect::<Vec<_>>().chunks(500) {
+        let write = |n: &usize| {
+            let body =
+                json!({"text": {"div": text}, "subject": {"resourceType": "Patient", "id": format!("p{}", n % 3)}});
+            Write::to(format!("Observation/o{n:05}").parse().unwrap(), Operation::Put(body))
+        };
+        db.transact(some.iter().map(write).collect(), NOW_US - 1).await.unwrap().unwrap();
+    }
+}
+
+fn person(family: &str) -> Value {
+    json!({"name": [{"family": family, "given": ["Ann"]}], "birthDate": "1980-01-01", "gender": "female"})
+}
+
+fn member(family: &str, status: &str) -> Member {
+    let sensitive = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
+    let role =
+        json!({"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-ParticipationType", "code": "IRCP"}]});
+    let consent = json!({
+        "resourceType": "Consent", "status": status, "policy": [{"uri": sensitive}],
+        "provision": {
+            "period": {"start": "2000"}, "actor": [{"role": role, "reference": {"reference": "Organization/payer-b"}}],
+        },
+    });
+    let coverage = json!({"resourceType": "Coverage", "subscriberId": format!("sub-{family}")});
+    Member { patient: person(family), coverage, consent: Some(consent) }
+}
+
+fn requester() -> Requester {
+    let organization = Some("payer-b".to_owned());
+    Requester { system: "urn:npi".to_owned(), value: "1".to_owned(), organization }
+}
+
+fn matching(members: Vec<Member>) -> NewJob {
+    let work = MatchWork { kind: MatchKind::Payer, requester: requester(), members, within: Vec::new() };
+    NewJob { owner: OWNER.to_owned(), url: String::new(), work: Work::Match(Box::new(work)) }
+}
+
+/// Patients with a Coverage each, in either spelling of its beneficiary.
+async fn people(db: &Db, count: usize) {
+    for n in 0..count {
+        put(db, &format!("Patient/p{n}"), person(&format!("F{n}")), NOW_US - 1).await;
+        let beneficiary = match n % 2 {
+            0 => json!({"resourceType": "Patient", "id": format!("p{n}")}),
+            _ => json!({"reference": format!("{BASE}/Patient/p{n}")}),
+        };
+        let coverage = json!({"subscriberId": format!("sub-F{n}"), "beneficiary": beneficiary});
+        put(db, &format!("Coverage/c{n}"), coverage, NOW_US - 1).await;
+    }
+}
+
+fn references(group: &Value) -> Vec<&str> {
+    let members = group["member"].as_array().into_iter().flatten();
+    members.map(|member| member["entity"]["reference"].as_str().unwrap()).collect()
+}
+
+told! {
+    async fn an_export_is_every_resource_once_as_it_was_when_it_was_asked_for(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        many(&db, 700).await;
+        put(&db, "Patient/p0", json!({"gender": "male"}), NOW_US - 1).await;
+        let queue = ticker.node(&db, 0);
+        let id = enqueue(&queue, export(&["Patient", "Observation", "Device"], Subjects::Patients), NOW_US).await;
+        put(&db, "Patient/p0", json!({"gender": "female"}), NOW_US + 1).await;
+        put(&db, "Patient/later", json!({}), NOW_US + 1).await;
+        let node = ticker.node(&db, 1);
+        let job = ended(&node, &id).await;
+        assert_eq!(job.state, JobState::Completed);
+        let files: Vec<_> = job.files.iter().map(|file| (file.name.as_str(), file.resources)).collect();
+        assert_eq!(files, [("Observation", 700), ("Patient", 1)]);
+        let [patient] = lines(&node, &id, "Patient").await.try_into().unwrap();
+        assert_eq!((&patient["gender"], &patient["id"]), (&json!("male"), &json!("p0")));
+        let observations = lines(&node, &id, "Observation").await;
+        let ids: Vec<_> = observations.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(ids, (0..700).map(|n| format!("o{n:05}")).collect::<Vec<_>>());
+        assert_eq!(observations[0]["subject"], json!({"reference": "Patient/p0"}), "as FHIR spells it");
+        assert!(job.files[0].size_bytes > 2_000_000, "more than one part");
+        node.stop().await;
+    }
+
+    async fn a_job_whose_node_is_gone_is_gone_on_with_and_nothing_is_there_twice(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        many(&db, 2000).await;
+        let node = ticker.node(&db, 1);
+        let id = enqueue(&node, export(&["Observation"], Subjects::Patients), NOW_US).await;
+        while node.job(&id, OWNER).await.unwrap().unwrap().done == 0 {
+            tokio::task::yield_now().await;
+        }
+        // Its tasks end where they are, as with the process.
+        drop(node);
+        ticker.wait(LEASE_US);
+        let other = ticker.node(&home.open().await, 1);
+        let job = ended(&other, &id).await;
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        for one in lines(&other, &id, "Observation").await {
+            *times.entry(one["id"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        assert_eq!((times.len(), job.done), (2000, 2000));
+        assert!(times.values().all(|times| *times == 1));
+        other.stop().await;
+    }
+
+    async fn many_nodes_do_each_job_once(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        many(&db, 20).await;
+        let queue = ticker.node(&db, 0);
+        let mut ids = Vec::new();
+        for _ in 0..6 {
+            ids.push(enqueue(&queue, export(&["Observation"], Subjects::Everything), NOW_US).await);
+        }
+        let nodes = [ticker.node(&home.open().await, 2), ticker.node(&home.open().await, 2)];
+        for id in &ids {
+            assert_eq!(ended(&queue, id).await.state, JobState::Completed);
+            assert_eq!(lines(&queue, id, "Observation").await.len(), 20);
+        }
+        for node in nodes {
+            node.stop().await;
+        }
+    }
+
+    async fn a_job_is_its_owners_and_ends_with_all_it_made(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        many(&db, 5).await;
+        let node = ticker.node(&db, 1);
+        let id = enqueue(&node, export(&["Observation"], Subjects::Everything), NOW_US).await;
+        ended(&node, &id).await;
+        assert_eq!(node.job(&id, "other").await.unwrap(), None);
+        assert_eq!(node.end(&id, "other", NOW_US).await.unwrap(), None);
+        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(Ending::Deleted));
+        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), None);
+        let left = "SELECT CAST((SELECT count(*) FROM bulk_job) + (SELECT count(*) FROM bulk_job_part) AS TEXT)";
+        assert_eq!(home.ask(left).await, ["0"]);
+        node.stop().await;
+
+        let queue = ticker.node(&db, 0);
+        let waiting = enqueue(&queue, export(&["Observation"], Subjects::Everything), NOW_US).await;
+        assert_eq!(queue.end(&waiting, OWNER, NOW_US).await.unwrap(), Some(Ending::Cancelled));
+        assert_eq!(queue.job(&waiting, OWNER).await.unwrap(), None);
+        for _ in 0..OPEN_JOBS_MAX {
+            enqueue(&queue, export(&["Observation"], Subjects::Everything), NOW_US).await;
+        }
+        let one_more = queue.enqueue(export(&["Observation"], Subjects::Everything), NOW_US).await.unwrap();
+        assert!(one_more.is_err());
+    }
+
+    async fn what_ended_before_a_moment_is_forgotten_and_nothing_else(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        many(&db, 5).await;
+        let node = ticker.node(&db, 1);
+        let old = enqueue(&node, export(&["Observation"], Subjects::Everything), NOW_US).await;
+        ended(&node, &old).await;
+        ticker.wait(10);
+        let new = enqueue(&node, export(&["Observation"], Subjects::Everything), NOW_US + 10).await;
+        ended(&node, &new).await;
+        assert_eq!(node.forget_ended(NOW_US + 10).await.unwrap(), 1);
+        assert_eq!(node.job(&old, OWNER).await.unwrap(), None);
+        assert!(node.job(&new, OWNER).await.unwrap().is_some());
+        node.stop().await;
+    }
+
+    async fn a_match_puts_everybody_into_one_group_and_keeps_the_consents(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        people(&db, 3).await;
+        let node = ticker.node(&db, 1);
+        let broken = Member { patient: json!(1), coverage: json!(2), consent: None };
+        let other_number = Member { coverage: json!({"subscriberId": "sub-F0"}), ..member("F2", "active") };
+        let members = vec![member("F0", "active"), member("F1", "active"), broken, member("F2", "inactive"), other_number];
+        let id = enqueue(&node, matching(members), NOW_US).await;
+        assert_eq!(ended(&node, &id).await.files.len(), 1, "what a job keeps for itself is no file");
+        let [answer] = lines(&node, &id, "Parameters").await.try_into().unwrap();
+        let group = |index: usize| answer["parameter"][index]["resource"].clone();
+        assert_eq!(references(&group(0)), ["Patient/p0", "Patient/p1"]);
+        assert_eq!(references(&group(1)), ["#1", "#2"]);
+        assert_eq!(references(&group(2)), ["Patient/p2"]);
+        let key = format!("Group/{id}-matched").parse().unwrap();
+        let Lookup::Found(stored) = db.read(&key).await.unwrap() else { panic!("no Group") };
+        assert_eq!(stored.resource["characteristic"][0]["valueReference"]["id"], "payer-b", "as we spell it");
+        let kept = "SELECT id FROM consent ORDER BY id";
+        assert_eq!(home.ask(kept).await.len(), 2);
+
+        // The export of that Group is theirs who allow it, as it is asked for.
+        put(&db, "Observation/a", json!({"subject": {"reference": "Patient/p0"}}), NOW_US - 1).await;
+        put(&db, "Observation/b", json!({"subject": {"reference": "Patient/p2"}}), NOW_US - 1).await;
+        let these = Subjects::These(["p0", "p1", "p2"].map(str::to_owned).into());
+        let mut asked = export(&["Observation"], these);
+        let Work::Export(work) = &mut asked.work else { panic!("no export") };
+        work.consent = Some(ConsentRule::OptIn(requester()));
+        let exported = enqueue(&node, asked, NOW_US).await;
+        ended(&node, &exported).await;
+        assert_eq!(lines(&node, &exported, "Observation").await.len(), 1);
+
+        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(Ending::Deleted));
+        assert!(matches!(db.read(&key).await.unwrap(), Lookup::Deleted { .. }));
+        assert!(home.ask(kept).await.is_empty());
+        node.stop().await;
+    }
+
+    async fn a_match_that_a_node_left_is_gone_on_with_member_by_member(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        people(&db, 10).await;
+        let members: Vec<Member> = (0..900).map(|n| member(&format!("F{n}"), "active")).collect();
+        let node = ticker.node(&db, 1);
+        let id = enqueue(&node, matching(members), NOW_US).await;
+        while node.job(&id, OWNER).await.unwrap().unwrap().done == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(node);
+        ticker.wait(LEASE_US);
+        let other = ticker.node(&home.open().await, 1);
+        ended(&other, &id).await;
+        let [answer] = lines(&other, &id, "Parameters").await.try_into().unwrap();
+        let quantity = |index: usize| answer["parameter"][index]["resource"]["quantity"].clone();
+        assert_eq!((quantity(0), quantity(1)), (json!(10), json!(890)));
+        assert_eq!(home.ask("SELECT id FROM group_history").await.len(), 2, "each Group was written once");
+        other.stop().await;
+    }
+}

@@ -1,0 +1,328 @@
+//! The parameters of a kick-off.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Query;
+use crate::key::{ResourceId, ResourceType};
+use crate::selection::{Criterion, UnsupportedCriterion};
+
+/// The media type of the files.
+pub const NDJSON: &str = "application/fhir+ndjson";
+/// What a request may call it as well.
+///
+/// # Source
+/// HL7 Bulk Data Access, `_outputFormat`.
+const ALSO_NDJSON: [&str; 2] = ["application/ndjson", "ndjson"];
+/// Most values of one parameter. Not specified; a thousand patients are a list, more are a Group.
+const VALUES_MAX: usize = 1000;
+
+/// What a request asks for, as far as it can be read without knowing who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// `_type`, in the order sent, each once; `None` where it is not sent.
+    pub types: Option<Vec<ResourceType>>,
+    /// `_since`, unix microseconds.
+    pub since_us: Option<i64>,
+    /// `_until`, unix microseconds.
+    pub until_us: Option<i64>,
+    /// `_typeFilter`: of each type, queries of which one has to be met.
+    pub filters: Vec<(ResourceType, Query)>,
+    /// `patient`: ids; `None` where it is not sent.
+    pub patients: Option<BTreeSet<String>>,
+    /// `exportType`.
+    pub export_type: Option<String>,
+}
+
+/// Why a kick-off cannot be read. The texts are the platform's own where it has one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportFault {
+    /// The body is something else.
+    #[error("Request body must be a FHIR Parameters resource")]
+    NotParameters,
+    /// A `parameter` without a name or a value.
+    #[error("Every parameter needs a name and a value")]
+    Malformed,
+    /// Parameters that this operation does not take.
+    #[error("Unsupported parameter(s): {}", .0.join(", "))]
+    Unsupported(Vec<String>),
+    /// A parameter that may be there once.
+    #[error("Parameter {0} must appear at most once")]
+    Repeated(&'static str),
+    /// More than a request may have.
+    #[error("Parameter {0} has more than {VALUES_MAX} values")]
+    TooMany(&'static str),
+    /// A value of another type.
+    #[error("Parameter {name} must use {element}")]
+    Element {
+        /// The parameter.
+        name: String,
+        /// What holds its value.
+        element: &'static str,
+    },
+    /// No instant.
+    #[error("{name} must be an instant such as 2026-01-31T12:00:00Z, got: {value}")]
+    Instant {
+        /// The parameter.
+        name: String,
+        /// What was sent.
+        value: String,
+    },
+    /// Another format than the one there is.
+    #[error("_outputFormat must be {NDJSON}, got: {0}")]
+    OutputFormat(String),
+    /// No name of a type.
+    #[error("_type names no resource type: {0}")]
+    Type(String),
+    /// A filter without a type.
+    #[error("_typeFilter must be a type and a query such as Observation?category=laboratory, got: {0}")]
+    FilterForm(String),
+    /// A filter with a parameter that is not applied.
+    #[error("_typeFilter: {0}")]
+    Filter(#[from] UnsupportedCriterion),
+    /// A filter of a type that is not asked for.
+    #[error("_typeFilter is about {0}, which _type does not name")]
+    FilterOfOther(ResourceType),
+    /// No reference to a patient.
+    #[error("patient must be a reference such as Patient/123, got: {0}")]
+    Patient(String),
+}
+
+/// A parameter as sent: its name, the element that held its value (`None` in an address), the value.
+type Sent = (String, Option<String>, String);
+
+impl Asked {
+    /// The parameters every export takes.
+    pub const BULK: &'static [&'static str] = &["_type", "_since", "_until", "_typeFilter", "_outputFormat", "patient"];
+
+    /// Reads the decoded parameters of an address; `takes` names those that are served.
+    ///
+    /// # Errors
+    /// [`ExportFault`].
+    pub fn of_query(pairs: &[(String, String)], takes: &[&str]) -> Result<Self, ExportFault> {
+        let sent: Vec<Sent> = pairs.iter().map(|(name, value)| (name.clone(), None, value.clone())).collect();
+        Self::of(&sent, takes)
+    }
+
+    /// Reads the parameters of a body; `takes` names those that are served.
+    ///
+    /// # Errors
+    /// [`ExportFault`].
+    pub fn of_body(body: &Value, takes: &[&str]) -> Result<Self, ExportFault> {
+        if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
+            return Err(ExportFault::NotParameters);
+        }
+        let none = Vec::new();
+        let sent = match body.get("parameter") {
+            None => &none,
+            Some(sent) => sent.as_array().ok_or(ExportFault::NotParameters)?,
+        };
+        Self::of(&sent.iter().map(sent_in_body).collect::<Result<Vec<_>, _>>()?, takes)
+    }
+
+    fn of(sent: &[Sent], takes: &[&str]) -> Result<Self, ExportFault> {
+        let unsupported: BTreeSet<&String> =
+            sent.iter().map(|(name, ..)| name).filter(|name| !takes.contains(&name.as_str())).collect();
+        if !unsupported.is_empty() {
+            return Err(ExportFault::Unsupported(unsupported.into_iter().cloned().collect()));
+        }
+        let mut asked = Self::default();
+        let (mut formats, mut since, mut until, mut kinds) = (0, 0, 0, 0);
+        for (name, element, value) in sent {
+            match name.as_str() {
+                "_type" => asked.add_types(value)?,
+                "_since" => asked.since_us = Some(instant(name, value, once(&mut since, "_since")?)?),
+                "_until" => asked.until_us = Some(instant(name, value, once(&mut until, "_until")?)?),
+                "_typeFilter" => asked.add_filter(value)?,
+                "_outputFormat" => check_format(value, element.is_some(), once(&mut formats, "_outputFormat")?)?,
+                "patient" => asked.add_patient(value)?,
+                _ => asked.export_type = Some(export_type(element.as_deref(), value, once(&mut kinds, "exportType")?)?),
+            }
+        }
+        asked.check()
+    }
+
+    fn check(self) -> Result<Self, ExportFault> {
+        let named = |kind: &ResourceType| self.types.as_ref().is_none_or(|types| types.contains(kind));
+        match self.filters.iter().find(|(kind, _)| !named(kind)) {
+            Some((kind, _)) => Err(ExportFault::FilterOfOther(kind.clone())),
+            None => Ok(self),
+        }
+    }
+
+    fn add_types(&mut self, list: &str) -> Result<(), ExportFault> {
+        let types = self.types.get_or_insert_default();
+        for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let kind: ResourceType = name.parse().map_err(|_| ExportFault::Type(name.to_owned()))?;
+            if !types.contains(&kind) {
+                types.push(kind);
+            }
+        }
+        if types.is_empty() { Err(ExportFault::Type(list.to_owned())) } else { bounded(types.len(), "_type") }
+    }
+
+    fn add_filter(&mut self, filter: &str) -> Result<(), ExportFault> {
+        let form = || ExportFault::FilterForm(filter.to_owned());
+        let (kind, query) = filter.split_once('?').ok_or_else(form)?;
+        let kind: ResourceType = kind.parse().map_err(|_| form())?;
+        let query: Query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        if query.is_empty() {
+            return Err(form());
+        }
+        for (name, value) in &query {
+            Criterion::read(&kind, name, value)?;
+        }
+        self.filters.push((kind, query));
+        bounded(self.filters.len(), "_typeFilter")
+    }
+
+    fn add_patient(&mut self, reference: &str) -> Result<(), ExportFault> {
+        let patients = self.patients.get_or_insert_default();
+        for one in reference.split(',') {
+            let id = one.trim().strip_prefix("Patient/").and_then(|id| id.parse::<ResourceId>().ok());
+            patients.insert(id.ok_or_else(|| ExportFault::Patient(one.to_owned()))?.to_string());
+        }
+        bounded(patients.len(), "patient")
+    }
+}
+
+fn once(seen: &mut u8, name: &'static str) -> Result<(), ExportFault> {
+    *seen = seen.saturating_add(1);
+    if *seen > 1 { Err(ExportFault::Repeated(name)) } else { Ok(()) }
+}
+
+fn bounded(count: usize, name: &'static str) -> Result<(), ExportFault> {
+    if count > VALUES_MAX { Err(ExportFault::TooMany(name)) } else { Ok(()) }
+}
+
+fn instant(name: &str, value: &str, (): ()) -> Result<i64, ExportFault> {
+    let at: Result<Timestamp, _> = value.parse();
+    at.map(Timestamp::as_microsecond)
+        .map_err(|_| ExportFault::Instant { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// In a body the platform takes the full name alone.
+fn check_format(value: &str, in_body: bool, (): ()) -> Result<(), ExportFault> {
+    let known = value == NDJSON || (!in_body && ALSO_NDJSON.contains(&value));
+    if known { Ok(()) } else { Err(ExportFault::OutputFormat(value.to_owned())) }
+}
+
+fn export_type(element: Option<&str>, value: &str, (): ()) -> Result<String, ExportFault> {
+    match element {
+        Some("valueCanonical") => Ok(value.to_owned()),
+        _ => Err(ExportFault::Element { name: "exportType".to_owned(), element: "valueCanonical" }),
+    }
+}
+
+fn sent_in_body(parameter: &Value) -> Result<Sent, ExportFault> {
+    let name = parameter.get("name").and_then(Value::as_str).ok_or(ExportFault::Malformed)?;
+    let values = parameter.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with("value"));
+    let mut values = values.map(|(key, value)| {
+        let text = value.as_str().or_else(|| value.get("reference").and_then(Value::as_str));
+        (key.clone(), text.map(str::to_owned))
+    });
+    match (values.next(), values.next()) {
+        (Some((element, Some(text))), None) => Ok((name.to_owned(), Some(element), text)),
+        // An unknown parameter is told by its name, whatever it holds.
+        _ if !Asked::BULK.contains(&name) && name != "exportType" => Ok((name.to_owned(), None, String::new())),
+        _ => Err(ExportFault::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn query(text: &str) -> Result<Asked, ExportFault> {
+        let pairs: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+        Asked::of_query(&pairs, Asked::BULK)
+    }
+
+    fn refused(text: &str) -> String {
+        query(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn everything_an_address_asks_for_is_read() {
+        let asked = query(
+            "_type=Patient,Observation&_type=Patient&_since=2026-01-01T00:00:00Z\
+             &_typeFilter=Observation%3Fcategory%3Dlaboratory&_outputFormat=ndjson&patient=Patient/a,Patient/b",
+        )
+        .unwrap();
+        assert_eq!(
+            asked.types.unwrap().iter().map(ResourceType::as_str).collect::<Vec<_>>(),
+            ["Patient", "Observation"]
+        );
+        assert_eq!(asked.since_us, Some(1_767_225_600_000_000));
+        assert_eq!(asked.filters[0].1, [("category".to_owned(), "laboratory".to_owned())]);
+        assert_eq!(asked.patients.unwrap().into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(query("").unwrap(), Asked::default());
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_by_name() {
+        for (text, told) in [
+            ("_elements=id&includeAssociatedData=x", "Unsupported parameter(s): _elements, includeAssociatedData"),
+            ("exportType=x", "Unsupported parameter(s): exportType"),
+            ("_since=yesterday", "_since must be an instant such as 2026-01-31T12:00:00Z, got: yesterday"),
+            ("_since=2026-01-01T00:00:00Z&_since=2026-01-01T00:00:00Z", "Parameter _since must appear at most once"),
+            ("_outputFormat=text/csv", "_outputFormat must be application/fhir+ndjson, got: text/csv"),
+            ("_type=", "_type names no resource type: "),
+            ("_type=a/b", "_type names no resource type: a/b"),
+            (
+                "_typeFilter=Observation?code=x",
+                "_typeFilter: the parameter code of Observation is not applied by this server",
+            ),
+            (
+                "_typeFilter=Observation",
+                "_typeFilter must be a type and a query such as Observation?category=laboratory, got: Observation",
+            ),
+            (
+                "_type=Patient&_typeFilter=Observation?category=a",
+                "_typeFilter is about Observation, which _type does not name",
+            ),
+            ("patient=Group/a", "patient must be a reference such as Patient/123, got: Group/a"),
+        ] {
+            assert_eq!(refused(text), told, "{text}");
+        }
+        let many = (0..=VALUES_MAX).map(|n| format!("Patient/{n}")).collect::<Vec<_>>().join(",");
+        assert_eq!(refused(&format!("patient={many}")), "Parameter patient has more than 1000 values");
+    }
+
+    #[test]
+    fn a_body_says_the_same_and_nothing_is_passed_over() {
+        let takes: Vec<&str> = Asked::BULK.iter().copied().chain(["exportType"]).collect();
+        let read =
+            |parameters: Value| Asked::of_body(&json!({"resourceType": "Parameters", "parameter": parameters}), &takes);
+        let asked = read(json!([
+            {"name": "exportType", "valueCanonical": "hl7.fhir.us.davinci-pdex#payertopayer"},
+            {"name": "patient", "valueReference": {"reference": "Patient/a"}},
+            {"name": "_type", "valueString": "Patient"},
+        ]))
+        .unwrap();
+        assert_eq!(asked.export_type.as_deref(), Some("hl7.fhir.us.davinci-pdex#payertopayer"));
+        assert!(asked.patients.unwrap().contains("a"));
+        for (parameters, told) in [
+            (json!([{"name": "exportType", "valueString": "x"}]), "Parameter exportType must use valueCanonical"),
+            (
+                json!([{"name": "exportType", "valueCanonical": "x"}, {"name": "exportType", "valueCanonical": "x"}]),
+                "Parameter exportType must appear at most once",
+            ),
+            (json!([{"name": "organize", "part": []}]), "Unsupported parameter(s): organize"),
+            (
+                json!([{"name": "_outputFormat", "valueString": "ndjson"}]),
+                "_outputFormat must be application/fhir+ndjson, got: ndjson",
+            ),
+            (json!([{"valueString": "ndjson"}]), "Every parameter needs a name and a value"),
+            (json!([{"name": "_since"}]), "Every parameter needs a name and a value"),
+            (json!({}), "Request body must be a FHIR Parameters resource"),
+        ] {
+            assert_eq!(read(parameters).unwrap_err().to_string(), told);
+        }
+        assert_eq!(Asked::of_body(&json!({"resourceType": "Bundle"}), &takes), Err(ExportFault::NotParameters));
+    }
+}

@@ -1,0 +1,34 @@
+//! What a completed job is answered with.
+
+use serde_json::{Value, json};
+
+use crate::jobs::{Job, JobFile};
+
+/// The moment of a manifest and where its files are.
+#[derive(Clone, Copy, Debug)]
+pub struct Manifest<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The moment its answer is of, a FHIR `instant`.
+    pub transaction_time: &'a str,
+}
+
+/// The manifest, with the address that `url` gives each file.
+///
+/// # Source
+/// HL7 Bulk Data Access, complete status. Every file needs the access token. `deleted` is optional there; where only
+/// what changed was asked for it is left out, because deletions are not listed and an empty list would deny them.
+pub fn manifest(of: Manifest<'_>, url: impl Fn(&JobFile) -> String) -> Value {
+    let output = |file: &JobFile| json!({"type": file.name, "url": url(file), "count": file.resources});
+    let mut manifest = json!({
+        "transactionTime": of.transaction_time,
+        "request": of.job.url,
+        "requiresAccessToken": true,
+        "output": of.job.files.iter().map(output).collect::<Vec<_>>(),
+        "error": [],
+    });
+    if let (false, Some(members)) = (of.job.incremental, manifest.as_object_mut()) {
+        members.insert("deleted".to_owned(), json!([]));
+    }
+    manifest
+}

@@ -1,0 +1,18 @@
+//! Bulk export: what a request asks for, and the line that a resource becomes.
+//!
+//! [`Asked`] reads the parameters of a kick-off and refuses by name what is not served. [`ExportWork`] is what a
+//! worker needs, as the job keeps it. [`Lines`] decides row by row what is part of the export and writes it, without
+//! reading a document where nothing has to be looked at.
+//!
+//! # Source
+//! HL7 Bulk Data Access; `reference/auth/b2b-and-member-match.md`, section 8.
+
+mod asked;
+mod line;
+mod manifest;
+mod work;
+
+pub use asked::{Asked, ExportFault, NDJSON};
+pub use line::{Lines, Row, UnreadableRow};
+pub use manifest::{Manifest, manifest};
+pub use work::{ExportWork, Query, Shape, Subjects, TypeWork, exportable, selection};

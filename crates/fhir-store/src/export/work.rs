@@ -1,0 +1,102 @@
+//! What an export is to write.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::compartment::{self, Membership, membership};
+use crate::key::ResourceType;
+use crate::payer::ConsentRule;
+use crate::selection::{Criterion, Region, Selection, UnsupportedCriterion};
+
+/// Parameters of a search that all have to hold, decoded.
+pub type Query = Vec<(String, String)>;
+
+/// An export, as its job keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportWork {
+    /// The types to write, each once, in the order of their files.
+    pub types: Vec<TypeWork>,
+    /// Whose resources.
+    pub subjects: Subjects,
+    /// Only what was written after this, unix microseconds.
+    pub since_us: Option<i64>,
+    /// Only what was written before this, unix microseconds.
+    pub until_us: Option<i64>,
+    /// Which members' consent is asked before anything of theirs is written.
+    pub consent: Option<ConsentRule>,
+    /// What is left of a resource.
+    pub shape: Shape,
+}
+
+/// A type of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeWork {
+    /// The type.
+    pub kind: String,
+    /// Of each of these a resource has to meet one query: what scopes leave open, what `_typeFilter` asks for.
+    pub within: Vec<Vec<Query>>,
+}
+
+/// Whose resources an export holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subjects {
+    /// Everything, also what is nobody's.
+    Everything,
+    /// What is in the compartment of any patient.
+    Patients,
+    /// What is in the compartments of these patients, by their ids.
+    These(BTreeSet<String>),
+}
+
+/// What is left of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// All of it.
+    Whole,
+    /// No drug claims, no amounts of money; of claims only those served since `claims_since_us`, unix microseconds,
+    /// where it says when.
+    DaVinci {
+        /// `None` for claims of any time.
+        claims_since_us: Option<i64>,
+    },
+}
+
+/// Whether resources of this type are exported at all, at the level of the system or of patients.
+///
+/// Not specified; a type that may hold data of any patient without saying of whom (a Bundle), or that is the
+/// platform's own (a Client), is not. Groups name members and are exported with the system alone.
+#[must_use]
+pub fn exportable(kind: &ResourceType, subjects: &Subjects) -> bool {
+    match membership(kind) {
+        Membership::Itself | Membership::Reference(_) => true,
+        Membership::Shared => matches!(subjects, Subjects::Everything),
+        Membership::Closed => kind.as_str() == "Group" && matches!(subjects, Subjects::Everything),
+    }
+}
+
+impl Subjects {
+    /// The types an export without `_type` asks for.
+    #[must_use]
+    pub fn default_types(&self) -> Vec<&'static str> {
+        let mut types: Vec<&'static str> = std::iter::once("Patient").chain(compartment::types()).collect();
+        if matches!(self, Self::Everything) {
+            types.extend(compartment::shared_types().chain(["Group"]));
+        }
+        types
+    }
+}
+
+/// What of a type meets any of the queries.
+///
+/// # Errors
+/// When one of them is of a parameter that is not applied.
+pub fn selection(kind: &ResourceType, any: &[Query]) -> Result<Selection, UnsupportedCriterion> {
+    let region = |query: &Query| {
+        let criteria = query.iter().map(|(name, value)| Criterion::read(kind, name, value));
+        Ok(Region { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterion>>()? })
+    };
+    Ok(Selection::union(any.iter().map(region).collect::<Result<_, _>>()?))
+}

@@ -1,0 +1,147 @@
+//! Work that outlives the request that asks for it: what a job is, and the port to where jobs are kept.
+//!
+//! A job belongs to the client that asked for it, whichever token it asks with next: to everybody else it is not
+//! there. What it makes is files of newline-delimited JSON in numbered parts, so that a reader never holds more
+//! than one of them.
+//!
+//! # Source
+//! HL7 Bulk Data Access, asynchronous request pattern.
+
+use async_trait::async_trait;
+
+use crate::export::ExportWork;
+use crate::key::ResourceId;
+use crate::payer::MatchWork;
+use crate::ports::StoreError;
+
+/// Most jobs of one owner that have not ended. Not specified; ten, so that one partner that asks again and again
+/// does not keep the others waiting.
+pub const OPEN_JOBS_MAX: u32 = 10;
+
+/// What a job is to do, with everything it needs but the resources: whoever takes it up needs nothing else.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Write resources to files.
+    Export(ExportWork),
+    /// Find members and make Groups of them.
+    Match(Box<MatchWork>),
+}
+
+impl Work {
+    /// Which addresses the job answers at: those of exports, or those of one kind of match.
+    #[must_use]
+    pub fn face(&self) -> Face {
+        match self {
+            Self::Export(_) => Face::Export,
+            Self::Match(work) => Face::Match(work.kind),
+        }
+    }
+}
+
+/// Which addresses a job answers at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// `$export-status`.
+    Export,
+    /// `Group/$bulk-member-match-status` or `Group/$provider-member-match-status`.
+    Match(crate::payer::MatchKind),
+}
+
+/// A job to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewJob {
+    /// Whose it is: the id of the client.
+    pub owner: String,
+    /// The address it was asked for at, as the manifest repeats it.
+    pub url: String,
+    /// What to do.
+    pub work: Work,
+}
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// Nobody has begun.
+    Requested,
+    /// A node works on it, or did and is gone.
+    Running,
+    /// Its files are complete.
+    Completed,
+    /// It came to nothing, and trying again would not help.
+    Failed,
+}
+
+/// A job as its owner sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Its id.
+    pub id: ResourceId,
+    /// Where it stands.
+    pub state: JobState,
+    /// The address it was asked for at.
+    pub url: String,
+    /// Which addresses it answers at.
+    pub face: Face,
+    /// The moment its answer is of, unix microseconds: nothing that was written later is in it.
+    pub created_us: i64,
+    /// Resources or members done so far.
+    pub done: u64,
+    /// Whether only what changed is in it.
+    pub incremental: bool,
+    /// Its files, complete when the job is.
+    pub files: Vec<JobFile>,
+}
+
+/// A file of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFile {
+    /// What its lines are: a resource type.
+    pub name: String,
+    /// How many lines.
+    pub resources: u64,
+    /// How long it is, in bytes.
+    pub size_bytes: u64,
+}
+
+/// There are [`OPEN_JOBS_MAX`] jobs of this owner already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{OPEN_JOBS_MAX} jobs of this client have not ended: wait for one, or cancel it")]
+pub struct TooManyJobs;
+
+/// What ending a job did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It had not ended: whoever works on it stops at the next step.
+    Cancelled,
+    /// It had: it is gone with all it made.
+    Deleted,
+}
+
+/// Where jobs are kept.
+#[async_trait]
+pub trait JobStore: Send + Sync {
+    /// Puts a job in the queue.
+    ///
+    /// # Errors
+    /// The outer error means the store failed.
+    async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobs>, StoreError>;
+
+    /// A job of this owner, `None` when there is none, or none any more.
+    ///
+    /// # Errors
+    /// When the store fails.
+    async fn job(&self, id: &ResourceId, owner: &str) -> Result<Option<Job>, StoreError>;
+
+    /// Cancels a job of this owner, or deletes what it made; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the store fails; it may then be called again.
+    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<Ending>, StoreError>;
+
+    /// A part of a file, from 0; `None` after the last one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError>;
+}

@@ -1,0 +1,350 @@
+//! Whether anything of a member may be shared with whoever asks.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{MatchKind, Requester, each, has_code, referred, text};
+
+/// A Consent that allows all that is not sensitive is of no use where nothing is redacted.
+const SENSITIVE: &str = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
+const PARTICIPATION: &str = "http://terminology.hl7.org/CodeSystem/v3-ParticipationType";
+const PURPOSE: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-consent-api-purpose";
+
+/// Why nothing of a member is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Constraint {
+    /// There is no Consent, or it is not active.
+    Status,
+    /// It denies.
+    Denied,
+    /// Its period is absent, cannot be read, or does not cover this moment.
+    Period,
+    /// Its recipient is not the organization that asks.
+    Recipient,
+    /// It does not allow what is sensitive, or does not say.
+    Policy,
+    /// The member has opted out.
+    OptOut,
+    /// It cannot be stored: the asking organization is not registered here.
+    Persistence,
+}
+
+/// Whose consent is asked when an export is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConsentRule {
+    /// Everybody's but theirs who have opted out.
+    OptOut,
+    /// Theirs alone who allow it to this organization.
+    OptIn(Requester),
+}
+
+/// What a Consent is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Judge<'a> {
+    /// Who asks.
+    pub requester: &'a Requester,
+    /// This moment, unix microseconds.
+    pub now_us: i64,
+    /// `{base_url}/fhir/`.
+    pub own: &'a str,
+}
+
+impl Judge<'_> {
+    /// What constrains a member, by the Consent that was sent with the request.
+    ///
+    /// A provider's is its attestation that it treats the member: it has to be active.
+    ///
+    /// # Errors
+    /// The first [`Constraint`].
+    ///
+    /// # Source
+    /// `reference/auth/b2b-and-member-match.md`, sections 5.3 and 6.
+    pub fn sent(&self, consent: Option<&Value>, kind: MatchKind) -> Result<(), Constraint> {
+        let consent = consent.ok_or(Constraint::Status)?;
+        match kind {
+            MatchKind::Provider if text(consent, "status") == Some("active") => Ok(()),
+            MatchKind::Provider => Err(Constraint::Status),
+            MatchKind::Payer if self.requester.organization.is_none() => Err(Constraint::Persistence),
+            MatchKind::Payer => self.allows(consent),
+        }
+    }
+
+    /// Whether a Consent allows this organization everything at this moment.
+    ///
+    /// # Errors
+    /// The first [`Constraint`].
+    pub fn allows(&self, consent: &Value) -> Result<(), Constraint> {
+        let holds = |holds: bool, constraint| if holds { Ok(()) } else { Err(constraint) };
+        let provision = consent.get("provision");
+        let denies = provision.and_then(|provision| text(provision, "type")) == Some("deny");
+        holds(text(consent, "status") == Some("active"), Constraint::Status)?;
+        holds(!denies, Constraint::Denied)?;
+        let period = provision.and_then(|provision| provision.get("period"));
+        holds(period.is_some_and(|period| covers(period, self.now_us)), Constraint::Period)?;
+        let actors = provision.map_or(&[][..], |provision| each(provision, "actor"));
+        let recipients = actors.iter().filter(|actor| has_code(actor.get("role"), Some(PARTICIPATION), "IRCP"));
+        let named = recipients.filter_map(|actor| actor.get("reference"));
+        let is_recipient = named.into_iter().any(|reference| self.is_requester(consent, reference));
+        holds(is_recipient, Constraint::Recipient)?;
+        let sensitive = each(consent, "policy").iter().any(|policy| text(policy, "uri") == Some(SENSITIVE));
+        holds(sensitive, Constraint::Policy)
+    }
+
+    /// Whether a reference of a Consent names the organization that asks: by its id here, by its identifier, or by an
+    /// Organization inside the Consent that has the identifier. The asking payer does not know its id here, so not
+    /// specified; the identifier is as good, because it is what the claim proves.
+    fn is_requester(&self, consent: &Value, reference: &Value) -> bool {
+        let Requester { system, value, organization } = self.requester;
+        let is_ours =
+            |identifier: &Value| text(identifier, "system") == Some(system) && text(identifier, "value") == Some(value);
+        let by_id = organization.as_deref().is_some_and(|id| referred(reference, "Organization", self.own) == Some(id));
+        let by_identifier = reference.get("identifier").is_some_and(is_ours);
+        let name = text(reference, "reference").and_then(|text| text.strip_prefix('#'));
+        let inside = name.or_else(|| text(reference, "localRef")).is_some_and(|name| {
+            each(consent, "contained").iter().any(|contained| {
+                text(contained, "resourceType") == Some("Organization")
+                    && text(contained, "id") == Some(name)
+                    && each(contained, "identifier").iter().any(is_ours)
+            })
+        });
+        by_id || by_identifier || inside
+    }
+}
+
+/// Whether a stored Consent keeps its patient out of what providers are given.
+#[must_use]
+pub fn opts_out(consent: &Value) -> bool {
+    let purpose =
+        each(consent, "category").iter().any(|category| has_code(Some(category), Some(PURPOSE), "provider-access"));
+    let denies = consent.get("provision").and_then(|provision| text(provision, "type")) == Some("deny");
+    text(consent, "status") == Some("active") && purpose && denies
+}
+
+/// The patient a stored Consent is about, by its id.
+#[must_use]
+pub fn patient<'a>(consent: &'a Value, own: &str) -> Option<&'a str> {
+    referred(consent.get("patient")?, "Patient", own)
+}
+
+/// Those of `patients` whose stored Consents let an export write what is theirs.
+#[must_use]
+pub fn consenting(
+    rule: &ConsentRule,
+    patients: &[&str],
+    consents: &[(String, Value)],
+    (now_us, own): (i64, &str),
+) -> BTreeSet<String> {
+    let of = |holds: &dyn Fn(&Value) -> bool| -> BTreeSet<&str> {
+        let held = consents.iter().map(|(_, consent)| consent).filter(|consent| holds(consent));
+        held.filter_map(|consent| patient(consent, own)).collect()
+    };
+    let out = of(&opts_out);
+    let allowed = match rule {
+        ConsentRule::OptOut => None,
+        ConsentRule::OptIn(requester) => {
+            let judge = Judge { requester, now_us, own };
+            Some(of(&|consent| judge.allows(consent).is_ok()))
+        }
+    };
+    let may = |id: &str| match &allowed {
+        None => !out.contains(id),
+        Some(allowed) => allowed.contains(id),
+    };
+    patients.iter().filter(|id| may(id)).map(|id| (*id).to_owned()).collect()
+}
+
+/// The Consent that is kept of the one that was sent: about the patient it was found to be, for the organization that
+/// asked.
+#[must_use]
+pub fn kept(sent: &Value, patient: &str, organization: &str) -> Value {
+    let mut consent: Map<String, Value> = sent.as_object().cloned().unwrap_or_default();
+    for name in ["resourceType", "id", "meta"] {
+        consent.remove(name);
+    }
+    consent.insert("patient".to_owned(), json!({"reference": format!("Patient/{patient}")}));
+    consent.insert("organization".to_owned(), json!([{"reference": format!("Organization/{organization}")}]));
+    Value::Object(consent)
+}
+
+/// Whether a Period covers a moment. One that is open at an end covers everything on that side; one open at both
+/// says nothing.
+fn covers(period: &Value, now_us: i64) -> bool {
+    let bound = |name: &str| period.get(name).map(|value| value.as_str().and_then(bounds));
+    match (bound("start"), bound("end")) {
+        (None, None) | (Some(None), _) | (_, Some(None)) => false,
+        (start, end) => {
+            start.flatten().is_none_or(|(first, _)| first <= now_us)
+                && end.flatten().is_none_or(|(_, last)| now_us < last)
+        }
+    }
+}
+
+/// What a FHIR `dateTime` covers: its first microsecond, and the first one after it. Where it has no time zone, UTC.
+fn bounds(text: &str) -> Option<(i64, i64)> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        let last = at.as_microsecond().checked_add(1_000_000)?;
+        return Some((at.as_microsecond(), last));
+    }
+    let number = |part: Option<&str>| part.map_or(Some(1), |part| part.parse::<i8>().ok());
+    let mut parts = text.split('-');
+    let year: i16 = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+    let (month, day) = (parts.next(), parts.next());
+    if parts.next().is_some() {
+        return None;
+    }
+    let first = Date::new(year, number(month)?, number(day)?).ok()?;
+    let next = match (month, day) {
+        (None, _) => first.checked_add(1.year()),
+        (_, None) => first.checked_add(1.month()),
+        _ => first.checked_add(1.day()),
+    };
+    let at = |date: Date| Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond());
+    Some((at(first)?, at(next.ok()?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-01-01T00:00:00Z.
+    const NOW_US: i64 = 1_767_225_600_000_000;
+    const OWN: &str = "https://payer.example/fhir/";
+
+    fn requester() -> Requester {
+        Requester { system: "urn:npi".to_owned(), value: "1".to_owned(), organization: Some("payer-b".to_owned()) }
+    }
+
+    fn good() -> Value {
+        let role = json!({"coding": [{"system": PARTICIPATION, "code": "IRCP"}]});
+        json!({
+            "resourceType": "Consent", "id": "theirs", "status": "active", "policy": [{"uri": SENSITIVE}],
+            "provision": {
+                "type": "permit", "period": {"start": "2025-01-01", "end": "2026-12-31"},
+                "actor": [{"role": role, "reference": {"reference": "Organization/payer-b"}}],
+            },
+        })
+    }
+
+    fn judged(consent: &Value) -> Result<(), Constraint> {
+        let requester = requester();
+        Judge { requester: &requester, now_us: NOW_US, own: OWN }.sent(Some(consent), MatchKind::Payer)
+    }
+
+    fn changed(pointer: &str, value: Value) -> Value {
+        let mut consent = good();
+        *consent.pointer_mut(pointer).unwrap() = value;
+        consent
+    }
+
+    #[test]
+    fn every_check_constrains_by_itself() {
+        assert_eq!(judged(&good()), Ok(()));
+        let recipient = "/provision/actor/0/reference";
+        for (pointer, value, constraint) in [
+            ("/status", json!("inactive"), Constraint::Status),
+            ("/provision/type", json!("deny"), Constraint::Denied),
+            ("/provision/period", json!(null), Constraint::Period),
+            ("/provision/period", json!({}), Constraint::Period),
+            ("/provision/period/end", json!("2025-12-31"), Constraint::Period),
+            ("/provision/period/start", json!("2026-01-02"), Constraint::Period),
+            ("/provision/period/end", json!("whenever"), Constraint::Period),
+            ("/provision/period/start", json!(7), Constraint::Period),
+            (recipient, json!({"reference": "Organization/payer-c"}), Constraint::Recipient),
+            (recipient, json!({"reference": "https://other.example/fhir/Organization/payer-b"}), Constraint::Recipient),
+            (recipient, json!({"reference": "#o"}), Constraint::Recipient),
+            (recipient, json!({"identifier": {"system": "urn:npi", "value": "2"}}), Constraint::Recipient),
+            ("/provision/actor/0/role/coding/0/code", json!("PRCP"), Constraint::Recipient),
+            ("/provision/actor", json!([]), Constraint::Recipient),
+            ("/policy/0/uri", json!(SENSITIVE.replace("sensitive", "regular")), Constraint::Policy),
+            ("/policy", json!([]), Constraint::Policy),
+            ("/provision", json!(null), Constraint::Period),
+        ] {
+            assert_eq!(judged(&changed(pointer, value.clone())), Err(constraint), "{pointer} {value}");
+        }
+        let nobody = Requester { organization: None, ..requester() };
+        let judge = Judge { requester: &nobody, now_us: NOW_US, own: OWN };
+        assert_eq!(judge.sent(Some(&good()), MatchKind::Payer), Err(Constraint::Persistence));
+        assert_eq!(judge.sent(None, MatchKind::Payer), Err(Constraint::Status));
+    }
+
+    #[test]
+    fn a_period_may_be_open_at_one_end_and_coarse() {
+        for period in [
+            json!({"start": "2025"}),
+            json!({"end": "2026"}),
+            json!({"start": "2026-01", "end": "2026-01-01"}),
+            json!({"start": "2026-01-01T01:00:00+01:00", "end": "2026-01-01T00:00:00Z"}),
+        ] {
+            assert_eq!(judged(&changed("/provision/period", period.clone())), Ok(()), "{period}");
+        }
+        for period in [json!({"start": "2026-01-01T00:00:01Z"}), json!({"start": "26"}), json!({"end": "2026-13"})] {
+            assert_eq!(judged(&changed("/provision/period", period.clone())), Err(Constraint::Period), "{period}");
+        }
+    }
+
+    #[test]
+    fn the_recipient_may_be_named_by_what_its_claim_proves() {
+        let identifier = json!({"system": "urn:npi", "value": "1"});
+        let recipient = "/provision/actor/0/reference";
+        for reference in [
+            json!({"reference": "https://payer.example/fhir/Organization/payer-b"}),
+            json!({"resourceType": "Organization", "id": "payer-b"}),
+            json!({"identifier": identifier}),
+        ] {
+            assert_eq!(judged(&changed(recipient, reference.clone())), Ok(()), "{reference}");
+        }
+        for reference in [json!({"reference": "#o"}), json!({"localRef": "o"})] {
+            let mut consent = changed(recipient, reference);
+            consent["contained"] = json!([{"resourceType": "Organization", "id": "o", "identifier": [identifier]}]);
+            assert_eq!(judged(&consent), Ok(()));
+            consent["contained"][0]["identifier"] = json!([]);
+            assert_eq!(judged(&consent), Err(Constraint::Recipient));
+        }
+    }
+
+    #[test]
+    fn a_provider_attests_with_an_active_consent_and_no_more() {
+        let requester = requester();
+        let judge = Judge { requester: &requester, now_us: NOW_US, own: OWN };
+        assert_eq!(judge.sent(Some(&json!({"status": "active"})), MatchKind::Provider), Ok(()));
+        for consent in [Some(json!({"status": "draft"})), Some(json!({})), None] {
+            assert_eq!(judge.sent(consent.as_ref(), MatchKind::Provider), Err(Constraint::Status));
+        }
+    }
+
+    fn opt_out(patient: &str) -> Value {
+        json!({
+            "status": "active", "patient": {"reference": format!("Patient/{patient}")},
+            "category": [{"coding": [{"system": PURPOSE, "code": "provider-access"}]}], "provision": {"type": "deny"},
+        })
+    }
+
+    #[test]
+    fn an_export_writes_for_who_has_not_opted_out_or_has_opted_in() {
+        let mut inactive = opt_out("b");
+        inactive["status"] = json!("inactive");
+        let allowed = kept(&good(), "c", "payer-b");
+        let consents = [opt_out("a"), inactive, allowed].map(|consent| ("id".to_owned(), consent));
+        let of = |rule: &ConsentRule| consenting(rule, &["a", "b", "c", "d"], &consents, (NOW_US, OWN));
+        assert_eq!(of(&ConsentRule::OptOut).into_iter().collect::<Vec<_>>(), ["b", "c", "d"]);
+        assert_eq!(of(&ConsentRule::OptIn(requester())).into_iter().collect::<Vec<_>>(), ["c"]);
+        let other = Requester { organization: Some("other".to_owned()), value: "2".to_owned(), ..requester() };
+        assert!(of(&ConsentRule::OptIn(other)).is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_is_about_our_patient_and_for_who_asked() {
+        let kept = kept(&good(), "p", "payer-b");
+        assert_eq!(kept["patient"]["reference"], "Patient/p");
+        assert_eq!(kept["organization"], json!([{"reference": "Organization/payer-b"}]));
+        assert_eq!((kept.get("id"), kept.get("resourceType")), (None, None));
+        assert_eq!(kept["provision"], good()["provision"]);
+    }
+}

@@ -1,0 +1,199 @@
+//! `$davinci-data-export`: which export of a Group is asked for.
+
+use serde_json::Value;
+
+use super::group::{self, MEMBER_MATCH, TREATMENT};
+use super::{ConsentRule, Requester, each, referred};
+use crate::export::{Asked, Shape};
+
+/// How far back a payer's claims go: five years of 365.25 days, in microseconds.
+///
+/// # Source
+/// `reference/auth/b2b-and-member-match.md`, section 8.
+const CLAIMS_US: i64 = 1826 * 24 * 3600 * 1_000_000;
+const PREFIX: &str = "hl7.fhir.us.davinci-pdex#";
+
+/// What an export is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportType {
+    /// The next payer of the members, who have allowed it.
+    PayerToPayer,
+    /// A provider who treats the members, of whom none opted out.
+    ProviderDownload,
+}
+
+/// Why a Da Vinci export is refused. The texts are the platform's own where it has one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DavinciFault {
+    /// There is no `exportType`.
+    #[error("Parameter exportType is required")]
+    NoType,
+    /// An `exportType` of nobody.
+    #[error("Unsupported exportType: {0}")]
+    UnknownType(String),
+    /// An `exportType` of Da Vinci that is not served.
+    #[error("exportType {0} is not supported by this server: ask for {PREFIX}provider-download with _since")]
+    UnservedType(String),
+    /// A filter on claims would say which of them there are.
+    #[error("Caller-supplied _typeFilter on ExplanationOfBenefit is not supported")]
+    FilterOnClaims,
+    /// The Group is not one that this export is made of.
+    #[error("The Group does not have the profile that exportType {0} needs")]
+    Profile(&'static str),
+    /// The Group is not active.
+    #[error("The Group is not active")]
+    Inactive,
+    /// Without an organization nobody's consent can be asked.
+    #[error("Token must contain extensions.hl7-b2b.organization_id for opt-in consent strategy")]
+    NoOrganization,
+    /// Patients that are no members.
+    #[error("patient must be a member of the Group: {0}")]
+    NoMember(String),
+}
+
+impl ExportType {
+    /// The export that a request asks for.
+    ///
+    /// # Errors
+    /// [`DavinciFault`].
+    pub fn of(asked: &Asked) -> Result<Self, DavinciFault> {
+        let sent = asked.export_type.as_deref().ok_or(DavinciFault::NoType)?;
+        let export_type = match sent.strip_prefix(PREFIX) {
+            Some("payertopayer") => Self::PayerToPayer,
+            Some("provider-download") => Self::ProviderDownload,
+            Some("provider-delta" | "provider-snapshot") => return Err(DavinciFault::UnservedType(sent.to_owned())),
+            _ => return Err(DavinciFault::UnknownType(sent.to_owned())),
+        };
+        let on_claims = asked.filters.iter().any(|(kind, _)| kind.as_str() == "ExplanationOfBenefit");
+        if on_claims { Err(DavinciFault::FilterOnClaims) } else { Ok(export_type) }
+    }
+
+    /// Its name after the `#`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PayerToPayer => "payertopayer",
+            Self::ProviderDownload => "provider-download",
+        }
+    }
+
+    const fn profile(self) -> &'static str {
+        match self {
+            Self::PayerToPayer => MEMBER_MATCH,
+            Self::ProviderDownload => TREATMENT,
+        }
+    }
+
+    /// Whether a Group is one this export is made of, at this moment (unix microseconds).
+    ///
+    /// # Errors
+    /// [`DavinciFault`].
+    pub fn check(self, group: &Value, now_us: i64) -> Result<(), DavinciFault> {
+        let profiles = group.get("meta").map_or(&[][..], |meta| each(meta, "profile"));
+        if !profiles.iter().any(|profile| profile.as_str() == Some(self.profile())) {
+            return Err(DavinciFault::Profile(self.name()));
+        }
+        let active = group.get("active") == Some(&Value::Bool(true)) && !group::is_over(group, now_us);
+        if active { Ok(()) } else { Err(DavinciFault::Inactive) }
+    }
+
+    /// Whether the Group was made for this organization: any other one is told that there is none.
+    ///
+    /// # Source
+    /// `PDex`: the requester sees only the Groups made for it.
+    #[must_use]
+    pub fn is_for(self, group: &Value, requester: &Requester) -> bool {
+        let Requester { system, value, .. } = requester;
+        match self {
+            Self::PayerToPayer => {
+                group::made_for(group).is_some_and(|made| (&made.system, &made.value) == (system, value))
+            }
+            Self::ProviderDownload => group::identified(group, system, value),
+        }
+    }
+
+    /// Whose consent is asked, when the export is written. Not specified for an administrator without a claim; it
+    /// exports for whom the Group was made.
+    ///
+    /// # Errors
+    /// [`DavinciFault::NoOrganization`].
+    pub fn consent(self, group: &Value, requester: Option<Requester>) -> Result<ConsentRule, DavinciFault> {
+        match self {
+            Self::ProviderDownload => Ok(ConsentRule::OptOut),
+            Self::PayerToPayer => {
+                let requester = requester.or_else(|| group::made_for(group)).ok_or(DavinciFault::NoOrganization)?;
+                Ok(ConsentRule::OptIn(requester))
+            }
+        }
+    }
+
+    /// What is left of a resource.
+    #[must_use]
+    pub const fn shape(self, now_us: i64) -> Shape {
+        match self {
+            Self::PayerToPayer => Shape::DaVinci { claims_since_us: Some(now_us.saturating_sub(CLAIMS_US)) },
+            Self::ProviderDownload => Shape::DaVinci { claims_since_us: None },
+        }
+    }
+}
+
+/// The patients who are members of a Group, by their ids; whoever is inactive in it is not one.
+#[must_use]
+pub fn member_ids(group: &Value, own: &str) -> std::collections::BTreeSet<String> {
+    let members = each(group, "member").iter().filter(|member| member.get("inactive") != Some(&Value::Bool(true)));
+    let ids = members.filter_map(|member| referred(member.get("entity")?, "Patient", own));
+    ids.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked(export_type: Option<&str>) -> Asked {
+        Asked { export_type: export_type.map(str::to_owned), ..Asked::default() }
+    }
+
+    #[test]
+    fn the_four_types_of_da_vinci_are_told_from_others() {
+        let of = |text: &str| ExportType::of(&asked(Some(text)));
+        assert_eq!(of("hl7.fhir.us.davinci-pdex#payertopayer"), Ok(ExportType::PayerToPayer));
+        assert_eq!(of("hl7.fhir.us.davinci-pdex#provider-download"), Ok(ExportType::ProviderDownload));
+        for text in ["provider-delta", "provider-snapshot"] {
+            let text = format!("hl7.fhir.us.davinci-pdex#{text}");
+            assert_eq!(of(&text), Err(DavinciFault::UnservedType(text.clone())));
+        }
+        for text in ["payertopayer", "hl7.fhir.us.davinci-pdex#", "hl7.fhir.us.davinci-pdex#PayerToPayer", ""] {
+            assert_eq!(of(text), Err(DavinciFault::UnknownType(text.to_owned())));
+        }
+        assert_eq!(ExportType::of(&asked(None)), Err(DavinciFault::NoType));
+        let filters = vec![("ExplanationOfBenefit".parse().unwrap(), Vec::new())];
+        let filtered = Asked { filters, ..asked(Some("hl7.fhir.us.davinci-pdex#payertopayer")) };
+        assert_eq!(ExportType::of(&filtered), Err(DavinciFault::FilterOnClaims));
+    }
+
+    #[test]
+    fn a_group_of_another_profile_or_inactive_is_refused() {
+        let group = |profile: &str, active: bool| json!({"meta": {"profile": [profile]}, "active": active});
+        let export = ExportType::PayerToPayer;
+        assert_eq!(export.check(&group(MEMBER_MATCH, true), 0), Ok(()));
+        assert_eq!(export.check(&group(MEMBER_MATCH, false), 0), Err(DavinciFault::Inactive));
+        assert_eq!(export.check(&group(TREATMENT, true), 0), Err(DavinciFault::Profile("payertopayer")));
+        assert_eq!(export.check(&json!({}), 0), Err(DavinciFault::Profile("payertopayer")));
+        assert_eq!(ExportType::ProviderDownload.check(&group(TREATMENT, true), 0), Ok(()));
+    }
+
+    #[test]
+    fn members_are_active_patients_in_either_spelling() {
+        let group = json!({"member": [
+            {"entity": {"reference": "Patient/a"}, "inactive": false},
+            {"entity": {"resourceType": "Patient", "id": "b"}},
+            {"entity": {"reference": "https://payer.example/fhir/Patient/c/_history/3"}},
+            {"entity": {"reference": "Patient/d"}, "inactive": true},
+            {"entity": {"reference": "#1"}}, {"entity": {"reference": "Practitioner/p"}}, {},
+        ]});
+        let ids: Vec<_> = member_ids(&group, "https://payer.example/fhir/").into_iter().collect();
+        assert_eq!(ids, ["a", "b", "c"]);
+    }
+}

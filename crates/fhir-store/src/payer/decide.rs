@@ -1,0 +1,215 @@
+//! What becomes of the members of a request, given all that is stored about them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::consent::{self, Judge};
+use super::{Constraint, Demographics, Known, MatchKind, Member, Verdict, matching};
+use crate::key::{ResourceKey, ResourceType};
+use crate::selection::Selection;
+
+/// The members of a batch, each with the patient it was found to be.
+#[derive(Debug)]
+pub struct Found<'a> {
+    members: Vec<(&'a Member, Option<Named>)>,
+}
+
+/// A patient's id, and its name.
+type Named = (String, Option<String>);
+
+/// A Consent to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The patient's id.
+    pub patient: String,
+    /// The Consent without `resourceType` and id.
+    pub consent: Value,
+}
+
+impl<'a> Found<'a> {
+    /// Finds the patients. `asked` are what has to agree, by member; `within` is what the caller reaches of Patients:
+    /// whoever lies outside is nobody.
+    #[must_use]
+    pub fn of(
+        members: &'a [Member],
+        asked: &[Option<Demographics>],
+        known: &Known,
+        (kind, own): (MatchKind, &str),
+        within: &[Selection],
+    ) -> Self {
+        let patient_type: Option<ResourceType> = "Patient".parse().ok();
+        let reached = |(id, patient): &&(String, Value)| {
+            let key = patient_type.clone().zip(id.parse().ok()).map(|(kind, id)| ResourceKey { kind, id });
+            within.is_empty() || key.is_some_and(|key| within.iter().all(|selection| selection.contains(&key, patient)))
+        };
+        let find = |asked: &Option<Demographics>| {
+            let found = asked.as_ref()?.find(known, kind, own).filter(reached)?;
+            Some((found.0.clone(), matching::display(&found.1)))
+        };
+        Self { members: members.iter().zip(asked.iter().map(find)).collect() }
+    }
+
+    /// The ids of the patients, of whom the Consents are to be read.
+    #[must_use]
+    pub fn patients(&self) -> Vec<&str> {
+        self.members.iter().filter_map(|(_, found)| Some(found.as_ref()?.0.as_str())).collect()
+    }
+
+    /// The one patient of a request for one member, who may be told of: without a Consent as well, because this
+    /// request need not carry one.
+    #[must_use]
+    pub fn one(self, judge: &Judge<'_>, stored: &[(String, Value)]) -> Option<String> {
+        let (member, found) = self.members.into_iter().next()?;
+        let (patient, _) = found?;
+        let sent = member.consent.as_ref().is_none_or(|consent| judge.allows(consent).is_ok());
+        (sent && !has_opted_out(judge, stored, &patient)).then_some(patient)
+    }
+
+    /// What becomes of each member, in order, and the Consents to be stored: those that were sent with members who are
+    /// matched, and of other members who were found the ones kept before, which are no longer active. `pair_id` names
+    /// the Consent kept of a patient.
+    ///
+    /// A patient who is named twice is judged twice; a later failing match takes back the earlier one's Consent.
+    #[must_use]
+    pub fn judged(
+        self,
+        judge: &Judge<'_>,
+        kind: MatchKind,
+        stored: &[(String, Value)],
+        pair_id: impl Fn(&str) -> Option<String>,
+    ) -> (Vec<Verdict>, Vec<Kept>) {
+        let mut kept: BTreeMap<String, Value> = BTreeMap::new();
+        let mut verdicts = Vec::with_capacity(self.members.len());
+        for (member, found) in self.members {
+            let Some((patient, display)) = found else {
+                verdicts.push(Verdict::NonMatched);
+                continue;
+            };
+            match judged(judge, kind, member, stored, &patient) {
+                Ok(()) => {
+                    if let (MatchKind::Payer, Some(sent), Some(id)) =
+                        (kind, &member.consent, &judge.requester.organization)
+                    {
+                        kept.insert(patient.clone(), consent::kept(sent, &patient, id));
+                    }
+                    verdicts.push(Verdict::Matched { patient, display });
+                }
+                Err(because) => {
+                    let before = pair_id(&patient).and_then(|id| stored.iter().find(|(stored, _)| *stored == id));
+                    let taken = kept.get(&patient).or(before.map(|(_, consent)| consent)).cloned();
+                    kept.extend(taken.map(|consent| (patient.clone(), inactive(consent))));
+                    verdicts.push(Verdict::Constrained { patient, display, because });
+                }
+            }
+        }
+        let kept = kept.into_iter().map(|(patient, consent)| Kept { patient, consent }).collect();
+        (verdicts, kept)
+    }
+}
+
+fn judged(
+    judge: &Judge<'_>,
+    kind: MatchKind,
+    member: &Member,
+    stored: &[(String, Value)],
+    patient: &str,
+) -> Result<(), Constraint> {
+    judge.sent(member.consent.as_ref(), kind)?;
+    if has_opted_out(judge, stored, patient) { Err(Constraint::OptOut) } else { Ok(()) }
+}
+
+fn has_opted_out(judge: &Judge<'_>, stored: &[(String, Value)], patient: &str) -> bool {
+    let theirs = |consent: &&Value| consent::patient(consent, judge.own) == Some(patient);
+    stored.iter().map(|(_, consent)| consent).filter(theirs).any(consent::opts_out)
+}
+
+fn inactive(mut consent: Value) -> Value {
+    if let Some(members) = consent.as_object_mut() {
+        members.insert("status".to_owned(), "inactive".into());
+    }
+    consent
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::payer::Requester;
+    use crate::selection::Region;
+
+    const NOW_US: i64 = 1_767_225_600_000_000;
+    const OWN: &str = "https://payer.example/fhir/";
+    const SENSITIVE: &str = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
+
+    fn person(family: &str) -> Value {
+        json!({"name": [{"family": family, "given": ["Ann"]}], "birthDate": "1980-01-01", "gender": "female"})
+    }
+
+    fn consent(status: &str) -> Value {
+        let role = json!({"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-ParticipationType", "code": "IRCP"}]});
+        json!({
+            "resourceType": "Consent", "status": status, "policy": [{"uri": SENSITIVE}],
+            "provision": {"period": {"start": "2025"}, "actor": [{"role": role, "reference": {"reference": "Organization/b"}}]},
+        })
+    }
+
+    fn member(family: &str, status: &str) -> Member {
+        Member { patient: person(family), coverage: json!({}), consent: Some(consent(status)) }
+    }
+
+    fn decided(members: &[Member], stored: &[(String, Value)], within: &[Selection]) -> (Vec<Verdict>, Vec<Kept>) {
+        let known = Known::of([("p1".to_owned(), person("A")), ("p2".to_owned(), person("B"))], []);
+        let organization = Some("b".to_owned());
+        let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
+        let judge = Judge { requester: &requester, now_us: NOW_US, own: OWN };
+        let asked: Vec<_> = members.iter().map(Demographics::of).collect();
+        let found = Found::of(members, &asked, &known, (MatchKind::Payer, OWN), within);
+        found.judged(&judge, MatchKind::Payer, stored, |patient| Some(format!("pair-{patient}")))
+    }
+
+    #[test]
+    fn each_member_has_a_verdict_of_its_own_and_a_bad_one_fails_nobody_else() {
+        let broken = Member { patient: json!({"name": 7}), coverage: json!(null), consent: Some(json!("x")) };
+        let members = [broken, member("A", "active"), member("B", "inactive"), member("C", "active")];
+        let (verdicts, kept) = decided(&members, &[], &[]);
+        assert_eq!(verdicts[0], Verdict::NonMatched);
+        assert_eq!(verdicts[1], Verdict::Matched { patient: "p1".to_owned(), display: Some("Ann A".to_owned()) });
+        assert!(
+            matches!(&verdicts[2], Verdict::Constrained { patient, because: Constraint::Status, .. } if patient == "p2")
+        );
+        assert_eq!(verdicts[3], Verdict::NonMatched);
+        assert_eq!(kept.len(), 1, "only what allows something is kept");
+        assert_eq!((kept[0].patient.as_str(), &kept[0].consent["status"]), ("p1", &json!("active")));
+    }
+
+    #[test]
+    fn who_opted_out_is_constrained_whatever_the_asking_payer_sends() {
+        let purpose = json!({"coding": [{"system": "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-consent-api-purpose", "code": "provider-access"}]});
+        let out = json!({"status": "active", "category": [purpose], "provision": {"type": "deny"}, "patient": {"reference": "Patient/p1"}});
+        let (verdicts, kept) = decided(&[member("A", "active"), member("B", "active")], &[("x".to_owned(), out)], &[]);
+        assert!(matches!(&verdicts[0], Verdict::Constrained { because: Constraint::OptOut, .. }));
+        assert!(matches!(&verdicts[1], Verdict::Matched { .. }));
+        assert_eq!(kept.len(), 1);
+    }
+
+    #[test]
+    fn a_later_match_that_fails_takes_back_what_was_kept() {
+        let before = [("pair-p1".to_owned(), consent("active"))];
+        let (_, kept) = decided(&[member("A", "rejected")], &before, &[]);
+        assert_eq!((kept[0].patient.as_str(), &kept[0].consent["status"]), ("p1", &json!("inactive")));
+        let (_, kept) = decided(&[member("A", "rejected")], &[], &[]);
+        assert!(kept.is_empty(), "there was nothing to take back");
+        let (_, kept) = decided(&[member("A", "active"), member("A", "rejected")], &[], &[]);
+        assert_eq!(kept[0].consent["status"], "inactive");
+    }
+
+    #[test]
+    fn whoever_lies_outside_what_the_caller_reaches_is_nobody() {
+        let nothing = Selection::union(Vec::new());
+        assert_eq!(decided(&[member("A", "active")], &[], &[nothing]).0, [Verdict::NonMatched]);
+        let everything = Selection::union(vec![Region::default()]);
+        assert!(matches!(decided(&[member("A", "active")], &[], &[everything]).0[0], Verdict::Matched { .. }));
+    }
+}

@@ -1,0 +1,221 @@
+//! Which patient a member is.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Known, MatchKind, Member, each, referred, text};
+
+/// What has to agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demographics {
+    family: String,
+    given: String,
+    birth_date: String,
+    gender: String,
+    identifiers: Vec<(Option<String>, String)>,
+    subscriber_id: Option<String>,
+}
+
+impl Demographics {
+    /// What of a submitted member has to agree; `None` when family name, first given name, birth date or gender is
+    /// missing, and nobody is found then.
+    ///
+    /// # Source
+    /// `reference/auth/b2b-and-member-match.md`, section 5.2.
+    #[must_use]
+    pub fn of(member: &Member) -> Option<Self> {
+        let patient = &member.patient;
+        let name = each(patient, "name").iter().find_map(|name| {
+            let given = each(name, "given").first().and_then(Value::as_str)?;
+            Some((folded(text(name, "family")?), folded(given))).filter(|(_, given)| !given.is_empty())
+        });
+        let (family, given) = name?;
+        let identifiers = each(patient, "identifier").iter().filter_map(|identifier| {
+            Some((text(identifier, "system").map(str::to_owned), text(identifier, "value")?.to_owned()))
+        });
+        Some(Self {
+            family,
+            given,
+            birth_date: text(patient, "birthDate")?.to_owned(),
+            gender: text(patient, "gender")?.to_owned(),
+            identifiers: identifiers.collect(),
+            subscriber_id: text(&member.coverage, "subscriberId").map(str::to_owned),
+        })
+    }
+
+    /// The birth date, by which patients are looked up.
+    #[must_use]
+    pub fn birth_date(&self) -> &str {
+        &self.birth_date
+    }
+
+    /// The subscriber's id, by which coverages are looked up.
+    #[must_use]
+    pub fn subscriber_id(&self) -> Option<&str> {
+        self.subscriber_id.as_deref()
+    }
+
+    /// The one patient this is, by its place among those known; `None` when it is nobody, or could be several.
+    ///
+    /// `own` is `{base_url}/fhir/`, which absolute references to our own resources begin with.
+    #[must_use]
+    pub fn find<'k>(&self, known: &'k Known, kind: MatchKind, own: &str) -> Option<&'k (String, Value)> {
+        let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, own));
+        let born = known.patients.get(&self.birth_date).map_or(&[][..], Vec::as_slice);
+        let mut found = born.iter().filter(|(id, patient)| {
+            self.is(patient, kind) && insured.as_ref().is_none_or(|insured| insured.contains(id.as_str()))
+        });
+        let only = found.next()?;
+        found.next().is_none().then_some(only)
+    }
+
+    fn is(&self, patient: &Value, kind: MatchKind) -> bool {
+        let named = |name: &Value| {
+            let family = text(name, "family").is_some_and(|family| folded(family) == self.family);
+            family && each(name, "given").iter().filter_map(Value::as_str).any(|given| folded(given) == self.given)
+        };
+        text(patient, "gender") == Some(&self.gender)
+            && each(patient, "name").iter().any(named)
+            && self.identifiers.iter().all(|identifier| is_identified(patient, identifier, kind))
+    }
+}
+
+/// Whether a patient has an identifier. What a provider numbers its patients by is not known here, so of a
+/// provider's request an identifier counts where the patient has one of the same system.
+fn is_identified(patient: &Value, (system, value): &(Option<String>, String), kind: MatchKind) -> bool {
+    let held = each(patient, "identifier").iter();
+    let mut of_system =
+        held.filter(|held| system.as_deref().is_none_or(|system| text(held, "system") == Some(system))).peekable();
+    if kind == MatchKind::Provider && of_system.peek().is_none() {
+        return true;
+    }
+    of_system.any(|held| text(held, "value") == Some(value))
+}
+
+/// The patients who have a coverage under this subscriber's id.
+fn insured<'k>(known: &'k Known, subscriber: &str, own: &str) -> BTreeSet<&'k str> {
+    let covering = known.coverages.get(subscriber).map_or(&[][..], Vec::as_slice);
+    covering.iter().filter_map(|coverage| referred(coverage.get("beneficiary")?, "Patient", own)).collect()
+}
+
+/// Names are compared without regard to case and to spaces at their ends.
+fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+/// How a person is called, for whoever reads a Group.
+#[must_use]
+pub fn display(patient: &Value) -> Option<String> {
+    let name = each(patient, "name").iter().find(|name| text(name, "family").is_some())?;
+    let given = each(name, "given").iter().filter_map(Value::as_str);
+    let parts: Vec<&str> = given.chain(text(name, "family")).map(str::trim).filter(|part| !part.is_empty()).collect();
+    Some(parts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const OWN: &str = "https://payer.example/fhir/";
+
+    fn patient(id: &str, extra: &Value) -> (String, Value) {
+        let mut patient = json!({
+            "name": [{"family": "Müller", "given": ["Anna", "Maria"]}, {"family": "Schmidt", "given": ["Anna"]}],
+            "birthDate": "1980-02-29", "gender": "female",
+            "identifier": [{"system": "urn:member", "value": "m1"}, {"system": "urn:ssn", "value": "s1"}],
+        });
+        for (name, value) in extra.as_object().unwrap() {
+            patient[name] = value.clone();
+        }
+        (id.to_owned(), patient)
+    }
+
+    fn member(patient: Value, coverage: Value) -> Member {
+        Member { patient, coverage, consent: None }
+    }
+
+    fn asked(change: &Value) -> Member {
+        let mut person = json!({
+            "name": [{"family": " MÜLLER ", "given": ["anna"]}], "birthDate": "1980-02-29", "gender": "female",
+        });
+        for (name, value) in change.as_object().unwrap() {
+            person[name] = value.clone();
+        }
+        member(person, json!({}))
+    }
+
+    fn found(asked: &Member, known: &Known, kind: MatchKind) -> Option<String> {
+        Demographics::of(asked)?.find(known, kind, OWN).map(|(id, _)| id.clone())
+    }
+
+    #[test]
+    fn a_member_is_the_one_patient_whose_four_facts_and_identifiers_agree() {
+        let known = Known::of([patient("p", &json!({}))], []);
+        let identifier = |system: Option<&str>, value: &str| match system {
+            Some(system) => json!({"system": system, "value": value}),
+            None => json!({"value": value}),
+        };
+        for (change, is_found) in [
+            (json!({}), true),
+            (json!({"name": [{"family": "schmidt", "given": ["ANNA"]}]}), true),
+            (json!({"name": [{"text": "x"}, {"family": "schmidt", "given": ["ANNA"]}]}), true),
+            (json!({"name": [{"family": "müller", "given": ["Maria"]}]}), true),
+            (json!({"name": [{"family": "Schmidt", "given": ["Maria"]}]}), false),
+            (json!({"name": [{"family": "Muller", "given": ["Anna"]}]}), false),
+            (json!({"birthDate": "1980-02-28"}), false),
+            (json!({"birthDate": "1980"}), false),
+            (json!({"gender": "Female"}), false),
+            (json!({"gender": null}), false),
+            (json!({"name": [{"family": "Müller"}]}), false),
+            (json!({"name": [{"given": ["Anna"]}]}), false),
+            (json!({"birthDate": ""}), false),
+            (json!({"identifier": [identifier(Some("urn:member"), "m1")]}), true),
+            (json!({"identifier": [identifier(None, "s1")]}), true),
+            (json!({"identifier": [identifier(Some("urn:member"), "m1"), identifier(Some("urn:ssn"), "s2")]}), false),
+            (json!({"identifier": [identifier(Some("urn:ssn"), "m1")]}), false),
+            (json!({"identifier": [identifier(Some("urn:other"), "x")]}), false),
+        ] {
+            let asked = asked(&change);
+            assert_eq!(found(&asked, &known, MatchKind::Payer).is_some(), is_found, "{change}");
+        }
+    }
+
+    #[test]
+    fn a_providers_own_number_of_a_patient_is_passed_over_and_one_we_know_is_not() {
+        let known = Known::of([patient("p", &json!({}))], []);
+        let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));
+        assert!(found(&with("urn:mrn", "9"), &known, MatchKind::Provider).is_some());
+        assert!(found(&with("urn:mrn", "9"), &known, MatchKind::Payer).is_none());
+        assert!(found(&with("urn:member", "other"), &known, MatchKind::Provider).is_none());
+    }
+
+    #[test]
+    fn who_could_be_two_is_nobody() {
+        let twins = vec![patient("a", &json!({})), patient("b", &json!({"identifier": []}))];
+        let known = Known::of(twins, []);
+        assert_eq!(found(&asked(&json!({})), &known, MatchKind::Payer), None);
+        let told = asked(&json!({"identifier": [{"system": "urn:member", "value": "m1"}]}));
+        assert_eq!(found(&told, &known, MatchKind::Payer).as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_subscribers_id_has_to_be_of_a_coverage_of_the_patient() {
+        let covering = |beneficiary: Value| json!({"subscriberId": "sub-1", "beneficiary": beneficiary});
+        let told = member(asked(&json!({})).patient, json!({"subscriberId": "sub-1"}));
+        for (coverage, is_found) in [
+            (covering(json!({"reference": "Patient/p"})), true),
+            (covering(json!({"reference": "https://payer.example/fhir/Patient/p"})), true),
+            (covering(json!({"reference": "https://other.example/fhir/Patient/p"})), false),
+            (covering(json!({"resourceType": "Patient", "id": "p"})), true),
+            (covering(json!({"resourceType": "Patient", "id": "q"})), false),
+            (json!({"subscriberId": "sub-2", "beneficiary": {"reference": "Patient/p"}}), false),
+            (json!({"subscriberId": "sub-1"}), false),
+        ] {
+            let known = Known::of([patient("p", &json!({}))], [coverage.clone()]);
+            assert_eq!(found(&told, &known, MatchKind::Payer).is_some(), is_found, "{coverage}");
+        }
+    }
+}

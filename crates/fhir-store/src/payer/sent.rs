@@ -1,0 +1,205 @@
+//! The members of a request.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{MEMBERS_MAX, each, text};
+
+/// One member as the asking organization knows them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// `MemberPatient`.
+    pub patient: Value,
+    /// `CoverageToMatch`.
+    pub coverage: Value,
+    /// `Consent`; of a provider's request its attestation of treatment.
+    pub consent: Option<Value>,
+}
+
+/// A request that is no list of members.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SentFault {
+    /// The body is something else.
+    #[error("Request body must be a FHIR Parameters resource")]
+    NotParameters,
+    /// A parameter that the operation does not have.
+    #[error("{place}: unsupported parameter {name}")]
+    Unsupported {
+        /// Where.
+        place: String,
+        /// Its name.
+        name: String,
+    },
+    /// A part that has to be there.
+    #[error("{place}: {name} is required, with a resource of type {kind}")]
+    Missing {
+        /// Where.
+        place: String,
+        /// The part.
+        name: &'static str,
+        /// The type.
+        kind: &'static str,
+    },
+    /// A part that is there twice.
+    #[error("{place}: {name} must appear at most once")]
+    Repeated {
+        /// Where.
+        place: String,
+        /// The part.
+        name: &'static str,
+    },
+    /// No member at all.
+    #[error("Parameters.parameter: at least one MemberBundle is required")]
+    Nobody,
+    /// More members than one request may have.
+    #[error("Parameters.parameter: at most {MEMBERS_MAX} MemberBundle; send several requests")]
+    TooMany,
+}
+
+/// The parts of a member, with the type each has to be of.
+const PARTS: [(&str, &str); 4] = [
+    ("MemberPatient", "Patient"),
+    ("CoverageToMatch", "Coverage"),
+    ("CoverageToLink", "Coverage"),
+    ("Consent", "Consent"),
+];
+
+/// The members of a request for many.
+///
+/// # Errors
+/// [`SentFault`], which names the place.
+///
+/// # Source
+/// `PDex`, `pdex-parameters-multi-member-match-bundle-in`.
+pub fn members(body: &Value) -> Result<Vec<Member>, SentFault> {
+    let parameters = parameters(body)?;
+    if parameters.len() > MEMBERS_MAX {
+        return Err(SentFault::TooMany);
+    }
+    let mut members = Vec::with_capacity(parameters.len());
+    for (index, parameter) in parameters.iter().enumerate() {
+        let place = format!("Parameters.parameter[{index}]");
+        match text(parameter, "name") {
+            Some("MemberBundle") => members.push(member(each(parameter, "part"), &place, true)?),
+            other => {
+                let name = other.unwrap_or("without a name").to_owned();
+                return Err(SentFault::Unsupported { place, name });
+            }
+        }
+    }
+    if members.is_empty() { Err(SentFault::Nobody) } else { Ok(members) }
+}
+
+/// The member of a request for one.
+///
+/// # Errors
+/// [`SentFault`], which names the place.
+///
+/// # Source
+/// `HRex`, `$member-match`: the Consent may be absent.
+pub fn one_member(body: &Value) -> Result<Member, SentFault> {
+    member(parameters(body)?, "Parameters", false)
+}
+
+fn parameters(body: &Value) -> Result<&[Value], SentFault> {
+    let is_parameters = text(body, "resourceType") == Some("Parameters");
+    if is_parameters { Ok(each(body, "parameter")) } else { Err(SentFault::NotParameters) }
+}
+
+fn member(parts: &[Value], place: &str, consents: bool) -> Result<Member, SentFault> {
+    let place = || place.to_owned();
+    let mut found: [Option<&Value>; PARTS.len()] = [None; PARTS.len()];
+    for part in parts {
+        let name = text(part, "name").unwrap_or("without a name");
+        let known = PARTS.iter().zip(&mut found).find(|((known, _), _)| *known == name);
+        let Some((&(name, kind), found)) = known else {
+            return Err(SentFault::Unsupported { place: place(), name: name.to_owned() });
+        };
+        if found.is_some() {
+            return Err(SentFault::Repeated { place: place(), name });
+        }
+        let resource = part.get("resource").filter(|resource| text(resource, "resourceType") == Some(kind));
+        *found = Some(resource.ok_or_else(|| SentFault::Missing { place: place(), name, kind })?);
+    }
+    let [patient, coverage, _, consent] = found;
+    let missing = |name, kind| SentFault::Missing { place: place(), name, kind };
+    if consents && consent.is_none() {
+        return Err(missing("Consent", "Consent"));
+    }
+    Ok(Member {
+        patient: patient.ok_or_else(|| missing("MemberPatient", "Patient"))?.clone(),
+        coverage: coverage.ok_or_else(|| missing("CoverageToMatch", "Coverage"))?.clone(),
+        consent: consent.cloned(),
+    })
+}
+
+/// The payer that the first member's coverage names, as a claim would: what an administrator without one asks for.
+#[must_use]
+pub fn payor(members: &[Member]) -> Option<&Value> {
+    each(&members.first()?.coverage, "payor").first()
+}
+
+/// The answer to a request for one member who was found.
+///
+/// # Source
+/// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.
+#[must_use]
+pub fn member_answer(patient: &str, identifier: (&str, &str)) -> Value {
+    let kind =
+        json!({"coding": [{"system": "http://hl7.org/fhir/us/davinci-hrex/CodeSystem/hrex-temp", "code": "UMB"}]});
+    let (system, value) = identifier;
+    json!({
+        "resourceType": "Parameters",
+        "parameter": [
+            {"name": "MemberIdentifier", "valueIdentifier": {"type": kind, "system": system, "value": value}},
+            {"name": "MemberId", "valueReference": {"reference": format!("Patient/{patient}")}},
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str, kind: &str) -> Value {
+        json!({"name": name, "resource": {"resourceType": kind}})
+    }
+
+    fn bundle(parts: &[Value]) -> Value {
+        json!({"name": "MemberBundle", "part": parts})
+    }
+
+    fn read(parameters: &[Value]) -> Result<Vec<Member>, SentFault> {
+        members(&json!({"resourceType": "Parameters", "parameter": parameters}))
+    }
+
+    #[test]
+    fn every_part_has_its_place_and_what_is_wrong_is_named() {
+        let whole = [part("MemberPatient", "Patient"), part("CoverageToMatch", "Coverage"), part("Consent", "Consent")];
+        assert_eq!(read(&[bundle(&whole)]).unwrap().len(), 1);
+        let place = "Parameters.parameter[0]";
+        for (parts, told) in [
+            (whole[..2].to_vec(), "Consent is required, with a resource of type Consent"),
+            (whole[1..].to_vec(), "MemberPatient is required, with a resource of type Patient"),
+            (vec![part("MemberPatient", "Person")], "MemberPatient is required, with a resource of type Patient"),
+            (vec![whole[0].clone(), whole[0].clone()], "MemberPatient must appear at most once"),
+            (vec![part("Other", "Patient")], "unsupported parameter Other"),
+        ] {
+            assert_eq!(read(&[bundle(&parts)]).unwrap_err().to_string(), format!("{place}: {told}"));
+        }
+        assert_eq!(read(&[]), Err(SentFault::Nobody));
+        assert_eq!(
+            read(&[part("Member", "Patient")]).unwrap_err().to_string(),
+            format!("{place}: unsupported parameter Member")
+        );
+        assert_eq!(members(&json!({"resourceType": "Bundle"})), Err(SentFault::NotParameters));
+        assert_eq!(read(&vec![bundle(&whole); MEMBERS_MAX + 1]), Err(SentFault::TooMany));
+    }
+
+    #[test]
+    fn a_request_for_one_needs_no_consent() {
+        let parts = [part("MemberPatient", "Patient"), part("CoverageToMatch", "Coverage")];
+        let member = one_member(&json!({"resourceType": "Parameters", "parameter": parts})).unwrap();
+        assert_eq!(member.consent, None);
+    }
+}
