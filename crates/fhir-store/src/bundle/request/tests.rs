@@ -124,7 +124,7 @@ fn an_entry_that_is_no_request_is_refused() {
     for entry in [json!(null), json!({}), json!({"request": []})] {
         assert_eq!(one(entry), Err(EntryProblem::NotARequest));
     }
-    assert_eq!(one(request("HEAD", "Client/c1")), Err(EntryProblem::Method));
+    assert_eq!(one(request("TRACE", "Client/c1")), Err(EntryProblem::Method));
     assert_eq!(one(json!({"request": {"url": "Client"}})), Err(EntryProblem::Method));
     let number = json!({"request": {"method": 1, "url": "Client"}});
     assert_eq!(one(number), Err(EntryProblem::NotAString("method")));
@@ -152,7 +152,7 @@ fn entries_keep_their_index_when_they_are_sorted() {
     let entries = json!([
         request("GET", "Client/c1"),
         request("PUT", "Client/c1"),
-        request("HEAD", "Client/c1"),
+        request("TRACE", "Client/c1"),
         request("GET", "Client"),
         request("DELETE", "Client/c1"),
     ]);
