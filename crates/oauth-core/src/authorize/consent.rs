@@ -193,7 +193,7 @@ fn titled(scope: &Scope) -> (ItemGroup, String) {
     let (group, title) = match scope {
         Scope::Clinical(clinical) => return titled_data(clinical),
         Scope::OpenId => (ItemGroup::Identity, "Recognise you when you come back"),
-        Scope::FhirUser => (ItemGroup::Identity, "Which entry of the record you are"),
+        Scope::FhirUser => (ItemGroup::Identity, "Who you are in the health plan's records"),
         Scope::Profile => (ItemGroup::Identity, "Your name and language"),
         Scope::Email => (ItemGroup::Identity, "Your e-mail address"),
         Scope::OfflineAccess => (ItemGroup::Duration, "Keep access when you are away"),
