@@ -11,13 +11,34 @@ use super::target::Departure;
 use crate::audit::{self, Asking};
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::GrantType;
-use crate::jose::{SignError, base64url, sha256};
+use crate::env::Env;
+use crate::jose::{SignError, base64url, from_base64url, sha256};
 use crate::launch::LaunchFault;
 use crate::person::Person;
 use crate::ports::{
     AuditAction, AuditRecord, BrowserSession, CodeIssue, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant,
 };
 use crate::token;
+
+/// Bytes of a code: the moment it was made at, in microseconds, and 256 random bits.
+const CODE_BYTES: usize = MOMENT_BYTES + 32;
+const MOMENT_BYTES: usize = size_of::<i64>();
+
+/// A code nobody else has.
+fn fresh(env: &Env<'_>) -> String {
+    base64url(&[env.now_us.to_be_bytes().as_slice(), &env.bytes::<32>()].concat())
+}
+
+/// What is stored and looked up for a code: its SHA-256, of which the first bytes give way to the moment the code
+/// was made at. So codes are stored in the order they are made in, beside each other, and a commit writes the few
+/// pages at the end where at random it would write one for each. Of what is hashed 192 bits are left.
+pub(crate) fn hash_of(code: &str) -> Hash {
+    let mut hash = sha256(code.as_bytes());
+    if let Some(bytes) = from_base64url(code).filter(|bytes| bytes.len() == CODE_BYTES) {
+        hash.iter_mut().zip(bytes).take(MOMENT_BYTES).for_each(|(place, byte)| *place = byte);
+    }
+    hash
+}
 
 /// Everything that was decided.
 pub(super) struct Decided<'a> {
@@ -33,8 +54,8 @@ pub(super) struct Decided<'a> {
 /// Stores what was decided and sends the browser to the app.
 pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<Departure, Stop> {
     let env = scene.env;
-    let code = base64url(&env.bytes::<32>());
-    let hash = sha256(code.as_bytes());
+    let code = fresh(env);
+    let hash = hash_of(&code);
     let authorization = authorization(scene, decided);
     let lifetime_s = match scene.request.response {
         Response::Code => CODE_LIFETIME_S,
@@ -179,6 +200,38 @@ impl Scene<'_> {
             launch_id: self.launch.as_ref().map(|launch| launch.jti.clone()),
             address: self.browser.address.map(str::to_owned),
             ..AuditRecord::new(self.env.now_us, action)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(moment_us: i64, random: u8) -> String {
+        base64url(&[moment_us.to_be_bytes().as_slice(), &[random; 32]].concat())
+    }
+
+    #[test]
+    fn codes_are_stored_in_the_order_they_are_made_in_and_apart_by_what_is_random() {
+        let made_us = 1_767_225_600_000_000;
+        let [early, late, other] = [(made_us, 9), (made_us + 1, 1), (made_us, 8)].map(|(us, random)| code(us, random));
+        assert!(hash_of(&early) < hash_of(&late));
+        assert_ne!(hash_of(&early), hash_of(&other));
+        assert_eq!(hash_of(&early)[..MOMENT_BYTES], hash_of(&other)[..MOMENT_BYTES]);
+    }
+
+    #[test]
+    fn nothing_of_the_random_part_is_stored() {
+        let hash = hash_of(&code(1, 0xab));
+        assert!(hash.windows(2).all(|two| two != [0xab, 0xab]), "{hash:?}");
+        assert_eq!(hash[MOMENT_BYTES..], sha256(code(1, 0xab).as_bytes())[MOMENT_BYTES..]);
+    }
+
+    #[test]
+    fn what_is_no_code_of_ours_is_looked_up_by_its_digest() {
+        for text in ["", "no code", &base64url(&[7; 32]), &code(1, 2)[1..], &format!("{}=", code(1, 2))] {
+            assert_eq!(hash_of(text), sha256(text.as_bytes()), "{text}");
         }
     }
 }

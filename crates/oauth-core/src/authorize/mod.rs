@@ -30,6 +30,7 @@ pub use parameters::Parameters;
 pub use pending::PendingKey;
 pub use target::Departure;
 
+pub(crate) use code::hash_of as hash_of_code;
 pub(crate) use consent::{in_words, says_something};
 pub(crate) use request::is_context;
 pub(crate) use target::{encoded, query_separator};

@@ -9,6 +9,7 @@ use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
 use crate::authenticate::{Authenticated, Credentials, Method};
 use crate::authority::Authority;
 use crate::authorization::Authorization;
+use crate::authorize::hash_of_code;
 use crate::client::GrantType;
 use crate::env::Env;
 use crate::form::Form;
@@ -47,7 +48,7 @@ pub(super) async fn grant(
             redirect_uri: form.get("redirect_uri").ok_or(TokenError::Missing("redirect_uri"))?,
             verifier: form.get("code_verifier"),
         };
-        let hash = sha256(presented.code.as_bytes());
+        let hash = hash_of_code(presented.code);
         let found = authority.members.find_code(&hash).await?.ok_or(GrantFault::UnknownCode)?;
         if found.code.client_id != who.client.id {
             return Err(GrantFault::OtherClient.into());
