@@ -41,6 +41,11 @@ const FRAGMENTS: &[Fragment] = &[
     ),
     // The elements of an array of JSON, a row each, called `e.value`.
     ("elements", "jsonb_array_elements(@::TEXT::JSONB) AS e (value)", "json_each(@) AS e"),
+    // Of an element that is a text of two lines: the first, and the second as a document. A line ends at `chr(10)`.
+    ("first_line", "split_part(@ #>> '{}', chr(10), 1)", "substr(@, 1, instr(@, char(10)) - 1)"),
+    ("second_line_document", "split_part(@ #>> '{}', chr(10), 2)::JSONB", "substr(@, instr(@, char(10)) + 1)"),
+    // Bytes that travel as text.
+    ("from_hex", "decode(@, 'hex')", "unhex(@)"),
     // Column definitions of a resource table.
     ("txid_column", "txid BIGINT NOT NULL DEFAULT nextval('transaction_id_seq')", "txid BIGINT NOT NULL DEFAULT 0"),
     (

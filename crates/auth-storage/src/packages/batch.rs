@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use fhir_store::{ResourceKey, ResourceType};
 use migrations::package::{Canonical, Tarball, TarballFault, canonicals};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 /// Most canonicals of one statement.
@@ -20,7 +20,8 @@ const WAITING_MAX: usize = 2;
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) kind: ResourceType,
-    /// `[[id, resource], …]`.
+    /// `["id⏎resource", …]`: the resource as text, which the engine stores as it comes instead of taking it apart
+    /// and printing it again.
     pub(super) rows: String,
     /// `[[id, url, version], …]`.
     pub(super) keys: String,
@@ -37,8 +38,7 @@ impl Batch {
         let Canonical { key, url, version, resource } = canonical;
         let comma = if self.stored.is_empty() { "" } else { "," };
         let id = key.id.as_str();
-        // An id is letters, digits and the like, so quoting it is all it needs.
-        self.rows.extend([comma, "[\"", id, "\",", &resource.to_string(), "]"]);
+        self.rows.extend([comma, &Value::from(format!("{id}\n{resource}")).to_string()]);
         self.keys.extend([comma, &json!([id, url, version]).to_string()]);
         self.stored.push(key);
     }

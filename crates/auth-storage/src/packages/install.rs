@@ -24,9 +24,10 @@ const NEED: &str = "INSERT INTO fhir_package_need (name, version, needed_name, n
 VALUES ($1, $2, $3, $4)";
 /// `$1` is `[[id, …], …]` here and below.
 static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
-/// A resource that is there in the same words keeps its version.
+/// `$1` is `["id⏎resource", …]`. A resource that is there in the same words keeps its version.
 const WRITE: &str = "INSERT INTO {table} AS t (id, txid, ts, resource)
-SELECT e.value ->> 0, {reserved_version:$1}, {from_us:$2}, e.value -> 1 FROM {elements:$1} WHERE TRUE
+SELECT {first_line:e.value}, {reserved_version:$1}, {from_us:$2}, {second_line_document:e.value}
+FROM {elements:$1} WHERE TRUE
 ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource
 WHERE t.resource IS DISTINCT FROM excluded.resource";
 /// What was written is a version the history does not have.
