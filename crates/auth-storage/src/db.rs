@@ -12,9 +12,11 @@ use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
+use crate::batches::Batches;
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
+use crate::members::{Codes, Visits};
 use crate::resources::Table;
 use crate::schema;
 use crate::script::{self, ScriptFault};
@@ -53,6 +55,8 @@ pub struct Db(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     pools: On<PgPool, SqlitePools>,
+    visits: Batches<Visits>,
+    codes: Batches<Codes>,
     /// The tables that are known to exist, by resource type.
     tables: RwLock<HashMap<String, Table>>,
     /// The index of searches as it was when it was last read.
@@ -64,7 +68,7 @@ struct SqlitePools {
     /// One connection: SQLite has one writer at a time, and waiting here costs less than there.
     writer: SqlitePool,
     readers: SqlitePool,
-    shared: SharedCommits,
+    shared: Arc<SharedCommits>,
     lock_file: PathBuf,
 }
 
@@ -144,12 +148,19 @@ impl Db {
         let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
         let readers =
             pool(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(OpenError::Connect)?;
-        let shared = SharedCommits::start(writer.clone());
+        let shared = Arc::new(SharedCommits::start(writer.clone()));
         Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, shared, lock_file })))
     }
 
     fn new(pools: On<PgPool, SqlitePools>) -> Self {
-        Self(Arc::new(Inner { pools, tables: RwLock::default(), index: RwLock::default() }))
+        let (visits, codes) = match &pools {
+            On::Postgres(pool) => (Visits::on_postgres(pool.clone()), Codes::on_postgres(pool.clone())),
+            On::Sqlite(pools) => {
+                (Visits::on_sqlite(pools.readers.clone()), Codes::on_sqlite(Arc::clone(&pools.shared)))
+            }
+        };
+        let (visits, codes) = (Batches::start(visits), Batches::start(codes));
+        Self(Arc::new(Inner { pools, visits, codes, tables: RwLock::default(), index: RwLock::default() }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -261,8 +272,18 @@ impl Db {
     pub(crate) fn fastest(&self) -> On<&PgPool, &SharedCommits> {
         match &self.0.pools {
             On::Postgres(pool) => On::Postgres(pool),
-            On::Sqlite(pools) => On::Sqlite(&pools.shared),
+            On::Sqlite(pools) => On::Sqlite(pools.shared.as_ref()),
         }
+    }
+
+    /// Where visits are read, many at once.
+    pub(crate) fn visits(&self) -> &Batches<Visits> {
+        &self.0.visits
+    }
+
+    /// Where codes under grants that are there are stored, many at once.
+    pub(crate) fn codes(&self) -> &Batches<Codes> {
+        &self.0.codes
     }
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.

@@ -59,6 +59,7 @@ mod resources;
 mod search;
 mod tokens;
 
+mod batches;
 mod dialect;
 mod document;
 mod engine;

@@ -12,7 +12,9 @@
 mod codes;
 mod families;
 mod grants;
+mod kept_grants;
 mod sessions;
+mod visits;
 
 mod at_once;
 mod together;
@@ -28,6 +30,11 @@ use crate::db::Db;
 use crate::dialect::Sql;
 use crate::fault::{oauth, retried};
 use crate::tokens::forget;
+
+use visits::Visitor;
+
+pub(crate) use kept_grants::Codes;
+pub(crate) use visits::Visits;
 
 /// Statements that delete what ended before `$1`, at most `$2` rows each.
 static FORGET: [Sql; 5] = [
@@ -80,7 +87,8 @@ impl MemberStore for Db {
     async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError> {
         // No id has the character NUL, and Postgres refuses it even as a parameter.
         let client_id = if has_nul(of.client_id) { "" } else { of.client_id };
-        sessions::visit(self, &VisitQuery { client_id, ..*of }).await.map_err(oauth)
+        let visitor = Visitor { session: of.session.copied(), client_id: client_id.to_owned(), now_s: of.now_s };
+        self.visits().ask(visitor).await
     }
 
     async fn issue_code(

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::db::{Db, begin};
 use crate::engine::{On, Tx};
-use crate::fault::{self, oauth, retried};
+use crate::fault::{self, retried};
 
 /// Most transactions that share a commit.
 const BATCH_MAX: usize = 64;
@@ -54,10 +54,20 @@ impl SharedCommits {
 
     /// Does the work in a commit that others may share; returns when it is durable.
     pub(crate) async fn run<W: Work>(&self, work: W) -> Result<W::Outcome, StoreError> {
+        let done = self.ask(work).await.ok_or_else(|| StoreError(Box::new(Closing)))?;
+        done.map_err(|error| fault::shared(&error))
+    }
+
+    /// The same for whoever asks for many, each of whom is told the failure.
+    pub(crate) async fn run_for_many<W: Work>(&self, work: W) -> Result<W::Outcome, Arc<sqlx::Error>> {
+        self.ask(work).await.unwrap_or_else(|| Err(Arc::new(sqlx::Error::PoolClosed)))
+    }
+
+    /// `None` when the task has ended.
+    async fn ask<W: Work>(&self, work: W) -> Option<Done<W>> {
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(Asked { work, outcome: None, answer });
-        self.queue.send(job).await.map_err(|_| StoreError(Box::new(Closing)))?;
-        answered.await.map_err(|_| StoreError(Box::new(Closing)))?
+        self.queue.send(Box::new(Asked { work, outcome: None, answer })).await.ok()?;
+        answered.await.ok()
     }
 }
 
@@ -69,6 +79,9 @@ pub(crate) async fn alone<W: Work>(db: &Db, work: &W) -> Result<W::Outcome, sqlx
     Ok(outcome)
 }
 
+/// What became of work.
+type Done<W> = Result<<W as Work>::Outcome, Arc<sqlx::Error>>;
+
 /// Work of any kind, and who waits for it.
 #[async_trait]
 trait Job: Send {
@@ -79,7 +92,7 @@ trait Job: Send {
 struct Asked<W: Work> {
     work: W,
     outcome: Option<W::Outcome>,
-    answer: oneshot::Sender<Result<W::Outcome, StoreError>>,
+    answer: oneshot::Sender<Done<W>>,
 }
 
 #[async_trait]
@@ -92,9 +105,9 @@ impl<W: Work> Job for Asked<W> {
     fn answer(self: Box<Self>, failure: Option<&Arc<sqlx::Error>>) {
         let Self { outcome, answer, .. } = *self;
         let told = match (failure, outcome) {
-            (Some(error), _) => Err(fault::shared(error)),
+            (Some(error), _) => Err(Arc::clone(error)),
             (None, Some(outcome)) => Ok(outcome),
-            (None, None) => Err(oauth(sqlx::Error::WorkerCrashed)),
+            (None, None) => Err(Arc::new(sqlx::Error::WorkerCrashed)),
         };
         // Whoever asked may have gone away meanwhile.
         drop(answer.send(told));

@@ -70,6 +70,23 @@ told! {
         assert!(db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap().revoked);
     }
 
+    async fn of_codes_at_one_moment_those_are_stored_whose_grant_is_there(home) {
+        let db = home.open().await;
+        issue(&db, "first", "f").await;
+        let mut all = JoinSet::new();
+        for n in 0..40 {
+            let (db, grant_id) = (db.clone(), if n % 4 == 0 { "gone" } else { "g" });
+            let code = code(&format!("c{n}"), &format!("f{n}"), grant_id);
+            all.spawn(async move { (n, db.issue_code(code, None, None).await.unwrap()) });
+        }
+        for (n, issued) in all.join_all().await {
+            let is_gone = n % 4 == 0;
+            assert_eq!(issued, if is_gone { CodeIssue::GrantChanged } else { CodeIssue::Issued }, "{n}");
+            let stored = db.find_code(&hash(&format!("c{n}"))).await.unwrap().map(|found| found.code);
+            assert_eq!(stored, (!is_gone).then(|| code(&format!("c{n}"), &format!("f{n}"), "g")), "{n}");
+        }
+    }
+
     async fn a_second_use_ends_the_family_however_late(home) {
         let db = home.open().await;
         with_family(&db).await;

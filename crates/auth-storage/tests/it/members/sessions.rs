@@ -1,7 +1,8 @@
 //! Sign-in names, sessions, and who stands before the authorization page.
 
-use oauth_core::ports::{BrowserSession, MemberStore as _, Visit, VisitQuery};
+use oauth_core::ports::{BrowserSession, CodeIssue, MemberGrant, MemberStore as _, Visit, VisitQuery};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::{code, delete, given, grant, hash, put};
 use crate::home::{NOW_S, told};
@@ -121,10 +122,10 @@ told! {
         let db = home.open().await;
         put(&db, "User/u", json!({})).await;
         db.begin_session(session("one"), None).await.unwrap();
-        let later = oauth_core::ports::MemberGrant { patient_id: None, created_s: NOW_S + 1, ..grant("later") };
+        let later = MemberGrant { patient_id: None, created_s: NOW_S + 1, ..grant("later") };
         let others = [
-            oauth_core::ports::MemberGrant { user_id: "v".to_owned(), ..grant("of another") },
-            oauth_core::ports::MemberGrant { client_id: "other".to_owned(), ..grant("for another") },
+            MemberGrant { user_id: "v".to_owned(), ..grant("of another") },
+            MemberGrant { client_id: "other".to_owned(), ..grant("for another") },
         ];
         for (n, grant) in [grant("g"), later.clone()].into_iter().chain(others).enumerate() {
             let name = format!("c{n}");
@@ -132,6 +133,42 @@ told! {
         }
         assert_eq!(visit(&db, "one", NOW_S).await.grants, [later, grant("g")]);
         assert_eq!(visit(&db, "one", NOW_S + 100).await.grants, [], "the session is over");
+    }
+
+    async fn visits_at_one_moment_are_told_apart(home) {
+        let db = home.open().await;
+        let mut versions = Vec::new();
+        for n in 0..20 {
+            let (user_id, name) = (format!("u{n}"), format!("s{n}"));
+            versions.push(put(&db, &format!("User/{user_id}"), json!({})).await);
+            let session = BrowserSession { user_id: user_id.clone(), ..session(&name) };
+            db.begin_session(session, None).await.unwrap();
+            if n % 2 == 0 {
+                let grant = MemberGrant { user_id, ..grant(&format!("g{n}")) };
+                let issued = db.issue_code(code(&format!("c{n}"), "f", &grant.id), Some(given(grant)), None).await;
+                assert_eq!(issued.unwrap(), CodeIssue::Issued);
+            }
+        }
+        let app = put(&db, "Client/app", json!({})).await;
+        let mut visits = JoinSet::new();
+        for n in 0..60 {
+            let db = db.clone();
+            visits.spawn(async move {
+                let hash = (n < 40).then(|| hash(&format!("s{}", n % 20)));
+                let client_id = ["app", "unknown", "nul\0app"][n % 3];
+                (n, db.visit(&VisitQuery { session: hash.as_ref(), client_id, now_s: NOW_S }).await.unwrap())
+            });
+        }
+        for (n, visit) in visits.join_all().await {
+            let is_app = n % 3 == 0;
+            assert_eq!(visit.client_version, is_app.then_some(app), "{n}");
+            assert_eq!(visit.user_version, (n < 40).then(|| versions[n % 20]), "{n}");
+            let user_id = (n < 40).then(|| format!("u{}", n % 20));
+            assert_eq!(visit.session.map(|session| session.user_id), user_id, "{n}");
+            let grants: Vec<String> = visit.grants.into_iter().map(|grant| grant.id).collect();
+            let own = (n < 40 && is_app && n % 2 == 0).then(|| format!("g{}", n % 20));
+            assert_eq!(grants, own.into_iter().collect::<Vec<_>>(), "{n}");
+        }
     }
 
     async fn sessions_go_with_their_user(home) {
