@@ -9,6 +9,7 @@ mod body;
 mod connection;
 mod parking;
 mod peer;
+mod repeat;
 mod shares;
 
 use std::convert::Infallible;

@@ -54,9 +54,17 @@ impl Caller {
     /// # Errors
     /// When it is closed there, or has another key.
     pub fn again<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, Unauthenticated> {
-        let user = realm.user(self.id()).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)?;
-        if realm.key_of(user.id) == Some(self.key) { Ok(user) } else { Err(Unauthenticated::UnknownKey) }
+        holder(realm, self.id(), self.key)
     }
+}
+
+/// The account, when it still is what it showed that key for.
+///
+/// # Errors
+/// When it is closed, or has another key.
+pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, key: KeyHash) -> Result<&Arc<User>, Unauthenticated> {
+    let user = realm.user(id).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)?;
+    if realm.key_of(user.id) == Some(key) { Ok(user) } else { Err(Unauthenticated::UnknownKey) }
 }
 
 /// The account of `shown`, from memory, checked in this order: the key is known, the address is the key's owner's

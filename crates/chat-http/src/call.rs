@@ -24,6 +24,7 @@ use crate::limits::FORM_MAX_BYTES;
 use crate::long_wait::LongWait;
 use crate::middleware::method::Overridden;
 use crate::middleware::observe::Route;
+use crate::middleware::request_id;
 use crate::params::{Encoding, File, Params, RawRequest, Reader, client};
 use crate::rate::{Standing, address};
 use crate::state::App;
@@ -87,6 +88,9 @@ pub struct Call<W> {
     pub files: Vec<File>,
     /// To be told before waiting for long.
     pub(crate) wait: LongWait,
+    /// Whether its answer says nothing that stands in the request alone: parameters that are ignored, a name of the
+    /// caller's own.
+    pub(crate) is_plain: bool,
     path: Vec<(String, String)>,
     headers: HeaderMap,
     /// The caller's own name for its client.
@@ -198,8 +202,10 @@ async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Bod
     let who = who.renewed(&app)?;
     let mut reader = Reader::new(&raw);
     let params = P::read(&mut reader)?;
-    let ignored = reader.ignored().into_iter().map(str::to_owned).collect();
-    Ok((call(app, who, &mut head, raw).await?, params, ignored))
+    let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
+    let mut call = call(app, who, &mut head, raw).await?;
+    call.is_plain = ignored.is_empty() && !call.headers.contains_key(request_id::HEADER);
+    Ok((call, params, ignored))
 }
 
 /// What only some requests need is in boxes of its own: all others would make its room and move it about.
@@ -223,5 +229,14 @@ async fn call<W>(app: App, who: W, head: &mut Parts, raw: RawRequest) -> Result<
     let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| Fault::UnknownRoute)?;
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let client = client(&raw).map(str::to_owned);
-    Ok(Call { headers: std::mem::take(&mut head.headers), client, files: raw.into_files(), app, who, wait, path })
+    Ok(Call {
+        headers: std::mem::take(&mut head.headers),
+        client,
+        files: raw.into_files(),
+        app,
+        who,
+        wait,
+        path,
+        is_plain: false,
+    })
 }

@@ -44,7 +44,7 @@ pub mod error;
 pub mod limits;
 mod middleware;
 
-pub use long_wait::LongWait;
+pub use long_wait::{LongWait, Repeat};
 pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::{Chat, router};

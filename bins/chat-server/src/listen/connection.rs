@@ -79,7 +79,7 @@ impl<R: Routes> Connection<R> {
         let mut visit = Visit::first(stream);
         // Boxed, so that the room of the HTTP library is given back while a request waits.
         while let Some(parked) = Box::pin(self.serve(visit)).await {
-            let Some(next) = parked.answered(|| self.stop.is_set()).await else { return };
+            let Some(next) = parked.answered(&mut self.stop, self.header_timeout).await else { return };
             visit = next;
         }
     }

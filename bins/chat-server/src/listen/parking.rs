@@ -7,7 +7,8 @@
 //! reads that head, is given the answer for it, and goes on with what the client has sent meanwhile.
 //!
 //! So every byte of an answer is the library's, parked or not: keep-alive, `Connection: close`, HTTP/1.0, `HEAD`.
-//! The road not taken is to write the answer here, which would be a second implementation of all that.
+//! One kind of answer is written here, because most are of it: that to a poll whose client asks the same again
+//! ([`super::repeat`]). Such a conversation goes on without the library for as long as nothing else is said.
 //!
 //! Stays where it is: a request with a body or an upgrade, and any while an earlier answer is not wholly written.
 
@@ -17,16 +18,19 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
-use chat_http::LongWait;
+use chat_http::{LongWait, Repeat};
 use http::header::{CONNECTION, UPGRADE};
 use http::{Method, Request, Response, Version};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::time::timeout;
 
-/// What is read of a stream while its request waits; the rest stays with the sender.
-const EARLY_BYTES: usize = 512;
+use super::repeat::{self, Pattern};
+use crate::shutdown::Stop;
 
 /// An answer in the making.
 pub(super) type Answering = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
@@ -35,6 +39,8 @@ pub(super) type Answering = Pin<Box<dyn Future<Output = Response<Body>> + Send>>
 #[derive(Default)]
 pub(super) struct Seat {
     state: Mutex<State>,
+    /// What was read last, where it may be a whole head.
+    head: Mutex<Vec<u8>>,
     /// Whether bytes were written since the last time that all were.
     unwritten: AtomicBool,
 }
@@ -56,13 +62,15 @@ pub(super) struct Guest {
     answering: Answering,
     wait: LongWait,
     stand_in: StandIn,
+    /// The head as it was sent, of a request that may be answered without the library when it comes again.
+    head: Option<Box<[u8]>>,
 }
 
 impl Seat {
     /// A connection whose first request has that answer, if there is one.
     pub(super) fn new(answer: Option<Response<Body>>) -> Arc<Self> {
         let state = answer.map_or(State::Free, State::Answered);
-        Arc::new(Self { state: Mutex::new(state), unwritten: AtomicBool::new(false) })
+        Arc::new(Self { state: Mutex::new(state), ..Self::default() })
     }
 
     /// Takes the next request of the connection to be answered by `route`, unless its answer is there.
@@ -76,7 +84,9 @@ impl Seat {
             Some(stand_in) => {
                 let wait = LongWait::default();
                 request.extensions_mut().insert(wait.clone());
-                State::Seated(Guest { answering: route(request), wait, stand_in })
+                let head = self.head();
+                let head = repeat::is_plain(&request, &head).then(|| head.as_slice().into());
+                State::Seated(Guest { answering: route(request), wait, stand_in, head })
             }
         };
     }
@@ -116,6 +126,19 @@ impl Seat {
                 None
             }
         }
+    }
+
+    /// What was read just now.
+    fn heard(&self, bytes: &[u8]) {
+        let mut head = self.head();
+        head.clear();
+        if repeat::is_whole_head(bytes) {
+            head.extend_from_slice(bytes);
+        }
+    }
+
+    fn head(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -161,42 +184,107 @@ impl StandIn {
 /// A stream whose request waits.
 pub(super) struct Parked<I> {
     stream: I,
-    guest: Guest,
+    answering: Answering,
+    stand_in: StandIn,
+    again: Option<Again>,
     /// What the client has sent behind its request.
     early: Vec<u8>,
+}
+
+/// How the request is recognised when it comes again, and answered.
+struct Again {
+    pattern: Pattern,
+    repeat: Arc<dyn Repeat>,
+}
+
+impl Again {
+    /// `None` where that cannot be.
+    fn of(guest: &Guest) -> Option<Self> {
+        let repeat = Arc::clone(guest.wait.repeat()?);
+        let pattern = Pattern::of(guest.head.as_deref()?, repeat.parameter())?;
+        Some(Self { pattern, repeat })
+    }
+
+    /// The answer to what came next, if it is the same request.
+    fn answering(&self, asked: &[u8]) -> Option<Answering> {
+        let number = self.pattern.number(asked)?;
+        Arc::clone(&self.repeat).again(number)
+    }
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Parked<I> {
     /// `early` is what was read behind the request.
     pub(super) fn new(stream: I, guest: Guest, early: &[u8]) -> Self {
-        Self { stream, guest, early: early.to_vec() }
+        let again = Again::of(&guest);
+        let Guest { answering, stand_in, .. } = guest;
+        Self { stream, answering, stand_in, again, early: early.to_vec() }
     }
 
-    /// Returns with the answer; without one when the client has left, who then gets none.
-    pub(super) async fn answered(mut self, is_last: impl FnOnce() -> bool) -> Option<Visit<I>> {
-        let answer = poll_fn(|context| self.poll(context)).await?;
-        let Self { stream, guest, early } = self;
-        let mut start = guest.stand_in.head(is_last());
+    /// Returns when the library is needed: with an answer that is its to write, or with what the client has sent after
+    /// one that was written here. Not at all when the conversation is over; a client has `patience` to ask again.
+    pub(super) async fn answered(mut self, stop: &mut Stop, patience: Duration) -> Option<Visit<I>> {
+        loop {
+            let answer = poll_fn(|context| self.poll(context)).await?;
+            let is_writable = self.again.is_some() && self.early.is_empty() && !stop.is_set();
+            if !is_writable || !repeat::is_ordinary(&answer) {
+                return Some(self.visit(answer, stop.is_set()));
+            }
+            // Boxed, as what is not waited in for long.
+            Box::pin(self.write(answer)).await?;
+            let asked = tokio::select! {
+                biased;
+                asked = timeout(patience, poll_fn(|context| self.read(context))) => asked.ok()??,
+                () = stop.stopped() => return None,
+            };
+            match self.again.as_ref().and_then(|again| again.answering(&asked)) {
+                Some(answering) => self.answering = answering,
+                None => return Some(Visit { stream: self.stream, start: asked, answer: None }),
+            }
+        }
+    }
+
+    fn visit(self, answer: Response<Body>, is_last: bool) -> Visit<I> {
+        let Self { stream, stand_in, early, .. } = self;
+        let mut start = stand_in.head(is_last);
         start.extend_from_slice(&early);
-        Some(Visit { stream, start: start.into(), answer: Some(answer) })
+        Visit { stream, start: start.into(), answer: Some(answer) }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Response<Body>>> {
-        while self.early.is_empty() {
-            let mut room = [0; EARLY_BYTES];
-            let mut read = ReadBuf::new(&mut room);
-            match Pin::new(&mut self.stream).poll_read(context, &mut read) {
-                Poll::Pending => break,
-                Poll::Ready(Ok(())) if !read.filled().is_empty() => self.early.extend_from_slice(read.filled()),
-                Poll::Ready(left) => {
-                    let error = left.err();
-                    tracing::debug!(?error, "connection ended early: its request was not answered yet");
-                    return Poll::Ready(None);
-                }
-            }
+        if self.early.is_empty()
+            && let Poll::Ready(read) = self.read(context)
+        {
+            let Some(early) = read else {
+                tracing::debug!("connection ended early: its request was not answered yet");
+                return Poll::Ready(None);
+            };
+            self.early = early.into();
         }
-        self.guest.answering.as_mut().poll(context).map(Some)
+        self.answering.as_mut().poll(context).map(Some)
     }
+
+    /// What the client sends next; `None` when it has left.
+    fn read(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut room = [0; repeat::HEAD_MAX_BYTES];
+        let mut read = ReadBuf::new(&mut room);
+        let outcome = ready!(Pin::new(&mut self.stream).poll_read(context, &mut read));
+        let came = outcome.is_ok() && !read.filled().is_empty();
+        Poll::Ready(came.then(|| Bytes::copy_from_slice(read.filled())))
+    }
+
+    /// Writes an answer, all of it; `None` when the connection breaks.
+    async fn write(&mut self, answer: Response<Body>) -> Option<()> {
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.ok()?.to_bytes();
+        let text = repeat::written(&Response::from_parts(head, ()), &body, now());
+        self.stream.write_all(&text).await.ok()?;
+        self.stream.flush().await.ok()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the date of an answer, as the HTTP library has it")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// A stream on its way to the HTTP library.
@@ -241,7 +329,10 @@ impl<I> Wire<I> {
 impl<I: AsyncRead + Unpin> AsyncRead for Wire<I> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.start.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, to);
+            let before = to.filled().len();
+            ready!(Pin::new(&mut self.stream).poll_read(context, to))?;
+            self.seat.heard(to.filled().get(before..).unwrap_or_default());
+            return Poll::Ready(Ok(()));
         }
         let size_bytes = self.start.len().min(to.remaining());
         to.put_slice(&self.start.split_to(size_bytes));

@@ -18,6 +18,7 @@ use super::connection::HEAD_MAX_BYTES;
 use super::*;
 
 mod parking;
+mod repeat;
 
 /// A time that passes while a test waits for it.
 const SHORT: Duration = Duration::from_millis(50);
@@ -54,12 +55,7 @@ fn run_behind(proxies: &str, limits: Limits) -> Running {
     run_until(proxies, limits, stop, stopped)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test joins it by its handle")]
 fn run_until(proxies: &str, limits: Limits, stop: watch::Sender<bool>, stopped: Stop) -> Running {
-    let any_port = "127.0.0.1:0".parse().unwrap();
-    let reserved = Reserved::bind(any_port, None).unwrap();
-    let address = reserved.address();
-    let listener = reserved.listen(limits).unwrap().behind(proxies.parse().unwrap());
     let (entered, release, cut) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (enter, wait, end) = (Arc::clone(&entered), Arc::clone(&release), Arc::clone(&cut));
     let slow = move || async move {
@@ -88,8 +84,24 @@ fn run_until(proxies: &str, limits: Limits, stop: watch::Sender<bool>, stopped: 
         .route("/read", post(async |body: Bytes| body.len().to_string()))
         .route("/ignore", post(async |body: Result<Bytes, _>| if body.is_err() { "ignored" } else { "read" }))
         .route("/endless", get(move || async move { Body::new(Endless(Arc::clone(&end))) }));
-    let end = tokio::spawn(listener.serve(router, stopped));
+    let (address, end) = listening(proxies, limits, router, stopped);
     Running { address, stop, entered, release, cut, end }
+}
+
+/// A server of these routes, which notifies of nothing.
+fn run_with(limits: Limits, router: Router) -> Running {
+    let (stop, stopped) = Stop::by_hand();
+    let (address, end) = listening("", limits, router, stopped);
+    Running { address, stop, entered: Arc::default(), release: Arc::default(), cut: Arc::default(), end }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test joins it by its handle")]
+fn listening(proxies: &str, limits: Limits, router: Router, stopped: Stop) -> (SocketAddr, JoinHandle<()>) {
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let reserved = Reserved::bind(any_port, None).unwrap();
+    let address = reserved.address();
+    let listener = reserved.listen(limits).unwrap().behind(proxies.parse().unwrap());
+    (address, tokio::spawn(listener.serve(router, stopped)))
 }
 
 /// A request that is held.

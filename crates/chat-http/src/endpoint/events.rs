@@ -1,5 +1,7 @@
 //! `/events`.
 
+mod again;
+
 use std::fmt::Write as _;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use chat_core::ports::{Listener, Queue};
 use chat_core::user::KeyHash;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use self::again::Again;
 use crate::answer::Answer;
 use crate::auth::{Caller, Unauthenticated};
 use crate::call::{Call, endpoint};
@@ -46,6 +49,9 @@ pub(crate) fn routes() -> Router<App> {
     Router::new().api("/events", routing::get(endpoint(get)).delete(endpoint(delete)))
 }
 
+/// The parameter that differs between a client's polls.
+const LAST_EVENT_ID: &str = "last_event_id";
+
 /// What a client asks its queue for.
 pub(crate) struct Poll {
     queue_id: String,
@@ -57,7 +63,7 @@ impl Params for Poll {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             queue_id: given.required::<Text>("queue_id")?,
-            last_event_id: EventId(given.required::<Json<i64>>("last_event_id")?),
+            last_event_id: EventId(given.required::<Json<i64>>(LAST_EVENT_ID)?),
             dont_block: given.or::<Json<bool>>("dont_block", false)?,
         })
     }
@@ -73,19 +79,35 @@ impl Params for Poll {
 /// was looked at, so that the client skips with it what its queue does not want.
 pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
     // What a poll that waits for a minute does not need is let go first.
-    let (app, user_id, key, long_wait) = essence(call);
+    let Call { app, who, wait, is_plain, .. } = call;
+    let asker = Asker { user_id: who.user.id, key: who.key };
+    drop(who);
+    if is_plain && !poll.dont_block {
+        wait.offer(|| Again::offered(&app, asker, &poll.queue_id));
+    }
+    answer(&app, asker, poll, &wait).await
+}
+
+/// Who asks, and the key it was let in with. Who has it changed wants nobody to hear any more who has the old one.
+#[derive(Clone, Copy)]
+struct Asker {
+    user_id: UserId,
+    key: KeyHash,
+}
+
+async fn answer(app: &App, Asker { user_id, key }: Asker, poll: Poll, long_wait: &LongWait) -> Result<Answer, Fault> {
     let Poll { queue_id, last_event_id, dont_block } = poll;
-    let queue = owned(&app, queue_id, user_id).await?;
+    let queue = owned(app, queue_id, user_id).await?;
     let mut turn = app.polls.begin(&queue.id);
-    catch_up(&app, last_event_id).await?;
+    catch_up(app, last_event_id).await?;
     app.queues.acknowledge(&queue, last_event_id, app.now_s());
     let mut delivery = Delivery::after(last_event_id, &queue.id, key);
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
-    while delivery.look(&app, &queue).await? && !dont_block {
+    while delivery.look(app, &queue).await? && !dont_block {
         let at = delivery.at;
         long_wait.begin();
-        match wait(&app, &queue, at, (&mut turn, until)).await {
+        match wait(app, &queue, at, (&mut turn, until)).await {
             Woken::Told => {}
             Woken::Ended(Ended::Superseded) => break,
             Woken::Ended(Ended::Stopping) => {
@@ -98,17 +120,12 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
                 break;
             }
             Woken::Late => {
-                (until, confirmed) = (begun + heartbeat_after(&app), true);
-                owned(&app, queue.id.clone(), user_id).await?;
+                (until, confirmed) = (begun + heartbeat_after(app), true);
+                owned(app, queue.id.clone(), user_id).await?;
             }
         }
     }
     Ok(delivery.answer())
-}
-
-/// What of a call a poll keeps.
-fn essence(call: Call<Caller>) -> (App, UserId, KeyHash, LongWait) {
-    (call.app, call.who.user.id, call.who.key, call.wait)
 }
 
 /// The caller's queue of that name.
@@ -162,7 +179,7 @@ struct Delivery {
     /// `{"queue_id":"…","events":[` and the events; nothing while there is none.
     text: String,
     queue_id: String,
-    /// What the poll was opened with. Who has it changed wants nobody to hear any more who has the old one.
+    /// What the poll was opened with.
     key: KeyHash,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{Extensions, Method, StatusCode};
+use http::{Extensions, HeaderValue, Method, StatusCode};
 use tracing::{Instrument as _, debug, error_span};
 
 use super::request_id;
@@ -24,8 +24,10 @@ impl Route {
             let _ = route.0.set(path.clone());
         }
     }
+}
 
-    fn template(&self) -> &str {
+impl AsRef<str> for Route {
+    fn as_ref(&self) -> &str {
         self.0.get().map_or("none", MatchedPath::as_str)
     }
 }
@@ -47,16 +49,35 @@ pub(crate) fn observe<R>(
 where
     R: Future<Output = Response>,
 {
-    let started_us = frame.outside.now_us();
     let id = request_id::of(request.headers(), &frame.names);
-    let span = error_span!("request", request_id = %id.to_str().unwrap_or_default());
     let (method, route) = (request.method().clone(), Route::default());
     request.extensions_mut().insert(route.clone());
-    let answering = next(request);
+    observed(frame, id, (method, route), || next(request))
+}
+
+/// The same for a request of that route that has no head, because it is one that was asked before.
+pub(crate) fn observe_again<R: Future<Output = Response>>(
+    frame: Arc<Frame>,
+    route: &'static str,
+    answering: R,
+) -> impl Future<Output = Response> {
+    let id = frame.names.fresh();
+    observed(frame, id, (Method::GET, route), || answering)
+}
+
+fn observed<R: Future<Output = Response>>(
+    frame: Arc<Frame>,
+    id: HeaderValue,
+    (method, route): (Method, impl AsRef<str>),
+    begin: impl FnOnce() -> R,
+) -> impl Future<Output = Response> {
+    let started_us = frame.outside.now_us();
+    let span = error_span!("request", request_id = %id.to_str().unwrap_or_default());
+    let answering = begin();
     let observed = async move {
         let mut response = answering.await;
         response.headers_mut().insert(request_id::HEADER, id);
-        let (route, status) = (route.template(), response.status());
+        let (route, status) = (route.as_ref(), response.status());
         let elapsed_us = frame.outside.now_us().saturating_sub(started_us);
         count(&method, route, status, elapsed_us);
         debug!(%method, route, status = status.as_u16(), elapsed_us, "request answered");

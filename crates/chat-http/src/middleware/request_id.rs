@@ -36,7 +36,7 @@ impl Names {
         Self { start: outside.fresh_id(), given: AtomicU64::new(0) }
     }
 
-    fn fresh(&self) -> HeaderValue {
+    pub(crate) fn fresh(&self) -> HeaderValue {
         let number = u128::from(self.given.fetch_add(1, Ordering::Relaxed));
         let digits = hexadecimal(self.start.wrapping_add(number.wrapping_mul(STEP)));
         HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("none"))

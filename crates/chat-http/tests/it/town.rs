@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use axum::body::Body;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::change::{Change, Commit, Committed};
@@ -15,7 +16,7 @@ use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
-use chat_http::{ApiSettings, Chat, Domain, HealthProbe, Outside, Parts, Passwords, router};
+use chat_http::{ApiSettings, Chat, Domain, HealthProbe, LongWait, Outside, Parts, Passwords, Repeat, router};
 use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -83,6 +84,11 @@ impl Told {
 impl Town {
     /// A realm with its owner.
     pub(crate) async fn found() -> Self {
+        Self::allowing(0).await
+    }
+
+    /// The same where an account has so many requests a minute.
+    pub(crate) async fn allowing(per_minute: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::start(Db::open(None, folder.path(), 4).await.unwrap()).await.unwrap());
         let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
@@ -97,7 +103,7 @@ impl Town {
         };
         assert!(matches!(store.commit(found(founding)).await.unwrap(), Committed::Done { .. }));
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
-        let router = served(&store, &clock);
+        let router = served(&store, &clock, per_minute);
         Self { store, ada, clock, router, _folder: folder }
     }
 
@@ -169,6 +175,21 @@ impl Town {
         (head.status.as_u16(), head.headers, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
+    /// The answer to a GET of that path with these headers besides, and how it can be asked again.
+    pub(crate) async fn repeatable(
+        &self,
+        who: &Person,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> (Response, Option<Arc<dyn Repeat>>) {
+        let wait = LongWait::default();
+        let basic = format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)));
+        let request = Request::get(format!("/api/v1{path}")).header("authorization", basic).extension(wait.clone());
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        (answer, wait.repeat().cloned())
+    }
+
     async fn send(&self, call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Told {
         let (method, path) = call.split_once(' ').unwrap();
         let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
@@ -190,7 +211,7 @@ impl Town {
     }
 }
 
-fn served(store: &Arc<Store>, clock: &Arc<Clock>) -> Chat {
+fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> Chat {
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),
@@ -200,7 +221,7 @@ fn served(store: &Arc<Store>, clock: &Arc<Clock>) -> Chat {
     let settings = ApiSettings {
         base_url: "https://chat.example.org".to_owned(),
         max_body_bytes: 1024 * 1024,
-        rate_limit_per_user: 0,
+        rate_limit_per_user,
         brand: "zulip".to_owned(),
         event_queue_timeout_s: 86_400,
     };

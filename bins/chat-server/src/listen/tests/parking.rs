@@ -9,7 +9,7 @@ use crate::listen::parking::Visit;
 const WAIT: &str = "GET /wait HTTP/1.1\r\nhost: here\r\n\r\n";
 
 /// What comes, up to this end or that of the stream.
-async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String {
+pub(super) async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String {
     let mut read = Vec::new();
     while !read.ends_with(end.as_bytes()) {
         let mut byte = [0];
@@ -22,7 +22,7 @@ async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String 
 }
 
 /// An answer without what differs between any two.
-fn timeless(answer: &str) -> String {
+pub(super) fn timeless(answer: &str) -> String {
     answer.split("\r\n").filter(|line| !line.starts_with("date: ")).collect::<Vec<_>>().join("\r\n")
 }
 

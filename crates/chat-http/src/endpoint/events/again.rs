@@ -1,0 +1,67 @@
+//! A poll that its client asks again: the same queue, by the same account, from a later event on.
+//!
+//! Nothing is believed because it was so before. The account, its key and the organization are asked about in the
+//! newest realm, the queue is looked up, and the poll counts against the account's requests as any.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::response::{IntoResponse as _, Response};
+use chat_core::id::EventId;
+
+use super::{Asker, LAST_EVENT_ID, Poll};
+use crate::auth::{Unauthenticated, holder, may_enter};
+use crate::error::Fault;
+use crate::long_wait::{LongWait, Repeat};
+use crate::middleware::{observe, panic};
+use crate::state::App;
+
+/// The template of the route, for the counters.
+const ROUTE: &str = "/api/v1/events";
+
+/// A poll that was let in once.
+pub(super) struct Again {
+    app: App,
+    asker: Asker,
+    queue_id: Box<str>,
+}
+
+impl Again {
+    /// What a poll offers its connection.
+    pub(super) fn offered(app: &App, asker: Asker, queue_id: &str) -> Arc<dyn Repeat> {
+        Arc::new(Self { app: Arc::clone(app), asker, queue_id: queue_id.into() })
+    }
+
+    fn may_enter(&self) -> Result<(), Unauthenticated> {
+        let realm = self.app.realm();
+        may_enter(&realm, holder(&realm, self.asker.user_id, self.asker.key)?)
+    }
+
+    async fn answer(self: Arc<Self>, last_event_id: EventId) -> Response {
+        let Self { app, asker, queue_id } = &*self;
+        let standing = match app.by_user.check(&asker.user_id) {
+            Ok(standing) => standing,
+            Err(exceeded) => return Fault::from(exceeded).into_response(),
+        };
+        let poll = Poll { queue_id: queue_id.as_ref().to_owned(), last_event_id, dont_block: false };
+        let answered = super::answer(app, *asker, poll, &LongWait::default()).await;
+        let mut response = answered.map_or_else(Fault::into_response, |answer| answer.into_response(&[]));
+        if let Some(standing) = standing {
+            standing.add_headers(response.headers_mut());
+        }
+        response
+    }
+}
+
+impl Repeat for Again {
+    fn parameter(&self) -> &'static str {
+        LAST_EVENT_ID
+    }
+
+    fn again(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
+        self.may_enter().ok()?;
+        let frame = Arc::clone(&self.app.frame);
+        let answering = panic::caught(self.answer(EventId(number)));
+        Some(Box::pin(observe::observe_again(frame, ROUTE, answering)))
+    }
+}
