@@ -78,18 +78,18 @@ told! {
         transact(&db, vec![create("Client/taken", json!({}))]).await.unwrap();
         let writes = vec![
             create("Client/a", json!({})),
-            create("Patient/b", json!({})),
+            create("Encounter/b", json!({})),
             create("Client/taken", json!({})),
         ];
         let refusal = transact(&db, writes).await.unwrap_err();
         assert_eq!(refusal, WriteRefusal { index: 2, cause: WriteFault::AlreadyExists(key("Client/taken")) });
-        for at in ["Client/a", "Patient/b"] {
+        for at in ["Client/a", "Encounter/b"] {
             assert_eq!(db.read(&key(at)).await.unwrap(), Lookup::Missing);
         }
         assert_eq!(total(&db, "Client", vec![]).await, 1);
         assert_eq!(home.ask("SELECT id FROM client_history").await, ["taken"]);
-        assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'Patient'").await, [""; 0]);
-        transact(&db, vec![create("Patient/b", json!({}))]).await.unwrap();
+        assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'Encounter'").await, [""; 0]);
+        transact(&db, vec![create("Encounter/b", json!({}))]).await.unwrap();
     }
 
     async fn simultaneous_conditional_creates_make_one_resource(home) {
@@ -172,11 +172,11 @@ told! {
 
     async fn a_type_without_resources_is_empty_and_stays_without_a_table(home) {
         let db = home.open().await;
-        assert_eq!(db.read(&key("Patient/x")).await.unwrap(), Lookup::Missing);
-        assert_eq!(total(&db, "Patient", vec![Filter::new(["name"], "x")]).await, 0);
-        let delete = Write::to(key("Patient/x"), Operation::Delete);
+        assert_eq!(db.read(&key("Encounter/x")).await.unwrap(), Lookup::Missing);
+        assert_eq!(total(&db, "Encounter", vec![Filter::new(["name"], "x")]).await, 0);
+        let delete = Write::to(key("Encounter/x"), Operation::Delete);
         assert_eq!(transact(&db, vec![delete]).await.unwrap(), [Written::Absent]);
-        assert_eq!(home.ask("SELECT name FROM resource_type WHERE table_name = 'patient'").await, [""; 0]);
+        assert_eq!(home.ask("SELECT name FROM resource_type WHERE table_name = 'encounter'").await, [""; 0]);
     }
 
     async fn types_that_differ_in_case_alone_do_not_see_each_other(home) {
