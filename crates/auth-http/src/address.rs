@@ -19,6 +19,19 @@ pub(crate) struct Target(pub(crate) ResourceKey);
 /// The Client in the path of an operation on Clients.
 pub(crate) struct ClientTarget(pub(crate) ResourceKey);
 
+/// The Patient in the path of an operation on Patients.
+pub(crate) struct PatientTarget(pub(crate) ResourceKey);
+
+impl FromRequestParts<App> for PatientTarget {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+        let segments = segments(parts, app).await?;
+        let id: ResourceId = segment(&segments, "id")?.parse()?;
+        Ok(Self(ResourceKey { kind: kind(&app.settings, "Patient")?, id }))
+    }
+}
+
 impl FromRequestParts<App> for ClientTarget {
     type Rejection = Fault;
 

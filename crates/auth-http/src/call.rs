@@ -98,6 +98,11 @@ impl Call {
         }
     }
 
+    /// A request that is only supposed, from a caller that is.
+    pub(crate) fn supposed(caller: Caller, dialect: Dialect, asked: Asked) -> Self {
+        Self { caller, asked, ..Self::of_administrator(dialect) }
+    }
+
     /// Whether the caller wants a deletion answered without the resource.
     pub(crate) fn wants_no_content(&self) -> bool {
         self.query.iter().any(|(name, value)| name == "_no-content" && value == "true")

@@ -12,11 +12,12 @@ use fhir_store::compartment::{Membership, membership};
 use fhir_store::history::{Change, Version};
 use fhir_store::limits;
 use fhir_store::query::QueryFault;
-use fhir_store::selection::{Criterion, UnsupportedCriterion};
+use fhir_store::search::Request;
+use fhir_store::selection::{Criterion, Scoped, UnsupportedCriterion};
 use fhir_store::{Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored};
 use oauth_core::access::Denied;
 use oauth_core::reach::{Part, Reach};
-use smart_scopes::{Context, Interaction, ScopeQuery};
+use smart_scopes::{Context, Interaction, QueryParameter, ScopeQuery};
 
 use crate::call::Call;
 use crate::error::Fault;
@@ -70,8 +71,7 @@ impl From<UnsupportedCriterion> for Unreached {
 /// What one part of what scopes leave open holds of a type.
 fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &Part) -> Result<Region, Unreached> {
     let parameters = part.query.iter().flat_map(ScopeQuery::parameters);
-    let criteria = parameters.map(|parameter| Criterion::read(kind, &parameter.name, &parameter.value));
-    let criteria = criteria.collect::<Result<_, _>>()?;
+    let criteria = parameters.map(|parameter| criterion(app, kind, parameter)).collect::<Result<_, _>>()?;
     let Some(patient) = &part.patient else {
         return Ok(Region { compartment: None, criteria });
     };
@@ -88,6 +88,16 @@ fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &P
         Membership::Shared | Membership::Closed => return Err(Unreached::Closed),
     };
     Ok(Region { compartment, criteria })
+}
+
+/// A parameter of a granular scope as a condition: on the codings of an element, which needs no index, or by any
+/// search parameter of R4 that can be decided of a resource alone.
+fn criterion(app: &App, kind: &ResourceType, asked: &QueryParameter) -> Result<Criterion, UnsupportedCriterion> {
+    let QueryParameter { name, value } = asked;
+    let own = app.settings.fhir_base();
+    let request = Request::strict(kind, &own, app.now_us());
+    Criterion::read(kind, name, value)
+        .or_else(|_| Scoped::read(&app.catalog, &request, (name, value)).map(Criterion::Search))
 }
 
 /// A list, narrowed by some of its parameters.
@@ -172,9 +182,20 @@ pub(crate) async fn version(
     }
 }
 
+/// Refuses to list by conditions what scopes limit by a search that only the index answers: it would find
+/// nothing where there is something, and a conditional create would make another.
+pub(crate) fn check_listable(kind: &ResourceType, within: &Selection) -> Result<(), Denied> {
+    if !within.needs_index() {
+        return Ok(());
+    }
+    let cause = format!("{kind} is searched by it at the FHIR endpoint alone, and not in conditions");
+    Err(Denied::UnappliedQuery { needed: format!("{kind}.s"), cause })
+}
+
 /// A page of what the caller reaches.
 pub(crate) async fn page(app: &App, query: ListQuery, within: Selection) -> Result<(ListQuery, Page), Fault> {
     guarded::check_filters(&query.kind, &query.filters)?;
+    check_listable(&query.kind, &within)?;
     let query = ListQuery { within, ..query };
     let page = app.resources.list(&query).await?;
     Ok((query, page))

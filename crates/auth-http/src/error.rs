@@ -27,12 +27,14 @@ use http::{HeaderValue, StatusCode};
 use oauth_core::access::Denied;
 use oauth_core::authorize::PageFault;
 use oauth_core::caller::CallerFault;
+use oauth_core::explanation::SuppositionFault;
 use oauth_core::introspection::IntrospectionError;
 use oauth_core::registration::Issue;
 use oauth_core::sign_in::SignInFault;
 use oauth_core::token::TokenError;
 use serde_json::Value;
 
+use crate::endpoint::explain::ExplainFault;
 use crate::endpoint::rpc::RpcFault;
 use crate::form::CredentialsIn;
 use crate::media;
@@ -107,6 +109,8 @@ pub(crate) enum Fault {
     Entry(#[from] EntryFault),
     #[error("Version {version} of {key} not found")]
     NoVersion { key: ResourceKey, version: String },
+    #[error("{0}")]
+    Unexplained(ExplainFault),
     #[error("the body has to be a list of resources")]
     NotAList,
     #[error("resource {index} of the list needs a resourceType and an id")]
@@ -187,6 +191,15 @@ impl From<MigrationRefusal> for Fault {
     }
 }
 
+impl From<SuppositionFault> for Fault {
+    fn from(cause: SuppositionFault) -> Self {
+        match cause {
+            SuppositionFault::Store(failed) => Self::Parties(failed),
+            fault => Self::Unexplained(ExplainFault::Supposed(fault)),
+        }
+    }
+}
+
 impl From<Denied> for Fault {
     fn from(cause: Denied) -> Self {
         Self::Denied { cause, entry: None }
@@ -221,6 +234,7 @@ impl Fault {
             | Self::Query(_)
             | Self::ConditionOnPut
             | Self::Hidden(_)
+            | Self::Unexplained(_)
             | Self::PatchInBundle(_)
             | Self::Validate(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
             Self::NotFound(key) => resources::not_found(key),

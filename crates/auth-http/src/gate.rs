@@ -6,6 +6,7 @@ use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use oauth_core::access::{self, AccessRequest, Denied};
 use oauth_core::caller::Identity;
+use oauth_core::explanation::{self, Explanation};
 use serde_json::{Map, Value, json};
 use smart_scopes::Interaction;
 
@@ -69,6 +70,11 @@ impl<'a> Act<'a> {
     /// Reading the versions of a type's resources.
     pub(crate) const fn history(kind: &'a ResourceType, asked: &'a Asked) -> Self {
         Self { beneath: "/_history", operation: "FhirHistory", ..Self::list(kind, asked) }
+    }
+
+    /// Reading a patient with all that is the patient's; what else is read is permitted type by type.
+    pub(crate) const fn everything(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+        Self { beneath: "/$everything", operation: "FhirEverything", ..Self::read(key, asked) }
     }
 
     /// Looking into a registration, which says more than the resource.
@@ -146,6 +152,11 @@ impl<'a> Act<'a> {
         }
     }
 
+    /// The name policies know it by.
+    pub(crate) const fn operation(&self) -> &'static str {
+        self.operation
+    }
+
     fn path(&self, dialect: Dialect) -> String {
         let prefix = dialect.prefix();
         match self.id {
@@ -218,7 +229,7 @@ pub(crate) async fn permit_operation(
 /// # Errors
 /// Why not.
 pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
-    if act.privileged {
+    if act.privileged || act.resource.is_some_and(|resource| access::is_administrators(act.kind.as_str(), resource)) {
         permit_administrator(call)?;
     }
     let access = AccessRequest {
@@ -229,6 +240,20 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Sele
     };
     let allowed = access::authorize(&app.authority, &call.caller, access).await?;
     confine::selection(app, call, (act.kind, act.interaction), allowed.reach)
+}
+
+/// What the decision about `act` is made from.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn explain(app: &App, call: &Call, act: &Act<'_>) -> Result<Explanation, Denied> {
+    let access = AccessRequest {
+        target: Some((act.kind.as_str(), act.interaction)),
+        operation: act.operation,
+        explicit: act.explicit,
+        request: &|| describe(app, call, act),
+    };
+    Ok(explanation::explain(&app.authority, &call.caller, access).await?)
 }
 
 /// Whether the caller is the administrator, whatever policies say.
@@ -265,7 +290,9 @@ pub(crate) async fn permit_search(
     kind: &ResourceType,
     asked: &Asked,
 ) -> Result<Selection, Denied> {
-    permit(app, call, &Act::list(kind, &asked.as_list())).await
+    let within = permit(app, call, &Act::list(kind, &asked.as_list())).await?;
+    confine::check_listable(kind, &within)?;
+    Ok(within)
 }
 
 /// What scopes alone leave open of `act`, for what has to be looked at before policies can be asked.

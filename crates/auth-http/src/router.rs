@@ -8,9 +8,9 @@ use axum::routing::{delete, get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    apps, authorize, b2b_claim, bundle, discovery, export, grant, health, history, introspect, jobs, jwks, list, login,
-    logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc, style, token, userinfo,
-    validate, version,
+    apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, introspect,
+    jobs, jwks, list, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc,
+    style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -90,6 +90,7 @@ fn people() -> Router<App> {
 fn resources() -> Router<App> {
     Router::new()
         .route("/rpc", post(rpc::post))
+        .route("/$explain-access", get(explain::get))
         .route("/db/migrations", get(migrations::get).post(migrations::post))
         .merge(resources_under(""))
         .merge(resources_under("/fhir"))
@@ -135,6 +136,7 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(&at("/{type}/{id}/_history"), get(history::of_resource))
         .route(&at("/{type}/{id}/_history/{version}"), get(version::get))
         .route(&at("/Client/{id}/$b2b-claim"), get(b2b_claim::get))
+        .route(&at("/Patient/{id}/$everything"), get(everything::get))
         .route(&at("/$packages"), get(packages::get))
         .route(&at("/$fhir-package-install"), post(packages::install))
         .route(&at("/$fhir-package-uninstall"), post(packages::uninstall));

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use fhir_store::ResourceStore;
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::PayerStore;
+use fhir_store::search::Catalog;
 use migrations::package::Installer;
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
@@ -120,6 +121,8 @@ pub(crate) struct Site {
     pub(crate) pages: Pages,
     pub(crate) hashing: Hashing,
     pub(crate) bodies: InFlight,
+    /// The search parameters that granular scopes may name.
+    pub(crate) catalog: Arc<Catalog>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
@@ -134,6 +137,7 @@ impl Site {
             limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
             hashing: Hashing::new(parts.authority.hashing().clone()),
             bodies: InFlight::new(),
+            catalog: Catalog::base(),
             metadata: metadata::document(&parts.settings),
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,

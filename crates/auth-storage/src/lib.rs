@@ -55,6 +55,7 @@ mod migration;
 mod packages;
 mod parties;
 mod patients;
+mod question;
 mod resources;
 mod search;
 mod tokens;

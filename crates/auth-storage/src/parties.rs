@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use fhir_store::ResourceType;
+use oauth_core::policy::BoundQuestion;
 use oauth_core::ports::{PartyStore, PolicySet, Standing, StandingQuery, StoreError, Versioned};
 use serde_json::Value;
 use sqlx::types::Json;
@@ -12,6 +13,7 @@ use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
 use crate::members::hash_of;
+use crate::question;
 use crate::resources::Table;
 
 /// A type without a table until the first is written.
@@ -74,6 +76,10 @@ impl PartyStore for Db {
         };
         let policies = rows.into_iter().filter_map(readable).collect();
         Ok(PolicySet { revision, policies })
+    }
+
+    async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError> {
+        question::answer(self, question).await.map_err(oauth)
     }
 
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {

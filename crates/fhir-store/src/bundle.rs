@@ -4,7 +4,7 @@ mod history;
 mod request;
 mod response;
 
-pub use history::{history, history_entry};
+pub use history::{everything, history, history_entry};
 pub use request::{
     BundleFault, BundleKind, BundleRequest, Entries, EntryFault, EntryProblem, EntryRequest, ReadRequest, read,
 };

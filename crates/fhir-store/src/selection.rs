@@ -6,6 +6,7 @@
 //! counted, and nothing is judged on a version that is not the one written.
 
 mod criterion;
+mod scoped;
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use serde_json::Value;
 use crate::compartment::{Compartment, Membership, membership};
 use crate::key::ResourceKey;
 
-pub use criterion::{Criterion, Token, UnsupportedCriterion};
+pub use criterion::{Coded, Criterion, Token, UnsupportedCriterion};
+pub use scoped::Scoped;
 
 /// The resources of one type that a caller reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,6 +68,14 @@ impl Selection {
         matches!(self, Self::Within(_))
     }
 
+    /// Whether only an index of searches can list what it holds; without one it can be asked about a resource.
+    #[must_use]
+    pub fn needs_index(&self) -> bool {
+        let Self::Within(regions) = self else { return false };
+        let mut criteria = regions.iter().flat_map(|region| &region.criteria);
+        criteria.any(|criterion| matches!(criterion, Criterion::Search(_)))
+    }
+
     /// Whether the resource is one of them; `resource` is the body as stored or in FHIR's spelling.
     #[must_use]
     pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
@@ -103,7 +113,7 @@ impl Region {
 
     fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
         let inside = self.compartment.as_ref().is_none_or(|compartment| compartment.contains(key, resource));
-        inside && self.criteria.iter().all(|criterion| criterion.holds(resource))
+        inside && self.criteria.iter().all(|criterion| criterion.holds(key, resource))
     }
 
     fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {

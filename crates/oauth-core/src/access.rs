@@ -50,6 +50,21 @@ pub fn registers(resource_type: &str) -> bool {
     )
 }
 
+/// Whether the administrator alone may write this: an access policy that asks the database may ask it anything.
+#[must_use]
+pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {
+    fn asks_database(policy: &Value) -> bool {
+        match policy {
+            Value::Object(members) => {
+                members.get("engine").is_some_and(|engine| engine == "sql") || members.values().any(asks_database)
+            }
+            Value::Array(elements) => elements.iter().any(asks_database),
+            _ => false,
+        }
+    }
+    resource_type == "AccessPolicy" && asks_database(resource)
+}
+
 /// The caller may.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
@@ -117,10 +132,14 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
     // What goes beyond single patients has to be the person's own right, and not that of the app, which a policy
     // may let do everything.
     let own = Subject { client_id: None, ..subject };
-    if caller.user_id().is_some() && reach.is_wide() && !matches!(book.judge(&own, request), Verdict::Allowed { .. }) {
+    let directory = &authority.directory;
+    if caller.user_id().is_some()
+        && reach.is_wide()
+        && !matches!(directory.judge(&book, &own, &request).await, Verdict::Allowed { .. })
+    {
         return Err(Denied::Forbidden);
     }
-    match book.judge(&subject, request) {
+    match directory.judge(&book, &subject, &request).await {
         Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id), reach }),
         Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),
         Verdict::Denied { .. } => Err(Denied::Forbidden),

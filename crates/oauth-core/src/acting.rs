@@ -64,11 +64,12 @@ pub(crate) async fn readable<'a>(
     let book = authority.directory.policies_at(revision).await?;
     let subject =
         Subject { user_id: Some(&person.id), roles: &person.roles, operation: Some("FhirRead"), ..Subject::default() };
-    let is_readable = |id: &&str| {
-        let verdict = book.judge(&subject, || read_of(person, id));
-        matches!(verdict, Verdict::Allowed { .. })
-    };
-    Ok(ids.into_iter().filter(is_readable).collect())
+    let mut found = Vec::new();
+    for id in ids {
+        let verdict = authority.directory.judge(&book, &subject, &|| read_of(person, id)).await;
+        found.extend(matches!(verdict, Verdict::Allowed { .. }).then_some(id));
+    }
+    Ok(found)
 }
 
 /// The request a policy is asked about: the person reads this patient.

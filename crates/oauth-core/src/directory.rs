@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::limits::CLIENT_ID_MAX_BYTES;
 use crate::person::Person;
-use crate::policy::PolicyBook;
+use crate::policy::{PolicyBook, Subject, Verdict};
 use crate::ports::{PartyStore, StandingQuery, StoreError};
 use crate::settings::Settings;
 
@@ -154,6 +154,16 @@ impl Directory {
         let person = Arc::new(Person::read(id, &stored, &self.base_url));
         self.people.insert(id.to_owned(), Arc::clone(&person));
         Ok(Some(person))
+    }
+
+    /// Judges a request by the policies of `book`, which is of this directory.
+    pub(crate) async fn judge(
+        &self,
+        book: &PolicyBook,
+        subject: &Subject<'_>,
+        request: &(dyn Fn() -> Value + Send + Sync),
+    ) -> Verdict {
+        book.judge_with(subject, request, self.store.as_ref()).await
     }
 
     /// The policies at `revision`: the copy if it has that revision, else as stored now.

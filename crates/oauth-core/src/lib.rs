@@ -41,6 +41,7 @@ pub mod directory;
 pub mod discovery;
 pub mod document;
 pub mod env;
+pub mod explanation;
 pub mod form;
 pub mod identity;
 pub mod introspection;

@@ -13,7 +13,7 @@ use crate::state::{App, HttpSettings};
 use crate::{document, media};
 
 /// The day of the last change to what [`statement`] says.
-const DATE: &str = "2026-11-21";
+const DATE: &str = "2026-11-22";
 
 /// What the server can do.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
@@ -49,23 +49,33 @@ fn statement(settings: &HttpSettings) -> Value {
             "mode": "server",
             "security": security(settings),
             "resource": types,
-            "interaction": [{"code": "transaction"}, {"code": "batch"}],
+            "interaction": [{"code": "transaction"}, {"code": "batch"}, {"code": "history-system"}],
         }],
     })
 }
 
 fn resource(name: &str) -> Value {
-    let interactions = ["read", "create", "update", "patch", "delete", "search-type"];
+    let interactions =
+        ["read", "vread", "history-instance", "history-type", "create", "update", "patch", "delete", "search-type"];
     json!({
         "type": name,
         "interaction": interactions.map(|code| json!({"code": code})),
         "versioning": "versioned-update",
+        "readHistory": true,
+        "conditionalRead": "full-support",
         "updateCreate": true,
         "conditionalCreate": true,
         "conditionalUpdate": true,
         "conditionalDelete": "single",
         "searchParam": parameters(name),
+        "operation": operations(name),
     })
+}
+
+fn operations(name: &str) -> Vec<Value> {
+    let everything = "http://hl7.org/fhir/OperationDefinition/Patient-everything";
+    let known = (name == "Patient").then(|| json!({"name": "everything", "definition": everything}));
+    known.into_iter().collect()
 }
 
 fn parameters(name: &str) -> Vec<Value> {

@@ -5,6 +5,8 @@ pub(crate) mod authorize;
 pub(crate) mod b2b_claim;
 pub(crate) mod bundle;
 pub(crate) mod discovery;
+pub(crate) mod everything;
+pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod grant;
 pub(crate) mod health;

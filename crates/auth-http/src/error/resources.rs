@@ -79,8 +79,11 @@ pub(super) fn invalid(issues: &[Issue], entry: Option<usize>) -> Verdict {
 /// A Bundle that cannot be executed.
 pub(super) fn bundle(cause: &BundleFault) -> Verdict {
     match cause {
-        BundleFault::NotABundle | BundleFault::Type | BundleFault::EntriesNotAnArray | BundleFault::TooManyEntries => {
+        BundleFault::NotABundle | BundleFault::Type | BundleFault::EntriesNotAnArray => {
             Verdict::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string())
+        }
+        BundleFault::TooManyEntries => {
+            Verdict::new(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE, cause.to_string())
         }
         BundleFault::Entry(fault) => entry(fault),
     }

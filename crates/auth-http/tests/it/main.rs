@@ -15,8 +15,12 @@ mod bundles;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
+mod everything;
+#[cfg(test)]
 mod exchange;
 mod grant;
+#[cfg(test)]
+mod granular;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
@@ -41,6 +45,8 @@ mod packages;
 mod pages;
 #[cfg(test)]
 mod payers;
+#[cfg(test)]
+mod policies;
 #[cfg(test)]
 mod resources;
 #[cfg(test)]

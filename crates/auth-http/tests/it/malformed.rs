@@ -170,3 +170,51 @@ async fn two_authorization_headers_are_a_fault() {
     assert_eq!(twice.send().await.oauth_error(), (400, "invalid_request"));
     world.end().await;
 }
+
+#[tokio::test]
+async fn what_is_too_much_of_a_resource_or_a_bundle_is_told_so() {
+    let world = World::with(Choice { max_body_bytes: 20 * 1024 * 1024, ..Choice::default() }).await;
+    let post =
+        async |path: &str, body: String| world.post(path).by_root().text("application/fhir+json", body).send().await;
+    let bundle = |entries: &str| format!(r#"{{"resourceType":"Bundle","type":"transaction","entry":[{entries}]}}"#);
+    let million = bundle(&vec!["{}"; 1_000_000].join(","));
+    assert_eq!(post("/fhir", million).await.outcome(), (413, "too-long"));
+    let many = vec![r#"{"request":{"method":"GET","url":"Patient"}}"#; 5_001].join(",");
+    assert_eq!(post("/fhir", bundle(&many)).await.outcome().0, 413);
+
+    let long = json!({"url": "http://example.org/long", "valueString": "x".repeat(1_000_000)});
+    let large = json!({"resourceType": "Basic", "code": {"text": "large"}, "extension": vec![long; 11]});
+    let stored = post("/fhir/Basic", large.to_string()).await;
+    assert_eq!(stored.status, 201);
+    let larger = "x".repeat(21 * 1024 * 1024);
+    assert_eq!(post("/fhir/Basic", larger).await.outcome(), (413, "too-long"));
+
+    let nested = |depth: usize| {
+        let open = r#"{"extension":[{"url":"u","#;
+        let inner =
+            format!("{}{}{}", r#""extension":[{"url":"u","#.repeat(depth), r#""valueCode":"x""#, "}]".repeat(depth));
+        format!(r#"{open}{inner}}}],"resourceType":"Basic"}}"#)
+    };
+    assert_eq!(post("/fhir/Basic", nested(60)).await.outcome().0, 422, "120 deep");
+    assert_eq!(post("/fhir/Basic", nested(10_000)).await.outcome().0, 400, "more than JSON is read");
+
+    let entry = |own: &str, other: &str| {
+        json!({
+            "fullUrl": format!("urn:uuid:{own}"),
+            "request": {"method": "POST", "url": "Basic"},
+            "resource": {"resourceType": "Basic", "code": {"text": own}, "subject": {"reference": format!("urn:uuid:{other}")}},
+        })
+    };
+    let cycle = bundle(&format!("{},{},{}", entry("a", "b"), entry("b", "a"), entry("c", "c")));
+    let written = post("/fhir", cycle).await;
+    assert_eq!(written.status, 200, "{written:?}");
+    let location = |index: usize| {
+        let location = written.body["entry"][index]["response"]["location"].as_str().unwrap();
+        location.split("/_history").next().unwrap().to_owned()
+    };
+    for (index, other) in [(0, 1), (1, 0), (2, 2)] {
+        let subject = &written.body["entry"][index]["resource"]["subject"]["reference"];
+        assert_eq!(subject, &json!(location(other)), "a cycle is as good as any reference");
+    }
+    world.end().await;
+}

@@ -165,8 +165,14 @@ impl Conditions {
     }
 
     fn criterion(&mut self, criterion: &Criterion) -> String {
-        let tokens: Vec<String> = criterion.tokens().iter().map(|token| self.coded(criterion.path(), token)).collect();
-        any(&tokens)
+        match criterion {
+            Criterion::Coded(coded) => {
+                let tokens = coded.tokens().iter().map(|token| self.coded(coded.path(), token));
+                any(&tokens.collect::<Vec<_>>())
+            }
+            // Without the index nothing is known of it, so nothing is found.
+            Criterion::Search(_) => any(&[]),
+        }
     }
 
     fn coded(&mut self, path: Path, token: &Token) -> String {

@@ -5,9 +5,11 @@
 //! are tests. Every value is bound; what becomes part of a statement is written in this crate.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use fhir_store::compartment::{Membership, membership};
 use fhir_store::search::{COMPARTMENT, Chain, Clause, Column, Component, Has, Kind, Parameter, Test};
+use fhir_store::selection::Criterion;
 use fhir_store::{Filter, Region, ResourceType, Selection};
 
 use super::compare::{self, Condition};
@@ -328,13 +330,30 @@ impl<'a> Statement<'a> {
                 Membership::Shared | Membership::Closed => "FALSE".to_owned(),
             });
         }
-        if !region.criteria.is_empty() {
-            let criteria = Conditions::criteria(self.dialect(), &region.criteria, self.bound.len() + 1);
-            self.bound.extend(criteria.bound.into_iter().map(Bound::from));
-            let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
-            all.push(format!("EXISTS ({set})"));
+        for criterion in &region.criteria {
+            all.push(self.criterion(kind, criterion, id)?);
         }
         Ok(format!("({})", all.join(" AND ")))
+    }
+
+    fn criterion(&mut self, kind: &ResourceType, criterion: &Criterion, id: &str) -> Written {
+        match criterion {
+            Criterion::Coded(_) => {
+                let criteria = Conditions::criteria(self.dialect(), slice::from_ref(criterion), self.bound.len() + 1);
+                self.bound.extend(criteria.bound.into_iter().map(Bound::from));
+                let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
+                Ok(format!("EXISTS ({set})"))
+            }
+            Criterion::Search(scoped) if scoped.kind() == kind => {
+                let mut tests = vec!["TRUE".to_owned()];
+                for clause in scoped.clauses() {
+                    tests.push(self.test(kind, clause, id)?);
+                }
+                Ok(format!("({})", tests.join(" AND ")))
+            }
+            // It was read for another type, of which it says nothing.
+            Criterion::Search(_) => Ok("FALSE".to_owned()),
+        }
     }
 
     fn in_compartment(&mut self, kind: &ResourceType, patient: &str) -> Written {

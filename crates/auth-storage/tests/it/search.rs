@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use auth_storage::Db;
 use fhir_store::search::{Document, Request, Resolver, Search, parse};
+use fhir_store::selection::{Criterion, Scoped};
 use fhir_store::{
-    Compartment, Lookup, Matches, Operation, Region, ResourceKey, ResourceStore as _, ResourceType, SearchQuery,
-    SearchRefused, SearchStore as _, Selection, Stored, Write,
+    Compartment, ListQuery, Lookup, Matches, Operation, Region, ResourceKey, ResourceStore as _, ResourceType,
+    SearchQuery, SearchRefused, SearchStore as _, Selection, Stored, Write,
 };
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ impl World {
     async fn of(db: &Db) -> Self {
         let mut all = Vec::new();
         for name in KINDS {
-            let query = fhir_store::ListQuery { count: 1000, ..fhir_store::ListQuery::all(kind(name)) };
+            let query = ListQuery { count: 1000, ..ListQuery::all(kind(name)) };
             all.extend(db.list(&query).await.unwrap().entries);
         }
         Self(all)
@@ -387,6 +388,37 @@ told! {
         let chained = read(&db, "Observation", "subject:Patient.active=true").await;
         let closed = SearchQuery { reaches: BTreeMap::new(), ..asking(chained) };
         assert_eq!(db.search(&closed).await.unwrap(), Err(SearchRefused::Closed));
+        db.close().await;
+    }
+
+    async fn a_scope_of_any_search_selects_as_it_decides_of_one_resource(home) {
+        let db = home.open().await;
+        db.set_fhir_base(OWN).await.unwrap();
+        let mut seeded = Seeded(12);
+        fill(&db, &mut seeded).await;
+        let world = World::of(&db).await;
+        let kind: ResourceType = "Observation".parse().unwrap();
+        let catalog = db.catalog().await.unwrap();
+        let compartment = Compartment::of("p1".parse().unwrap(), OWN);
+        let all: BTreeSet<String> = world.expected(&read(&db, "Observation", "").await);
+        for (name, value) in [("code", "a"), ("code:not", "a"), ("date", "ge2020"), ("subject:missing", "false")] {
+            let scoped = Scoped::read(&catalog, &Request::strict(&kind, OWN, 0), (name, value)).unwrap();
+            for compartment in [None, Some(compartment.clone())] {
+                let within = Selection::union(vec![Region { compartment, criteria: vec![Criterion::Search(scoped.clone())] }]);
+                let inside = |id: &&String| {
+                    let key: ResourceKey = format!("Observation/{id}").parse().unwrap();
+                    within.contains(&key, &world.read(&key).unwrap().resource)
+                };
+                let expected: BTreeSet<String> = all.iter().filter(inside).cloned().collect();
+                let query = SearchQuery { within: within.clone(), ..asking(read(&db, "Observation", "").await) };
+                let matches = found(&db, &query).await;
+                assert_eq!(ids(&matches).into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), expected, "{name}={value}");
+                assert_eq!(matches.total, Some(expected.len() as u64), "{name}={value}");
+                // Without the index nothing is listed rather than everything.
+                let listed = db.list(&ListQuery { within: within.clone(), ..ListQuery::all(kind.clone()) }).await.unwrap();
+                assert_eq!(listed.total, 0);
+            }
+        }
         db.close().await;
     }
 

@@ -9,12 +9,12 @@ use crate::history::{Change, HistoryPage, Place, Version};
 const CURSOR: &str = "_cursor";
 
 impl Links<'_> {
-    fn to_place(self, place: Option<Place>) -> String {
+    fn to_place(self, place: Option<&str>) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != CURSOR);
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(kept);
         if let Some(place) = place {
-            query.append_pair(CURSOR, &place.to_string());
+            query.append_pair(CURSOR, place);
         }
         let query = query.finish();
         if query.is_empty() { self.address.to_owned() } else { format!("{}?{query}", self.address) }
@@ -26,13 +26,23 @@ impl Links<'_> {
 /// looked at.
 #[must_use]
 pub fn history(here: Option<Place>, page: &HistoryPage, links: Links<'_>, entries: Vec<Value>) -> Value {
+    let (here, next) = (here.map(|place| place.to_string()), page.next.map(|place| place.to_string()));
+    paged("history", (here.as_deref(), next.as_deref()), links, entries)
+}
+
+/// The Bundle that answers `$everything`, from a place on and with where the next page begins. `entries` are made by
+/// [`search_entry`](super::search_entry). There is no `total`: what it counts would have to be looked at.
+#[must_use]
+pub fn everything(places: (Option<&str>, Option<&str>), links: Links<'_>, entries: Vec<Value>) -> Value {
+    paged("searchset", places, links, entries)
+}
+
+fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: Links<'_>, entries: Vec<Value>) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_place(here)})];
-    if let Some(next) = page.next {
-        link.push(json!({"relation": "next", "url": links.to_place(Some(next))}));
-    }
+    link.extend(next.map(|next| json!({"relation": "next", "url": links.to_place(Some(next))})));
     let members = [
         ("resourceType", "Bundle".into()),
-        ("type", "history".into()),
+        ("type", kind.into()),
         ("link", Value::Array(link)),
         ("entry", Value::Array(entries)),
     ];

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::scoped::Scoped;
 use crate::compartment::{Path, any_at};
-use crate::key::ResourceType;
+use crate::key::{ResourceKey, ResourceType};
 use crate::limits;
 use crate::search::escape::{split, unescaped};
 
@@ -31,9 +32,18 @@ const CODED: &[(&[&str], &str, Path)] = &[(
     &["category", "coding"],
 )];
 
-/// A condition on one element of a resource.
+/// A condition on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Criterion {
+pub enum Criterion {
+    /// On the codings of one element, which every engine decides without an index.
+    Coded(Coded),
+    /// By a search parameter.
+    Search(Scoped),
+}
+
+/// A condition on the codings of one element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coded {
     path: Path,
     any_of: Vec<Token>,
 }
@@ -85,9 +95,20 @@ impl Criterion {
             return Err(unsupported());
         }
         let any_of: Vec<Token> = alternatives.iter().filter_map(|text| Token::read(text)).collect();
-        if any_of.is_empty() { Err(unsupported()) } else { Ok(Self { path, any_of }) }
+        if any_of.is_empty() { Err(unsupported()) } else { Ok(Self::Coded(Coded { path, any_of })) }
     }
 
+    /// Whether it holds for a resource.
+    #[must_use]
+    pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
+        match self {
+            Self::Coded(coded) => coded.holds(resource),
+            Self::Search(scoped) => scoped.holds(key, resource),
+        }
+    }
+}
+
+impl Coded {
     /// Where the codings are.
     #[must_use]
     pub const fn path(&self) -> Path {

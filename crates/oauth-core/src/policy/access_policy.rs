@@ -2,23 +2,11 @@
 
 use serde_json::Value;
 
+use super::engine::Engine;
 use super::issue::{Issue, IssueCode};
-use super::matcho::{Fault, Pattern, PatternFault};
 
 /// Most entries of `link`. Not specified; a policy for more parties than this links a role.
 const MAX_LINKS: usize = 1000;
-
-/// Engines that exist on the platform and not here, each with what to use instead or why not.
-const UNSUPPORTED_ENGINES: [(&str, &str); 8] = [
-    ("json-schema", "write the condition as a matcho pattern"),
-    ("sql", "a policy here reads nothing but the request; write the condition as a matcho pattern"),
-    ("complex", "write one policy per alternative, or one matcho pattern for conditions that hold together"),
-    ("clj", "policies here run no code"),
-    ("matcho-rpc", "policies here judge REST requests"),
-    ("allow-rpc", "policies here judge REST requests"),
-    ("signed-rpc", "policies here judge REST requests"),
-    ("smart-on-fhir", "SMART scopes bind every token that carries them; no policy is needed for that"),
-];
 
 /// A policy ready to judge requests.
 #[derive(Debug, Clone)]
@@ -33,15 +21,6 @@ pub struct AccessPolicy {
     pub role: Option<String>,
     /// What it judges.
     pub policy_type: PolicyType,
-}
-
-/// How a policy decides.
-#[derive(Debug, Clone)]
-pub enum Engine {
-    /// Always passes.
-    Allow,
-    /// Passes when the request meets the pattern.
-    Matcho(Pattern),
 }
 
 /// A party a policy applies to.
@@ -78,7 +57,7 @@ impl AccessPolicy {
     /// `reference/auth/clients-and-policy.md`, section 3.
     pub fn parse(id: &str, resource: &Value) -> Result<Self, Vec<Issue>> {
         let mut issues = Vec::new();
-        let engine = collect(&mut issues, engine(resource));
+        let engine = collect(&mut issues, Engine::read(resource));
         let links = collect(&mut issues, links(resource));
         let role = collect(&mut issues, optional_text(resource, "roleName"));
         let policy_type = collect(&mut issues, policy_type(resource));
@@ -97,11 +76,7 @@ impl AccessPolicy {
     #[must_use]
     pub fn warnings(&self) -> Vec<Issue> {
         let is_open = self.links.is_empty() && self.role.is_none() && self.policy_type == PolicyType::Rest;
-        let passes_all = match &self.engine {
-            Engine::Allow => true,
-            Engine::Matcho(pattern) => pattern.is_anything(),
-        };
-        if !(is_open && passes_all) {
+        if !(is_open && self.engine.passes_all()) {
             return Vec::new();
         }
         let text = "the policy links nobody and always passes: every request of everyone is allowed, \
@@ -116,52 +91,6 @@ fn collect<T>(issues: &mut Vec<Issue>, read: Result<T, Vec<Issue>>) -> Option<T>
 
 fn one(code: IssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<Issue> {
     vec![Issue::new(code, expression, diagnostics)]
-}
-
-fn engine(resource: &Value) -> Result<Engine, Vec<Issue>> {
-    let at = "AccessPolicy.engine";
-    match resource.get("engine") {
-        None => Err(one(IssueCode::Required, at, "engine is required: allow or matcho")),
-        Some(Value::String(name)) => match name.as_str() {
-            "allow" => Ok(Engine::Allow),
-            "matcho" => matcho(resource.get("matcho")).map(Engine::Matcho),
-            name => Err(vec![no_engine(name)]),
-        },
-        Some(_) => Err(one(IssueCode::Structure, at, "engine is a string: allow or matcho")),
-    }
-}
-
-fn no_engine(name: &str) -> Issue {
-    let known = UNSUPPORTED_ENGINES.iter().find(|(engine, _)| *engine == name);
-    match known {
-        Some((engine, advice)) => Issue::new(
-            IssueCode::NotSupported,
-            "AccessPolicy.engine",
-            format!("this server does not support the engine {engine}: {advice}"),
-        ),
-        None => Issue::new(IssueCode::Value, "AccessPolicy.engine", "unknown engine: this server has allow and matcho"),
-    }
-}
-
-fn matcho(pattern: Option<&Value>) -> Result<Pattern, Vec<Issue>> {
-    let at = "AccessPolicy.matcho";
-    match pattern {
-        None => Err(one(IssueCode::Required, at, "the engine matcho needs a pattern in matcho")),
-        Some(pattern @ Value::Object(_)) => {
-            Pattern::compile(pattern).map_err(|faults| faults.iter().map(pattern_issue).collect())
-        }
-        Some(_) => Err(one(IssueCode::Structure, at, "matcho is an object: a pattern of the request")),
-    }
-}
-
-fn pattern_issue(fault: &PatternFault) -> Issue {
-    let code = match fault.fault {
-        Fault::UnknownOperator(_) | Fault::Regex(_) | Fault::Path => IssueCode::Value,
-        Fault::Operand { .. } => IssueCode::Structure,
-        Fault::TooDeep | Fault::TooLarge | Fault::TooManyRegexes => IssueCode::TooLong,
-    };
-    let dot = if fault.path.is_empty() { "" } else { "." };
-    Issue::new(code, format!("AccessPolicy.matcho{dot}{}", fault.path), fault.fault.to_string())
 }
 
 /// Not specified for an empty `link`; it means what an absent one means, as the platform has it.
@@ -231,6 +160,7 @@ fn optional_text<'a>(resource: &'a Value, key: &str) -> Result<Option<&'a str>, 
 
 #[cfg(test)]
 mod tests {
+    use super::super::engine::UNSUPPORTED_ENGINES;
     use super::*;
     use serde_json::json;
 
@@ -339,7 +269,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_reported_at_once() {
-        let resource = json!({"engine": "sql", "link": 1, "roleName": 2, "type": "soap", "description": 3});
+        let resource = json!({"engine": "clj", "link": 1, "roleName": 2, "type": "soap", "description": 3});
         let places: Vec<_> = refusal(&resource).into_iter().map(|(place, _)| place).collect();
         assert_eq!(
             places,

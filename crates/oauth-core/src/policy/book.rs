@@ -3,11 +3,13 @@
 use std::cell::LazyCell;
 use std::collections::HashMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
+use super::engine::{Asked, Needs};
 use super::issue::Issue;
-use super::{AccessPolicy, Engine, Link, PolicyType};
-use crate::ports::PolicySet;
+use super::{AccessPolicy, Link, PolicyType};
+use crate::ports::{PartyStore, PolicySet};
 
 /// The compiled policies of one revision.
 ///
@@ -15,7 +17,7 @@ use crate::ports::PolicySet;
 #[derive(Debug, Default)]
 pub struct PolicyBook {
     revision: i64,
-    /// `allow` before `matcho`, so that a position is also a rank of cost.
+    /// Cheap engines first, so that a position is also a rank of cost.
     policies: Vec<AccessPolicy>,
     linked: HashMap<Link, Vec<usize>>,
     by_role: HashMap<String, Vec<usize>>,
@@ -47,6 +49,20 @@ pub struct Subject<'a> {
     pub explicit: bool,
 }
 
+/// What one policy says to a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PolicySays {
+    /// The policy.
+    pub id: String,
+    /// Its engine.
+    pub engine: &'static str,
+    /// Whether it passes.
+    pub passes: bool,
+    /// Of engine `matcho`: what it expects where, and what is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mismatches: Vec<Value>,
+}
+
 /// The answer of a [`PolicyBook`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -75,7 +91,7 @@ impl PolicyBook {
             }
         }
         book.policies.retain(|policy| policy.policy_type == PolicyType::Rest);
-        book.policies.sort_by_key(|policy| matches!(policy.engine, Engine::Matcho(_)));
+        book.policies.sort_by_key(|policy| policy.engine.cost());
         book.index();
         book
     }
@@ -105,8 +121,33 @@ impl PolicyBook {
         &self.skipped
     }
 
+    /// Judges as [`Self::judge`] does, and asks `database` the questions of policies of engine `sql` when no other
+    /// policy passes. A question that cannot be answered is answered with no, and logged.
+    pub async fn judge_with(
+        &self,
+        subject: &Subject<'_>,
+        make: &(dyn Fn() -> Value + Send + Sync),
+        database: &dyn PartyStore,
+    ) -> Verdict {
+        let verdict = self.judge(subject, make);
+        if matches!(verdict, Verdict::Allowed { .. }) {
+            return verdict;
+        }
+        let asking: Vec<_> = self.applicable(subject).filter(|policy| policy.engine.asks_database()).collect();
+        if asking.is_empty() {
+            return verdict;
+        }
+        let request = make();
+        for policy in asking {
+            if passes(policy, subject, (&request, database)).await {
+                return Verdict::Allowed { policy_id: policy.id.clone() };
+            }
+        }
+        verdict
+    }
+
     /// Judges the request object that patterns are written against; `request` makes it, and is called
-    /// only when a policy that looks at it applies.
+    /// only when a policy that looks at it applies. A question to the database is answered with no.
     ///
     /// `allow` policies are asked first: they cost nothing. No policy makes an administrator: who
     /// may do everything by a policy is still no more than its policies say.
@@ -118,16 +159,32 @@ impl PolicyBook {
         let mut considered = Vec::new();
         let request = LazyCell::new(request);
         for policy in self.applicable(subject) {
-            let passes = match &policy.engine {
-                Engine::Allow => !subject.explicit,
-                Engine::Matcho(pattern) => pattern.matches(Some(&request), &request),
-            };
-            if passes {
+            let asked = Asked { request: &|| LazyCell::force(&request), explicit: subject.explicit, answers: &[] };
+            if matches!(policy.engine.passes(&asked), Ok(true)) {
                 return Verdict::Allowed { policy_id: policy.id.clone() };
             }
             considered.push(policy.id.clone());
         }
         Verdict::Denied { considered }
+    }
+
+    /// What each policy that applies to `subject` says to a request, in the order they are asked.
+    pub async fn explain(
+        &self,
+        subject: &Subject<'_>,
+        (request, database): (&Value, &dyn PartyStore),
+    ) -> Vec<PolicySays> {
+        let applicable: Vec<_> = self.applicable(subject).collect();
+        let mut said = Vec::with_capacity(applicable.len());
+        for policy in applicable {
+            said.push(PolicySays {
+                id: policy.id.clone(),
+                engine: policy.engine.name(),
+                passes: passes(policy, subject, (request, database)).await,
+                mismatches: policy.engine.mismatches(request),
+            });
+        }
+        said
     }
 
     /// Whether any policy applies to a caller without credentials.
@@ -146,6 +203,29 @@ impl PolicyBook {
         positions.dedup();
         let holds = |policy: &&AccessPolicy| policy.role.as_ref().is_none_or(|r| subject.held_roles().contains(r));
         positions.into_iter().filter_map(|position| self.policies.get(position)).filter(holds)
+    }
+}
+
+/// Whether a policy that asks the database passes.
+async fn passes(policy: &AccessPolicy, subject: &Subject<'_>, (request, database): (&Value, &dyn PartyStore)) -> bool {
+    let mut answers = Vec::new();
+    loop {
+        let decided = {
+            let asked = Asked { request: &|| request, explicit: subject.explicit, answers: &answers };
+            policy.engine.passes(&asked)
+        };
+        let question = match decided {
+            Ok(passes) => return passes,
+            Err(Needs(question)) => question.about(request),
+        };
+        answers.push(match question {
+            Some(question) => database.says_yes(&question).await.unwrap_or_else(|failed| {
+                let cause: &dyn std::error::Error = &failed;
+                tracing::error!(policy = policy.id, cause, "the question of an access policy was not answered");
+                false
+            }),
+            None => false,
+        });
     }
 }
 

@@ -6,8 +6,9 @@
 //!
 //! The key decision: policies are compiled when they are read, never at a request. What does not
 //! compile is refused when written, and skipped (never "allowed") when it is found in the database.
-//! The road not taken: engines that run code or SQL of the policy (`sql`, `clj`); a policy here
-//! costs microseconds, reads nothing but the request and cannot fail.
+//! All engines but `sql` cost microseconds, read nothing but the request and cannot fail. `sql` asks the
+//! database one question, is asked last, and a question that fails is answered with no. The road not
+//! taken: engines that run code of the policy (`clj`).
 //!
 //! ```
 //! use oauth_core::policy::{PolicyBook, Subject, Verdict};
@@ -27,9 +28,15 @@
 
 mod access_policy;
 mod book;
+mod engine;
 mod issue;
 pub mod matcho;
+mod question;
+mod schema;
 
-pub use access_policy::{AccessPolicy, Engine, Link, PolicyType};
-pub use book::{PolicyBook, Skipped, Subject, Verdict};
+pub use access_policy::{AccessPolicy, Link, PolicyType};
+pub use book::{PolicyBook, PolicySays, Skipped, Subject, Verdict};
+pub use engine::Engine;
 pub use issue::{Issue, IssueCode};
+pub use question::{BoundQuestion, Question, QuestionFault};
+pub use schema::{Schema, SchemaFault};

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::keys::KeyRecord;
+use crate::policy::BoundQuestion;
 
 pub use audit::{AuditAction, AuditRecord, AuditSink};
 pub use member::{
@@ -63,6 +64,9 @@ pub trait PartyStore: Send + Sync {
     async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError>;
     /// Every `AccessPolicy` with its id, and the revision the set was read at, in one snapshot.
     async fn policies(&self) -> Result<PolicySet, StoreError>;
+    /// Whether the database says yes to the question of an access policy, within a time of its own and without
+    /// writing anything.
+    async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError>;
     /// What must be known about a caller before its request is judged, in one statement.
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError>;
 }

@@ -12,6 +12,7 @@ use oauth_core::env::{Env, Random};
 use oauth_core::form::Form;
 use oauth_core::jose::{GeneratedKey, SigningAlg, SigningKey, base64url};
 use oauth_core::keys::KeyRecord;
+use oauth_core::policy::BoundQuestion;
 use oauth_core::ports::{
     Admission, AdmissionStore, Admitted, AuditRecord, Claim, FetchedJwks, JwksFetch, JwksFetchError, KeyStore,
     OpaqueToken, PartyStore, PolicySet, Standing, StandingQuery, StoreError, TokenStore, Versioned,
@@ -115,6 +116,13 @@ impl PartyStore for Memory {
     async fn policies(&self) -> Result<PolicySet, StoreError> {
         let (revision, policies) = self.policies.lock().unwrap().clone();
         Ok(PolicySet { revision, policies })
+    }
+    async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError> {
+        match question.sql.as_str() {
+            "SELECT true" => Ok(true),
+            "SELECT false" => Ok(false),
+            other => Err(StoreError(other.to_owned().into())),
+        }
     }
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
         let version = |kind, id: Option<&str>| id.and_then(|id| self.get(kind, id)).map(|held| held.version);

@@ -142,7 +142,7 @@ fn is_same(at_path: Option<&Value>, value: Option<&Value>) -> bool {
 }
 
 /// The value at `path`; a segment of digits is an index where it meets an array.
-fn at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
+pub(super) fn at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(request, |at, segment| match at {
         Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
         _ => at.get(segment),

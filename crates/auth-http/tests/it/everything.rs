@@ -1,0 +1,110 @@
+//! `$everything`: a patient's record, page by page, as far as the caller may see it.
+
+use serde_json::{Value, json};
+
+use crate::world::{BASE, World, on_every_engine};
+
+async fn populate(world: &World) {
+    world.app().await;
+    let subject = |patient: &str| json!({"reference": format!("Patient/{patient}")});
+    for patient in ["me", "you"] {
+        world.put(&format!("/Patient/{patient}"), &json!({"resourceType": "Patient"})).await;
+        for number in 0..4 {
+            let body = json!({"resourceType": "Observation", "subject": subject(patient),
+                "status": if number % 2 == 0 { "final" } else { "preliminary" }});
+            world.put(&format!("/Observation/{patient}-{number}"), &body).await;
+        }
+        world.wait_s(1);
+        let body = json!({"resourceType": "Condition", "subject": subject(patient)});
+        world.put(&format!("/Condition/{patient}-c"), &body).await;
+        world
+            .put(
+                &format!("/Coverage/{patient}-v"),
+                &json!({"resourceType": "Coverage", "beneficiary": subject(patient)}),
+            )
+            .await;
+    }
+    world.put("/Practitioner/doctor", &json!({"resourceType": "Practitioner"})).await;
+}
+
+/// Every entry of every page, as `Type/id`; `None` names the administrator.
+async fn everything(world: &World, token: Option<&str>, query: &str) -> Vec<String> {
+    let mut next = Some(format!("/fhir/Patient/me/$everything{query}"));
+    let mut found = Vec::new();
+    while let Some(path) = next {
+        let call = world.get(&path);
+        let call = match token {
+            Some(token) => call.bearer(token),
+            None => call.by_root(),
+        };
+        let page = call.send().await;
+        assert_eq!((page.status.as_u16(), &page.body["type"]), (200, &json!("searchset")), "{page:?}");
+        let entries = page.body["entry"].as_array().unwrap();
+        if query.contains("_count=2") {
+            assert!(entries.len() <= 2, "{entries:?}");
+        }
+        let url = |entry: &Value| {
+            entry["fullUrl"].as_str().unwrap().strip_prefix(&format!("{BASE}/fhir/")).unwrap().to_owned()
+        };
+        found.extend(entries.iter().map(url));
+        let links = page.body["link"].as_array().unwrap().iter();
+        let link = links.clone().find(|link| link["relation"] == "next");
+        next = link.map(|link| link["url"].as_str().unwrap().strip_prefix(BASE).unwrap().to_owned());
+    }
+    found
+}
+
+const ALL: [&str; 7] = [
+    "Patient/me",
+    "Condition/me-c",
+    "Coverage/me-v",
+    "Observation/me-0",
+    "Observation/me-1",
+    "Observation/me-2",
+    "Observation/me-3",
+];
+
+#[tokio::test]
+async fn everything_is_the_patient_and_the_compartment_in_pages_of_any_size() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        for query in ["", "?_count=1", "?_count=2", "?_count=3", "?_count=7"] {
+            assert_eq!(everything(world, None, query).await, ALL, "{query}");
+        }
+        assert_eq!(everything(world, None, "?_type=Observation,Patient&_count=2").await.len(), 5);
+        assert_eq!(everything(world, None, "?_since=2026-01-01T00:00:01Z").await, ["Condition/me-c", "Coverage/me-v"]);
+        for refused in ["start=2026-01-01", "_count=x", "_cursor=1", "_cursor=1-0", "name=x"] {
+            let answer = world.get(&format!("/fhir/Patient/me/$everything?{refused}")).by_root().send().await;
+            assert_eq!(answer.outcome().0, 400, "{refused}");
+        }
+        let nobody = world.get("/fhir/Patient/nobody/$everything").by_root().send().await;
+        assert_eq!(nobody.outcome(), (404, "not-found"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_app_gets_of_everything_what_its_scopes_open_and_of_no_other_patient() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        let token = |scope: &str| world.mint(Some("ada"), Some("me"), scope);
+        let all = token("patient/*.rs");
+        assert_eq!(everything(world, Some(&all), "?_count=2").await, ALL);
+        let few = token("patient/Patient.r patient/Observation.rs patient/Condition.r");
+        assert_eq!(
+            everything(world, Some(&few), "").await,
+            [&ALL[..1], &ALL[3..]].concat(),
+            "a type that may not be searched"
+        );
+        let final_ones = token("patient/Patient.r patient/Observation.rs?status=final");
+        let expected = ["Patient/me", "Observation/me-0", "Observation/me-2"];
+        assert_eq!(everything(world, Some(&final_ones), "?_count=2").await, expected);
+
+        let other = world.get("/fhir/Patient/you/$everything").bearer(&all).send().await;
+        assert_eq!(other.outcome(), (404, "not-found"));
+        let no_patient = token("patient/Observation.rs");
+        assert_eq!(world.get("/fhir/Patient/me/$everything").bearer(&no_patient).send().await.outcome().0, 403);
+        assert_eq!(world.get("/fhir/Patient/me/$everything").send().await.outcome().0, 401);
+    })
+    .await;
+}

@@ -1,0 +1,93 @@
+//! Scopes that are limited by a search: any parameter of R4, on whatever touches a resource.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, on_every_engine};
+
+fn observation(code: &str, status: &str, patient: &str) -> Value {
+    json!({
+        "resourceType": "Observation",
+        "status": status,
+        "code": {"coding": [{"system": "http://loinc.org", "code": code}]},
+        "subject": {"reference": format!("Patient/{patient}")},
+    })
+}
+
+async fn populate(world: &World) {
+    world.app().await;
+    for (id, code, status, patient) in [
+        ("mine", "718-7", "final", "me"),
+        ("draft", "718-7", "preliminary", "me"),
+        ("other-code", "2345-7", "final", "me"),
+        ("yours", "718-7", "final", "you"),
+    ] {
+        world.put(&format!("/Observation/{id}"), &observation(code, status, patient)).await;
+    }
+}
+
+async fn readable(world: &World, token: &str) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for id in ["mine", "draft", "other-code", "yours"] {
+        let answer = world.get(&format!("/fhir/Observation/{id}")).bearer(token).send().await;
+        let history = world.get(&format!("/fhir/Observation/{id}/_history")).bearer(token).send().await;
+        assert_eq!(answer.status, history.status, "{id}");
+        match answer.status.as_u16() {
+            200 => found.push(id),
+            _ => assert_eq!(answer.outcome(), (404, "not-found"), "{id}"),
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_scope_is_limited_by_any_search_and_several_are_a_union() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        for (scope, expected) in [
+            ("patient/Observation.rs?code=http://loinc.org|718-7", vec!["mine", "draft"]),
+            ("patient/Observation.rs?code=718-7&status=final", vec!["mine"]),
+            (
+                "patient/Observation.rs?code=2345-7 patient/Observation.rs?status=preliminary",
+                vec!["draft", "other-code"],
+            ),
+            ("patient/Observation.rs?status:not=final", vec!["draft"]),
+            ("user/Observation.rs?code=718-7&status=final", vec!["mine", "yours"]),
+            ("patient/Observation.rs?status=final patient/Observation.r", vec!["mine", "draft", "other-code"]),
+        ] {
+            let token = world.mint(Some("ada"), Some("me"), scope);
+            assert_eq!(readable(world, &token).await, expected, "{scope}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_scope_whose_search_cannot_be_decided_opens_nothing() {
+    let world = World::new().await;
+    populate(&world).await;
+    for query in
+        ["subject:Patient.name=x", "code:in=http://example.org/vs", "_lastUpdated=ge2020", "no-such=x", "date=soon"]
+    {
+        let token = world.mint(Some("ada"), Some("me"), &format!("patient/Observation.rs?{query}"));
+        let refused = world.get("/fhir/Observation/mine").bearer(&token).send().await;
+        assert_eq!(refused.outcome().0, 403, "{query}");
+        assert!(refused.header("www-authenticate").contains("insufficient_scope"), "{refused:?}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_type_history_shows_the_versions_that_meet_the_scope() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        world.put("/Observation/draft", &observation("718-7", "final", "me")).await;
+        let token = world.mint(Some("ada"), Some("me"), "patient/Observation.rs?status=preliminary");
+        let answer = world.get("/fhir/Observation/_history").bearer(&token).send().await;
+        let entries = answer.body["entry"].as_array().unwrap();
+        assert_eq!(entries.len(), 1, "{answer:?}");
+        assert_eq!(entries[0]["resource"]["status"], "preliminary", "the version before, which was one");
+        let now = world.get("/fhir/Observation/draft").bearer(&token).send().await;
+        assert_eq!(now.outcome(), (404, "not-found"));
+    })
+    .await;
+}

@@ -1,0 +1,168 @@
+//! Any search parameter as a condition on a resource: the query of a granular scope.
+//!
+//! What decides on access has to be decidable wherever a resource is touched: of a version that is read, of
+//! what a write makes, of rows a search walks. So what looks at other resources (a chain, `_has`), at a
+//! value set or at the time of a version is refused, and so is what is no condition at all (`_sort`).
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::criterion::UnsupportedCriterion;
+use crate::key::{ResourceKey, ResourceType};
+use crate::search::{self, Catalog, Clause, Document, Request, Search};
+
+/// A search that a resource has to meet.
+#[derive(Clone, Debug)]
+pub struct Scoped(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    value: String,
+    own: String,
+    search: Search,
+}
+
+impl PartialEq for Scoped {
+    /// Read from the same words, about the same type.
+    fn eq(&self, other: &Self) -> bool {
+        let words = |scoped: &Self| {
+            let Inner { name, value, own, search } = scoped.0.as_ref();
+            (name.clone(), value.clone(), own.clone(), search.kind.clone())
+        };
+        words(self) == words(other)
+    }
+}
+
+impl Eq for Scoped {}
+
+impl Scoped {
+    /// Reads one parameter, decoded.
+    ///
+    /// # Errors
+    /// [`UnsupportedCriterion`], for whatever is not such a condition.
+    pub fn read(
+        catalog: &Catalog,
+        request: &Request<'_>,
+        (name, value): (&str, &str),
+    ) -> Result<Self, UnsupportedCriterion> {
+        let unsupported = || UnsupportedCriterion { kind: request.kind.clone(), name: name.to_owned() };
+        let request = Request { handling: search::Handling::Strict, ..*request };
+        let (search, _) = search::parse(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
+        // A parameter about the answer leaves no clause.
+        let decidable = !search.clauses.is_empty() && search.clauses.iter().all(is_of_the_resource_alone);
+        if !decidable || !search.value_sets().is_empty() {
+            return Err(unsupported());
+        }
+        let (name, value, own) = (name.to_owned(), value.to_owned(), request.own.to_owned());
+        Ok(Self(Arc::new(Inner { name, value, own, search })))
+    }
+
+    /// What has to hold, all of it.
+    #[must_use]
+    pub fn clauses(&self) -> &[Clause] {
+        &self.0.search.clauses
+    }
+
+    /// The type it was read for.
+    #[must_use]
+    pub fn kind(&self) -> &ResourceType {
+        &self.0.search.kind
+    }
+
+    /// Whether it holds for a resource of its type; of no other type does it say anything.
+    #[must_use]
+    pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
+        let Inner { own, search, .. } = self.0.as_ref();
+        let document = Document { kind: &key.kind, id: key.id.as_str(), updated_us: 0, body: resource, own };
+        key.kind == search.kind && search.matches(&document, None) == Ok(true)
+    }
+}
+
+fn is_of_the_resource_alone(clause: &Clause) -> bool {
+    match clause {
+        Clause::Any { parameter, .. } | Clause::None { parameter, .. } | Clause::Missing { parameter, .. } => {
+            parameter.column().is_none()
+        }
+        Clause::Chain(_) | Clause::Has(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const OWN: &str = "https://payer.example/fhir";
+
+    fn read(name: &str, value: &str) -> Result<Scoped, UnsupportedCriterion> {
+        let kind = "Observation".parse().unwrap();
+        Scoped::read(&Catalog::base(), &Request::strict(&kind, OWN, 0), (name, value))
+    }
+
+    fn holds(name: &str, value: &str) -> bool {
+        let resource = json!({
+            "status": "final",
+            "code": {"coding": [{"system": "http://loinc.org", "code": "718-7"}]},
+            "subject": {"reference": "Patient/p"},
+            "effectiveDateTime": "2026-03-04",
+            "valueQuantity": {"value": 14.2, "code": "g/dL"},
+        });
+        read(name, value).unwrap().holds(&"Observation/o".parse().unwrap(), &resource)
+    }
+
+    #[test]
+    fn every_kind_of_parameter_selects() {
+        for (name, value) in [
+            ("code", "http://loinc.org|718-7"),
+            ("code", "x,718-7"),
+            ("status:not", "entered-in-error"),
+            ("date", "ge2026-01-01"),
+            ("subject", "Patient/p"),
+            ("subject", "https://payer.example/fhir/Patient/p"),
+            ("value-quantity", "gt14"),
+            ("method:missing", "true"),
+        ] {
+            assert!(holds(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("code", "http://snomed.info/sct|718-7"),
+            ("status", "preliminary"),
+            ("date", "lt2026"),
+            ("subject", "Patient/q"),
+            ("value-quantity", "15"),
+            ("code:missing", "true"),
+        ] {
+            assert!(!holds(name, value), "{name}={value}");
+        }
+        let other_type = read("status:missing", "true").unwrap();
+        assert!(!other_type.holds(&"Condition/c".parse().unwrap(), &json!({})));
+    }
+
+    #[test]
+    fn what_cannot_be_decided_of_a_resource_alone_is_refused() {
+        for (name, value) in [
+            ("subject:Patient.name", "x"),
+            ("subject.name", "x"),
+            ("code:in", "http://example.org/vs"),
+            ("_has:Provenance:target:agent", "x"),
+            ("_lastUpdated", "ge2026"),
+            ("_sort", "date"),
+            ("_count", "1"),
+            ("_include", "Observation:subject"),
+            ("no-such", "x"),
+            ("date", "soon"),
+        ] {
+            assert!(read(name, value).is_err(), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn two_are_the_same_when_their_words_are() {
+        assert_eq!(read("code", "a"), read("code", "a"));
+        assert_ne!(read("code", "a"), read("code", "b"));
+        assert_ne!(read("code", "a"), read("status", "a"));
+    }
+}

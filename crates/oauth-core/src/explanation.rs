@@ -1,0 +1,171 @@
+//! Why a caller may do something, or may not: for administrators who ask on behalf of others.
+//!
+//! The decision itself is that of [`crate::access`], made for a caller who is only supposed; here is what it
+//! was made from: which scopes speak and which one is missing, which policies apply and which one passes.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use smart_scopes::{Scope, ScopeParseError, ScopeSet};
+
+use crate::access::AccessRequest;
+use crate::authority::Authority;
+use crate::bearer::VerifiedToken;
+use crate::caller::{Caller, Identity, TokenBearer};
+use crate::env::Env;
+use crate::policy::{PolicySays, Subject};
+use crate::ports::{StandingQuery, StoreError};
+use crate::token::claims::AccessClaims;
+
+/// Who is supposed to call.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Supposed<'a> {
+    /// The Client.
+    pub client: Option<&'a str>,
+    /// The User who authorized the access token.
+    pub user: Option<&'a str>,
+    /// The patient in the token's context.
+    pub patient: Option<&'a str>,
+    /// The scopes of the token; without them and a User, the Client calls by HTTP Basic.
+    pub scope: Option<&'a str>,
+}
+
+/// Why nobody can be supposed.
+#[derive(Debug, thiserror::Error)]
+pub enum SuppositionFault {
+    /// A token belongs to a Client.
+    #[error("a user, a patient or a scope needs a client")]
+    NoClient,
+    /// There is no such Client.
+    #[error("there is no Client of this id")]
+    UnknownClient,
+    /// There is no such User.
+    #[error("there is no User of this id")]
+    UnknownUser,
+    /// The scopes are none.
+    #[error("the scope is not one: {0}")]
+    Scope(#[from] ScopeParseError),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a decision was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// Whether the caller has scopes that bind it.
+    pub bound_by_scopes: bool,
+    /// The scopes that permit the request, at least in part.
+    pub permitting_scopes: Vec<String>,
+    /// A scope that would permit it, where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_scope: Option<String>,
+    /// Every policy that applies to the caller, cheap ones first; the first that passes decides.
+    pub policies: Vec<PolicySays>,
+    /// The policies that apply to the person alone, where the request goes beyond single patients: one of them
+    /// has to pass as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies_of_the_person: Option<Vec<PolicySays>>,
+    /// Stored policies that do not compile and allow nothing.
+    pub skipped_policies: Vec<String>,
+}
+
+/// The caller that is supposed.
+///
+/// # Errors
+/// [`SuppositionFault`].
+pub async fn caller(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> Result<Caller, SuppositionFault> {
+    let has_token = supposed.user.is_some() || supposed.patient.is_some() || supposed.scope.is_some();
+    let query = StandingQuery { client_id: supposed.client, user_id: supposed.user, ..StandingQuery::default() };
+    let standing = authority.directory.store().standing(&query).await?;
+    let policy_revision = standing.policy_revision;
+    let Some(client_id) = supposed.client else {
+        let anonymous = Caller { identity: Identity::Anonymous, policy_revision };
+        return if has_token { Err(SuppositionFault::NoClient) } else { Ok(anonymous) };
+    };
+    let client = authority.directory.read_client(client_id).await?.ok_or(SuppositionFault::UnknownClient)?;
+    if !has_token {
+        return Ok(Caller { identity: Identity::Client(client), policy_revision });
+    }
+    let person = match (supposed.user, standing.user_version) {
+        (None, _) => None,
+        (Some(_), None) => return Err(SuppositionFault::UnknownUser),
+        (Some(id), Some(version)) => {
+            Some(authority.directory.person_at(id, version).await?.ok_or(SuppositionFault::UnknownUser)?)
+        }
+    };
+    let scopes = supposed.scope.map(ScopeSet::parse).transpose()?;
+    let scopes = scopes.or_else(|| person.as_ref().map(|_| ScopeSet::default()));
+    let claims = claims(env, authority, supposed);
+    let token = VerifiedToken { claims, client: Arc::clone(&client), person, standing };
+    Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
+}
+
+/// What the token would say.
+fn claims(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> AccessClaims {
+    let base_url = &authority.settings.base_url;
+    let now_s = env.now_us.div_euclid(1_000_000);
+    let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
+    AccessClaims {
+        iss: base_url.clone(),
+        sub: text(supposed.user.or(supposed.client)),
+        aud: format!("{base_url}/fhir"),
+        iat: now_s,
+        exp: now_s,
+        jti: "supposed".to_owned(),
+        client_id: text(supposed.client),
+        sid: supposed.user.map(|_| "supposed".to_owned()),
+        scope: supposed.scope.map(str::to_owned),
+        atv: None,
+        context: supposed.patient.map(|patient| serde_json::json!({ "patient": patient })),
+        extensions: None,
+    }
+}
+
+/// What the decision about `access` is made from.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn explain(
+    authority: &Authority,
+    caller: &Caller,
+    access: AccessRequest<'_>,
+) -> Result<Explanation, StoreError> {
+    let book = authority.directory.policies_at(caller.policy_revision).await?;
+    let subject = Subject {
+        client_id: caller.client_id(),
+        user_id: caller.user_id(),
+        roles: caller.person().map_or(&[], |person| &person.roles),
+        operation: Some(access.operation),
+        explicit: access.explicit,
+    };
+    let mut request = (access.request)();
+    caller.describe(&mut request);
+    let store = authority.directory.store();
+    let (permitting_scopes, missing_scope, is_wide) = scopes(caller, access.target);
+    let policies_of_the_person = match caller.user_id() {
+        Some(_) if is_wide => Some(book.explain(&Subject { client_id: None, ..subject }, (&request, store)).await),
+        _ => None,
+    };
+    Ok(Explanation {
+        bound_by_scopes: caller.scopes().is_some(),
+        permitting_scopes,
+        missing_scope,
+        policies: book.explain(&subject, (&request, store)).await,
+        policies_of_the_person,
+        skipped_policies: book.skipped().iter().map(|skipped| skipped.policy_id.clone()).collect(),
+    })
+}
+
+/// The scopes that permit, one that would, and whether what is permitted goes beyond single patients.
+fn scopes(caller: &Caller, target: Option<(&str, smart_scopes::Interaction)>) -> (Vec<String>, Option<String>, bool) {
+    let (Some((bearer, scopes)), Some((resource_type, interaction))) = (caller.scopes(), target) else {
+        return (Vec::new(), None, true);
+    };
+    let alone = |scope: &Scope| ScopeSet::from_iter([scope.clone()]);
+    let permits = |scope: &&Scope| bearer.reach(&alone(scope), resource_type, interaction).is_some();
+    let permitting: Vec<String> = scopes.iter().filter(permits).map(ToString::to_string).collect();
+    let missing = permitting.is_empty().then(|| bearer.needed(resource_type, interaction));
+    let is_wide = bearer.reach(scopes, resource_type, interaction).is_some_and(|reach| reach.is_wide());
+    (permitting, missing, is_wide)
+}

@@ -1,0 +1,260 @@
+//! How a policy decides: the engines, each read once and total afterwards.
+//!
+//! All but `sql` look at nothing but the request. A question to the database is asked by whoever judges
+//! ([`super::PolicyBook::judge`]): an engine says which answer it needs next, and goes on with it.
+
+use serde_json::{Value, json};
+
+use super::issue::{Issue, IssueCode};
+use super::matcho::{Fault, Mismatch, Pattern, PatternFault};
+use super::question::Question;
+use super::schema::Schema;
+
+/// Deepest nesting of `complex`. Not specified; nobody reads more.
+const MAX_DEPTH: usize = 8;
+/// Most engines of one policy. Not specified; a hundred conditions are several policies.
+const MAX_PARTS: usize = 100;
+/// The engines there are, for whoever is told of them.
+const KNOWN: &str = "allow, matcho, json-schema, sql or complex";
+
+/// Engines that exist on the platform and not here, each with what to use instead or why not.
+pub(super) const UNSUPPORTED_ENGINES: [(&str, &str); 5] = [
+    ("clj", "policies here run no code"),
+    ("matcho-rpc", "policies here judge REST requests"),
+    ("allow-rpc", "policies here judge REST requests"),
+    ("signed-rpc", "policies here judge REST requests"),
+    ("smart-on-fhir", "SMART scopes bind every token that carries them; no policy is needed for that"),
+];
+
+/// How a policy decides.
+#[derive(Debug, Clone)]
+pub enum Engine {
+    /// Always passes.
+    Allow,
+    /// Passes when the request meets the pattern.
+    Matcho(Pattern),
+    /// Passes when the request meets the schema.
+    JsonSchema(Schema),
+    /// Passes when the database says so.
+    Sql(Question),
+    /// Passes when all of these do, asked in their order.
+    All(Vec<Engine>),
+    /// Passes when one of these does, asked in their order.
+    Any(Vec<Engine>),
+}
+
+/// What an engine is asked about.
+pub(super) struct Asked<'a> {
+    /// The request object.
+    pub(super) request: &'a dyn Fn() -> &'a Value,
+    /// Whether engines `allow` do not count.
+    pub(super) explicit: bool,
+    /// What the database said to the questions of this policy so far, in their order.
+    pub(super) answers: &'a [bool],
+}
+
+/// Why an engine has not decided: it needs this answer first.
+pub(super) struct Needs<'e>(pub(super) &'e Question);
+
+impl Engine {
+    /// Reads the engine of a policy, or of a part of one of engine `complex`.
+    pub(super) fn read(resource: &Value) -> Result<Self, Vec<Issue>> {
+        let mut parts = 0;
+        read(resource, "AccessPolicy", (0, &mut parts))
+    }
+
+    /// Whether the request passes, or what has to be known first.
+    pub(super) fn passes<'e>(&'e self, asked: &Asked<'_>) -> Result<bool, Needs<'e>> {
+        self.decide(asked, &mut 0)
+    }
+
+    /// `next` is the number of the next question.
+    fn decide<'e>(&'e self, asked: &Asked<'_>, next: &mut usize) -> Result<bool, Needs<'e>> {
+        match self {
+            Self::Allow => Ok(!asked.explicit),
+            Self::Matcho(pattern) => {
+                let request = (asked.request)();
+                Ok(pattern.matches(Some(request), request))
+            }
+            Self::JsonSchema(schema) => Ok(schema.is_met_by((asked.request)())),
+            Self::Sql(question) => {
+                let answer = asked.answers.get(*next).copied().ok_or(Needs(question))?;
+                *next += 1;
+                Ok(answer)
+            }
+            Self::All(parts) => {
+                for part in parts {
+                    if !part.decide(asked, next)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(!parts.is_empty())
+            }
+            Self::Any(parts) => {
+                for part in parts {
+                    if part.decide(asked, next)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether it asks the database.
+    #[must_use]
+    pub fn asks_database(&self) -> bool {
+        match self {
+            Self::Allow | Self::Matcho(_) | Self::JsonSchema(_) => false,
+            Self::Sql(_) => true,
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::asks_database),
+        }
+    }
+
+    /// The engine as policies name it.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Matcho(_) => "matcho",
+            Self::JsonSchema(_) => "json-schema",
+            Self::Sql(_) => "sql",
+            Self::All(_) | Self::Any(_) => "complex",
+        }
+    }
+
+    /// What a pattern expects of a request and does not find; nothing of other engines.
+    pub(super) fn mismatches(&self, request: &Value) -> Vec<Value> {
+        let Self::Matcho(pattern) = self else { return Vec::new() };
+        let found = pattern.explain(Some(request), request).into_iter();
+        found.map(|Mismatch { path, expected, but }| json!({"path": path, "expected": expected, "but": but})).collect()
+    }
+
+    /// Whether it passes whatever is asked.
+    pub(super) fn passes_all(&self) -> bool {
+        match self {
+            Self::Allow => true,
+            Self::Matcho(pattern) => pattern.is_anything(),
+            Self::JsonSchema(schema) => schema.is_anything(),
+            Self::Sql(_) => false,
+            Self::All(parts) => parts.iter().all(Self::passes_all),
+            Self::Any(parts) => parts.iter().any(Self::passes_all),
+        }
+    }
+
+    /// What it costs, as a rank.
+    pub(super) fn cost(&self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Matcho(_) => 1,
+            Self::JsonSchema(_) => 2,
+            Self::All(_) | Self::Any(_) if !self.asks_database() => 3,
+            Self::Sql(_) | Self::All(_) | Self::Any(_) => 4,
+        }
+    }
+}
+
+fn one(code: IssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<Issue> {
+    vec![Issue::new(code, expression, diagnostics)]
+}
+
+fn read(resource: &Value, at: &str, (depth, parts): (usize, &mut usize)) -> Result<Engine, Vec<Issue>> {
+    *parts += 1;
+    if depth > MAX_DEPTH || *parts > MAX_PARTS {
+        let text = format!("a policy has at most {MAX_PARTS} engines, nested {MAX_DEPTH} deep");
+        return Err(one(IssueCode::TooLong, at, text));
+    }
+    let engine = format!("{at}.engine");
+    match resource.get("engine") {
+        None => Err(one(IssueCode::Required, &engine, format!("engine is required: {KNOWN}"))),
+        Some(Value::String(name)) => match name.as_str() {
+            "allow" => Ok(Engine::Allow),
+            "matcho" => matcho(resource.get("matcho"), at).map(Engine::Matcho),
+            "json-schema" => schema(resource.get("schema"), at).map(Engine::JsonSchema),
+            "sql" => sql(resource.get("sql"), at).map(Engine::Sql),
+            "complex" => complex(resource, at, (depth + 1, parts)),
+            name => Err(vec![no_engine(name, &engine)]),
+        },
+        Some(_) => Err(one(IssueCode::Structure, &engine, format!("engine is a string: {KNOWN}"))),
+    }
+}
+
+fn no_engine(name: &str, at: &str) -> Issue {
+    match UNSUPPORTED_ENGINES.iter().find(|(engine, _)| *engine == name) {
+        Some((engine, advice)) => {
+            let text = format!("this server does not support the engine {engine}: {advice}");
+            Issue::new(IssueCode::NotSupported, at, text)
+        }
+        None => Issue::new(IssueCode::Value, at, format!("unknown engine: this server has {KNOWN}")),
+    }
+}
+
+fn matcho(pattern: Option<&Value>, at: &str) -> Result<Pattern, Vec<Issue>> {
+    let at = format!("{at}.matcho");
+    match pattern {
+        None => Err(one(IssueCode::Required, &at, "the engine matcho needs a pattern in matcho")),
+        Some(pattern @ Value::Object(_)) => {
+            Pattern::compile(pattern).map_err(|faults| faults.iter().map(|fault| pattern_issue(fault, &at)).collect())
+        }
+        Some(_) => Err(one(IssueCode::Structure, &at, "matcho is an object: a pattern of the request")),
+    }
+}
+
+fn pattern_issue(fault: &PatternFault, at: &str) -> Issue {
+    let code = match fault.fault {
+        Fault::UnknownOperator(_) | Fault::Regex(_) | Fault::Path => IssueCode::Value,
+        Fault::Operand { .. } => IssueCode::Structure,
+        Fault::TooDeep | Fault::TooLarge | Fault::TooManyRegexes => IssueCode::TooLong,
+    };
+    let dot = if fault.path.is_empty() { "" } else { "." };
+    Issue::new(code, format!("{at}{dot}{}", fault.path), fault.fault.to_string())
+}
+
+fn schema(schema: Option<&Value>, at: &str) -> Result<Schema, Vec<Issue>> {
+    let at = format!("{at}.schema");
+    match schema {
+        None => Err(one(IssueCode::Required, &at, "the engine json-schema needs a schema in schema")),
+        Some(schema) => Schema::compile(schema).map_err(|fault| one(IssueCode::Value, &at, fault.to_string())),
+    }
+}
+
+fn sql(sql: Option<&Value>, at: &str) -> Result<Question, Vec<Issue>> {
+    let at = format!("{at}.sql.query");
+    match sql.and_then(|sql| sql.get("query")) {
+        None => Err(one(IssueCode::Required, &at, "the engine sql needs a query in sql.query")),
+        Some(Value::String(query)) => {
+            Question::read(query).map_err(|fault| one(IssueCode::Value, &at, fault.to_string()))
+        }
+        Some(_) => Err(one(IssueCode::Structure, &at, "query is a string: one SELECT")),
+    }
+}
+
+/// Not specified for an empty list; it is refused, because it could only ever deny.
+fn complex(resource: &Value, at: &str, (depth, parts): (usize, &mut usize)) -> Result<Engine, Vec<Issue>> {
+    let (name, make): (_, fn(Vec<Engine>) -> Engine) = match (resource.get("and"), resource.get("or")) {
+        (Some(_), None) => ("and", Engine::All),
+        (None, Some(_)) => ("or", Engine::Any),
+        _ => return Err(one(IssueCode::Invariant, at, "the engine complex needs and or or, and not both")),
+    };
+    let list = format!("{at}.{name}");
+    let Some(Value::Array(entries)) = resource.get(name) else {
+        return Err(one(IssueCode::Structure, &list, format!("{name} is a list of engines")));
+    };
+    if entries.is_empty() {
+        return Err(one(IssueCode::Required, &list, format!("{name} has one engine at least")));
+    }
+    let mut issues = Vec::new();
+    let mut read_parts = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        match read(entry, &format!("{list}[{index}]"), (depth, &mut *parts)) {
+            Ok(engine) => read_parts.push(engine),
+            Err(found) => issues.extend(found),
+        }
+        if *parts > MAX_PARTS {
+            break;
+        }
+    }
+    if issues.is_empty() { Ok(make(read_parts)) } else { Err(issues) }
+}
+
+#[cfg(test)]
+mod tests;
