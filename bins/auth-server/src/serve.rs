@@ -18,6 +18,7 @@ use oauth_core::seal::Sealer;
 use oauth_core::settings::Settings;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use crate::clock::{self, SystemClock, SystemRandom};
 use crate::config::Config;
@@ -30,6 +31,8 @@ use crate::{bootstrap, database, init_bundle, metrics, package_registry};
 
 /// How soon a key that another node or an operator added is known here.
 const KEYS_REFRESH: Duration = Duration::from_secs(5);
+/// How often a node looks whether searches lack rows. A parameter that was installed answers from then on.
+const INDEX_INTERVAL: Duration = Duration::from_secs(5);
 /// How often what expired is swept out of the database.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 
@@ -78,6 +81,7 @@ async fn start(
     let metrics = metrics_listener(config, background)?;
     let base_url = base_url(config, &reserved);
     let db = database::open(&config.database).await?;
+    db.set_fhir_base(&format!("{base_url}/fhir")).await.context("cannot prepare the index of searches")?;
     let hold = database::hold(&config.database)?;
     let admissions = Arc::new(Admissions::start(db.clone()));
     let audit = Arc::new(AuditLog::start(db.clone()));
@@ -90,6 +94,7 @@ async fn start(
     }
     background.spawn(refresh_keys(Arc::clone(&authority)));
     let jobs = Arc::new(Jobs::start(db.clone(), job_settings(config, &base_url)));
+    background.spawn(index(db.clone()));
     background.spawn(sweep(db.clone(), config.observing.audit_retention()));
     background.spawn(forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
     let own = Own { authority, packages, jobs: Arc::clone(&jobs) };
@@ -175,6 +180,7 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
         payers: Arc::new(db.clone()),
         authority,
         resources: Arc::new(db.clone()),
+        search: Arc::new(db.clone()),
         migrations: Arc::new(db.clone()),
         progress: packages.progress().clone(),
         packages,
@@ -251,6 +257,19 @@ async fn refresh_keys(authority: Arc<Authority>) {
         tick.tick().await;
         if let Err(error) = authority.keys.refresh().await {
             tracing::error!(%error, "the signing keys in use stay: they cannot be read again");
+        }
+    }
+}
+
+/// Makes the rows that searches lack: of resources of an older version of this server, for parameters that
+/// were installed, after SQL of a user.
+async fn index(db: Db) {
+    let mut tick = tokio::time::interval(INDEX_INTERVAL);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if let Err(error) = db.index_resources().await {
+            tracing::error!(%error, "the index of searches cannot be completed");
         }
     }
 }

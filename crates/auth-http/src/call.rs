@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequest, Request};
+use bytes::Bytes;
 use fhir_store::{IfMatch, PatchDocument, Precondition, patch, query};
 use http::header::IF_MATCH;
 use http::{HeaderMap, HeaderName};
@@ -20,6 +21,9 @@ use crate::{body, brand, form};
 
 /// The condition of a conditional create.
 const IF_NONE_EXIST: HeaderName = HeaderName::from_static("if-none-exist");
+
+/// What the addresses end with that take the parameters of a search in a form.
+const SEARCH_BY_FORM: &str = "/_search";
 
 /// A request, read whole.
 ///
@@ -58,7 +62,9 @@ impl FromRequest<App> for Call {
         }
         let limit_bytes = app.settings.max_body_bytes;
         let (bytes, held) = body::read_held(&app.bodies, &parts.headers, body, limit_bytes).await?;
-        let (kind, mut body) = if bytes.is_empty() {
+        let is_form = parts.uri.path().ends_with(SEARCH_BY_FORM) && media::is_form(&parts.headers);
+        let query = asked_with(parts.uri.query(), is_form.then_some(&bytes))?;
+        let (kind, mut body) = if bytes.is_empty() || is_form {
             (JsonKind::Plain, None)
         } else {
             (media::json_kind(&parts.headers)?, Some(body::json(&bytes)?))
@@ -66,20 +72,27 @@ impl FromRequest<App> for Call {
         if let Some(body) = &mut body {
             brand::rename(&app.settings.platform_name, body);
         }
-        let query = parts.uri.query();
         let condition = parts.headers.get(IF_NONE_EXIST).and_then(|value| value.to_str().ok());
         Ok(Self {
             caller,
             address: parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip()),
             dialect: Dialect::of(parts.uri.path()),
-            query: form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect(),
-            asked: Asked::new(query.map(str::to_owned), condition.map(str::to_owned)),
+            query: form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned().collect(),
+            asked: Asked::new(query, condition.map(str::to_owned)),
             headers: parts.headers,
             body,
             kind,
             _held: held,
         })
     }
+}
+
+/// The query of the address, with the parameters of a form behind it.
+fn asked_with(query: Option<&str>, form: Option<&Bytes>) -> Result<Option<String>, Fault> {
+    let Some(form) = form else { return Ok(query.map(str::to_owned)) };
+    let form = std::str::from_utf8(form).map_err(|_| Fault::NotAForm)?;
+    let parts: Vec<&str> = query.into_iter().chain([form]).filter(|part| !part.is_empty()).collect();
+    Ok(Some(parts.join("&")))
 }
 
 impl Call {

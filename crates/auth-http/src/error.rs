@@ -21,7 +21,8 @@ use axum::response::{IntoResponse, Response};
 use fhir_store::bundle::{self, BundleFault, EntryFault};
 use fhir_store::outcome;
 use fhir_store::query::QueryFault;
-use fhir_store::{ResourceKey, ResourceType, WriteFault};
+use fhir_store::search::SearchFault;
+use fhir_store::{ResourceKey, ResourceType, SearchRefused, WriteFault};
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
 use http::{HeaderValue, StatusCode};
 use oauth_core::access::Denied;
@@ -89,6 +90,10 @@ pub(crate) enum Fault {
     Id(#[from] fhir_store::key::NotAResourceId),
     #[error("{0}")]
     Query(#[from] QueryFault),
+    #[error("{0}")]
+    Search(#[from] SearchFault),
+    #[error("{0}")]
+    NotSearched(#[from] SearchRefused),
     #[error("If-None-Exist belongs to a POST; any other write takes If-Match")]
     ConditionOnPut,
     #[error("{0} is kept secret and cannot be searched by")]
@@ -232,11 +237,13 @@ impl Fault {
             Self::Header(_)
             | Self::Id(_)
             | Self::Query(_)
+            | Self::Search(_)
             | Self::ConditionOnPut
             | Self::Hidden(_)
             | Self::Unexplained(_)
             | Self::PatchInBundle(_)
             | Self::Validate(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
+            Self::NotSearched(cause) => resources::not_searched(cause),
             Self::NotFound(key) => resources::not_found(key),
             Self::Gone(key) => resources::gone(key),
             Self::Refused { cause, entry } => resources::refused(cause, *entry),
@@ -254,9 +261,7 @@ impl Fault {
             Self::Introspection { cause, credentials } => oauth::not_introspected(cause, *credentials),
             Self::Throttled { retry_after_s } => throttled(row, *retry_after_s),
             Self::Unsettled => row(StatusCode::CONFLICT, outcome::CONFLICT),
-            Self::NotReady => {
-                row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
-            }
+            Self::NotReady => not_ready(row),
             Self::Parties(cause) => resources::parties(cause),
             Self::Authorize(cause) => page::not_authorized(*cause),
             Self::Form(cause) => page::not_believed(*cause),
@@ -310,6 +315,11 @@ impl Fault {
             _ => {}
         }
     }
+}
+
+/// 503, until the server has done what it does before it serves.
+fn not_ready(row: impl Fn(StatusCode, outcome::Kind) -> Verdict) -> Verdict {
+    row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
 }
 
 /// 429. The code is the one token endpoints in the field send; RFC 6749 has none.

@@ -41,11 +41,13 @@ mod form;
 mod gate;
 mod guarded;
 mod hashing;
+mod include;
 mod migrate;
 mod packages;
 mod payer;
 mod prefer;
 mod save;
+mod searching;
 
 mod answer;
 mod budget;
@@ -54,6 +56,7 @@ mod error;
 mod surface;
 mod told;
 mod validation;
+mod value_sets;
 
 mod page;
 

@@ -1,5 +1,6 @@
 //! What a writer wants to be answered with.
 
+use fhir_store::search::Handling;
 use http::{HeaderMap, HeaderName};
 
 /// RFC 7240.
@@ -40,6 +41,21 @@ impl Return {
             _ => None,
         }
     }
+}
+
+/// What a search does about a parameter that is not supported: it passes it over, unless it is to be
+/// strict.
+///
+/// # Source
+/// FHIR R4, Search, Handling Errors; RFC 7240, section 4.4.
+pub(crate) fn handling(headers: &HeaderMap) -> Handling {
+    let sent = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+    let mut preferences = sent.flat_map(|text| text.split([',', ';']));
+    let is_strict = preferences.any(|preference| {
+        let (name, value) = preference.split_once('=').unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("handling") && value.trim().trim_matches('"') == "strict"
+    });
+    if is_strict { Handling::Strict } else { Handling::Lenient }
 }
 
 #[cfg(test)]

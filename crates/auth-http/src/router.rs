@@ -9,7 +9,7 @@ use http::Uri;
 
 use crate::endpoint::{
     apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, introspect,
-    jobs, jwks, list, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc,
+    jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc, search,
     style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
@@ -121,7 +121,7 @@ fn payers() -> Router<App> {
 fn resources_under(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
     let base = post(bundle::post).put(bundle::put);
-    let of_type = get(list::get)
+    let of_type = get(search::get)
         .post(resource::post)
         .put(resource::put_found)
         .patch(resource::patch_found)
@@ -131,6 +131,7 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(&at("/"), base.clone())
         .route(&at("/_history"), get(history::of_system))
         .route(&at("/{type}"), of_type)
+        .route(&at("/{type}/_search"), post(search::post))
         .route(&at("/{type}/_history"), get(history::of_type))
         .route(&at("/{type}/{id}"), of_id)
         .route(&at("/{type}/{id}/_history"), get(history::of_resource))

@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fhir_store::ResourceStore;
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::PayerStore;
 use fhir_store::search::Catalog;
+use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::Installer;
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
@@ -36,6 +36,8 @@ pub struct Parts {
     pub authority: Arc<Authority>,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
+    /// What finds them; the same store.
+    pub search: Arc<dyn SearchStore>,
     /// What runs migrations; the same store.
     pub migrations: Arc<dyn MigrationStore>,
     /// What installs packages, from the registry of the deployment into the same store.
@@ -105,6 +107,7 @@ impl HttpSettings {
 pub(crate) struct Site {
     pub(crate) authority: Arc<Authority>,
     pub(crate) resources: Arc<dyn ResourceStore>,
+    pub(crate) search: Arc<dyn SearchStore>,
     pub(crate) migrations: Arc<dyn MigrationStore>,
     pub(crate) packages: Arc<Installer>,
     pub(crate) jobs: Arc<dyn JobStore>,
@@ -142,6 +145,7 @@ impl Site {
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,
             resources: parts.resources,
+            search: parts.search,
             migrations: parts.migrations,
             packages: parts.packages,
             jobs: parts.jobs,

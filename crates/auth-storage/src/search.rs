@@ -147,7 +147,7 @@ async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRe
     let Some(table) = Table::find(db, &query.search.kind).await? else {
         return Ok(Ok(Matches { total: Some(0), ..Matches::default() }));
     };
-    for kind in query.search.clauses.iter().flat_map(kinds) {
+    for kind in query.search.clauses.iter().flat_map(Clause::looks_at) {
         Table::find(db, kind).await?;
     }
     let mut index = known(db).await?;
@@ -167,17 +167,6 @@ async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRe
         }
     }
     Ok(Err(SearchRefused::Indexing { parameter: query.search.kind.to_string() }))
-}
-
-/// The other types a clause looks at.
-fn kinds(clause: &Clause) -> Vec<&ResourceType> {
-    match clause {
-        Clause::Any { .. } | Clause::None { .. } | Clause::Missing { .. } => Vec::new(),
-        Clause::Chain(chain) => {
-            chain.any_of.iter().flat_map(|(kind, clause)| kinds(clause).into_iter().chain([kind])).collect()
-        }
-        Clause::Has(has) => kinds(&has.clause).into_iter().chain([&has.kind]).collect(),
-    }
 }
 
 async fn among(

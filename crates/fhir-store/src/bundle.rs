@@ -3,6 +3,7 @@
 mod history;
 mod request;
 mod response;
+mod search;
 
 pub use history::{everything, history, history_entry};
 pub use request::{
@@ -11,6 +12,7 @@ pub use request::{
 pub use response::{
     Links, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
 };
+pub use search::{SearchLinks, SearchMode, found, found_entry, outcome_entry, subset};
 
 /// Where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
 #[must_use]

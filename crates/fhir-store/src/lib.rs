@@ -90,7 +90,8 @@ pub use filter::{Filter, FilterValue};
 pub use history::{HistoryPage, HistoryQuery, Version, Window};
 pub use key::{ResourceId, ResourceKey, ResourceType};
 pub use ports::{
-    IfMatch, ListQuery, Lookup, Matches, Operation, Page, PatchDocument, Precondition, Referring, ResourceStore,
-    SearchQuery, SearchRefused, SearchStore, StoreError, Stored, Write, WriteFault, WriteRefusal, Written,
+    Counting, IfMatch, ListQuery, Lookup, Matches, Operation, Page, PatchDocument, Precondition, Referring,
+    ResourceStore, SearchQuery, SearchRefused, SearchStore, StoreError, Stored, Write, WriteFault, WriteRefusal,
+    Written,
 };
 pub use selection::{Reach, Region, Selection};

@@ -20,7 +20,7 @@ use crate::outcome::Issue;
 use crate::selection::{Reach, Selection};
 use crate::shape::ShapeFault;
 
-pub use search::{Matches, Referring, SearchQuery, SearchRefused, SearchStore};
+pub use search::{Counting, Matches, Referring, SearchQuery, SearchRefused, SearchStore};
 
 /// A resource as a store keeps it.
 #[derive(Clone, Debug, PartialEq)]

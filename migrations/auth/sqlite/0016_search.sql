@@ -83,4 +83,8 @@ CREATE TABLE search_state (
     own TEXT NOT NULL
 );
 
-INSERT INTO search_state (revision, definitions, last_type, last_definition, own) VALUES (1, 1, 0, 9999, '');
+INSERT INTO search_state (revision, definitions, last_type, last_definition, own) VALUES (1, 1, 1, 9999, '');
+
+-- The one type with parameters whose table is there from the start.
+INSERT INTO search_type (number, kind, definitions, state, position)
+SELECT 1, 'Organization', 1, CASE WHEN EXISTS (SELECT 1 FROM organization) THEN 'building' ELSE 'ready' END, '';

@@ -1,13 +1,11 @@
-//! `/{type}`: lists.
+//! Lists of what no search parameter is about, and of the native endpoint.
 
-use axum::extract::State;
 use axum::response::Response;
 use fhir_store::bundle::{self, Links};
-use fhir_store::{ListQuery, Page, query};
+use fhir_store::{ListQuery, Page, ResourceType, query};
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::address::Kind;
 use crate::call::Call;
 use crate::confine::Narrowed;
 use crate::error::Fault;
@@ -17,11 +15,11 @@ use crate::surface::Dialect;
 use crate::{answer, confine};
 
 /// Lists the resources of a type that meet the query, a page at a time.
-pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    let within = gate::permit(&app, &call, &Act::list(&kind, &call.asked)).await?;
-    let Narrowed { within, others } = confine::narrow(&app, &kind, within, (call.dialect, &call.query))?;
-    let (asked, page) = confine::page(&app, query::list(kind, others)?, within).await?;
-    let set = searchset(&app, call.dialect, &asked, &page, &call.query);
+pub(crate) async fn answer(app: &App, kind: ResourceType, call: &Call) -> Result<Response, Fault> {
+    let within = gate::permit(app, call, &Act::list(&kind, &call.asked)).await?;
+    let Narrowed { within, others } = confine::narrow(app, &kind, within, (call.dialect, &call.query))?;
+    let (asked, page) = confine::page(app, query::list(kind, others)?, within).await?;
+    let set = searchset(app, call.dialect, &asked, &page, &call.query);
     Ok(answer::json(StatusCode::OK, call.dialect, &set))
 }
 

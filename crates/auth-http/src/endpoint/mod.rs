@@ -25,6 +25,7 @@ pub(crate) mod patient;
 pub(crate) mod resource;
 pub(crate) mod revoke;
 pub(crate) mod rpc;
+pub(crate) mod search;
 pub(crate) mod style;
 pub(crate) mod token;
 pub(crate) mod userinfo;

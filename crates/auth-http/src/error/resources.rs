@@ -3,7 +3,7 @@
 use fhir_store::bundle::{BundleFault, EntryFault};
 use fhir_store::outcome::{self, Outcome, Severity};
 use fhir_store::shape::ShapeProblem;
-use fhir_store::{ResourceKey, StoreError, WriteFault};
+use fhir_store::{ResourceKey, SearchRefused, StoreError, WriteFault};
 use http::StatusCode;
 use oauth_core::access::Denied;
 use oauth_core::caller::CallerFault;
@@ -47,6 +47,18 @@ pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
         }
     };
     verdict.outcome(Outcome::from(cause)).at_entry(entry)
+}
+
+/// A search that was understood and not carried out.
+pub(super) fn not_searched(cause: &SearchRefused) -> Verdict {
+    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+    match cause {
+        SearchRefused::Indexing { .. } => {
+            row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).retry_after(BUSY_RETRY_S)
+        }
+        SearchRefused::Cursor => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
+        SearchRefused::Closed => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("insufficient_scope"),
+    }
 }
 
 /// A body that contradicts its address is a malformed request; any other body is understood and

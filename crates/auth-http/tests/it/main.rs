@@ -52,6 +52,8 @@ mod resources;
 #[cfg(test)]
 mod rpc;
 #[cfg(test)]
+mod search;
+#[cfg(test)]
 mod sign_in;
 #[cfg(test)]
 mod standalone;

@@ -13,9 +13,11 @@ use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use fhir_store::search::Catalog;
 use fhir_store::{
-    HistoryPage, HistoryQuery, ListQuery, Lookup, Page, ResourceKey, ResourceStore, ResourceType, StoreError, Version,
-    Write, WriteRefusal, Written,
+    HistoryPage, HistoryQuery, ListQuery, Lookup, Matches, Page, Referring, ResourceId, ResourceKey, ResourceStore,
+    ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError, Stored, Version, Write, WriteRefusal,
+    Written,
 };
 use http::{Method, Request};
 use migrations::Progress;
@@ -114,6 +116,7 @@ impl World {
         let health = Arc::new(Health(AtomicBool::new(true), AtomicU32::new(0)));
         let admissions = Arc::new(Admissions::start(db.clone()));
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
+        db.set_fhir_base(&format!("{BASE}/fhir")).await.unwrap();
         db.establish(signing_keys(&env).await).await.unwrap();
         let audit = Arc::new(AuditLog::start(db.clone()));
         let asked = Arc::new(AtomicU32::new(0));
@@ -133,6 +136,7 @@ impl World {
             payers: Arc::new(db.clone()),
             packages: Arc::new(Installer::new(shelf.clone(), Arc::new(db.clone()), Progress::new())),
             resources: Arc::new(Counted(db.clone(), asked.clone())),
+            search: Arc::new(Counted(db.clone(), asked.clone())),
             migrations: Arc::new(db.clone()),
             progress: Progress::new(),
             clock: clock.clone(),
@@ -413,6 +417,47 @@ impl ResourceStore for Counted {
     ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.transact(writes, now_us).await
+    }
+}
+
+#[async_trait]
+impl SearchStore for Counted {
+    async fn catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.catalog().await
+    }
+
+    async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+        self.0.known_catalog().await
+    }
+
+    fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool {
+        self.0.indexes(catalog, kind)
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.search(query).await
+    }
+
+    async fn among(
+        &self,
+        kind: &ResourceType,
+        ids: &[ResourceId],
+        within: &Selection,
+    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.among(kind, ids, within).await
+    }
+
+    async fn referring(
+        &self,
+        referring: Referring<'_>,
+        within: &Selection,
+        limit: u32,
+    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.referring(referring, within, limit).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! A page of a search: the statement as a whole, its order, and where the next page begins.
 
 use fhir_store::search::{Clause, Column, Kind, Parameter, Sort};
-use fhir_store::{Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, Selection, Stored};
+use fhir_store::{Counting, Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, Selection, Stored};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
@@ -69,7 +69,14 @@ fn write(
     behind: Option<&Behind>,
 ) -> Result<Option<String>, Unanswerable> {
     let Some(matching) = matching(statement, table, query)? else { return Ok(None) };
-    let total = if query.counted { format!("(SELECT count(*) FROM ({matching}) AS m)") } else { "NULL".to_owned() };
+    let total = match query.counting {
+        Counting::No => "NULL".to_owned(),
+        Counting::UpTo(most) => {
+            let most = statement.bind(i64::from(most) + 1);
+            format!("(SELECT count(*) FROM ({matching} LIMIT {most}) AS m)")
+        }
+        Counting::All => format!("(SELECT count(*) FROM ({matching}) AS m)"),
+    };
     let order = order(statement, table, query)?;
     let limit = statement.bind(i64::from(query.count) + i64::from(query.count > 0));
     let after = behind.map(|behind| order.after(statement, behind));

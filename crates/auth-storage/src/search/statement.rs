@@ -61,6 +61,9 @@ pub(super) struct Statement<'a> {
     pub(super) bound: Vec<Bound>,
 }
 
+/// The ids of no resource.
+const NOTHING: &str = "SELECT '' AS id WHERE FALSE";
+
 type Written = Result<String, Unanswerable>;
 
 impl<'a> Statement<'a> {
@@ -124,7 +127,7 @@ impl<'a> Statement<'a> {
     fn of_table(&self, kind: &ResourceType, condition: &str) -> String {
         match self.db.known_table(kind.as_str()) {
             Some(table) => format!("SELECT t.id FROM {} t WHERE {condition}", table.quoted()),
-            None => "SELECT '' AS id WHERE FALSE".to_owned(),
+            None => NOTHING.to_owned(),
         }
     }
 
@@ -139,7 +142,7 @@ impl<'a> Statement<'a> {
             let condition = self.group(number, &group);
             sets.push(format!("SELECT i.id FROM {} i WHERE {condition}", group.place.table()));
         }
-        Ok(if sets.is_empty() { "SELECT '' AS id WHERE FALSE".to_owned() } else { sets.join(" UNION ALL ") })
+        Ok(if sets.is_empty() { NOTHING.to_owned() } else { sets.join(" UNION ALL ") })
     }
 
     fn any_at(&mut self, kind: &ResourceType, parameter: &Parameter, tests: &[Test], id: &str) -> Written {
@@ -276,19 +279,33 @@ impl<'a> Statement<'a> {
     fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {
         let number = self.number(kind, &chain.parameter)?;
         let mut sets = Vec::with_capacity(chain.any_of.len());
+        let mut closed = false;
         for (target, clause) in &chain.any_of {
-            let inner = self.reached(target, clause)?;
+            let inner = match self.reached(target, clause) {
+                // Of several types a reference may be to, those count that the caller may search.
+                Err(Unanswerable::Closed) => {
+                    closed = true;
+                    continue;
+                }
+                inner => inner?,
+            };
             let (place, target) = (self.bind(number), self.bind(target.as_str()));
             sets.push(format!(
                 "SELECT i.id FROM search_reference i WHERE i.parameter = {place} AND i.kind = {target} AND i.target IN ({inner})"
             ));
         }
-        Ok(if sets.is_empty() { "SELECT '' AS id WHERE FALSE".to_owned() } else { sets.join(" UNION ALL ") })
+        if sets.is_empty() && closed {
+            return Err(Unanswerable::Closed);
+        }
+        Ok(if sets.is_empty() { NOTHING.to_owned() } else { sets.join(" UNION ALL ") })
     }
 
     fn has(&mut self, kind: &ResourceType, has: &Has) -> Written {
-        let number = self.number(&has.kind, &has.parameter)?;
         let inner = self.reached(&has.kind, &has.clause)?;
+        if self.db.known_table(has.kind.as_str()).is_none() {
+            return Ok(NOTHING.to_owned());
+        }
+        let number = self.number(&has.kind, &has.parameter)?;
         let (place, target) = (self.bind(number), self.bind(kind.as_str()));
         Ok(format!(
             "SELECT i.target AS id FROM search_reference i WHERE i.parameter = {place} AND i.kind = {target} AND i.id IN ({inner})"
@@ -302,6 +319,9 @@ impl<'a> Statement<'a> {
     /// The ids of another type that meet a clause and that the caller reaches.
     fn reached(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
         let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
+        if self.db.known_table(kind.as_str()).is_none() {
+            return Ok(NOTHING.to_owned());
+        }
         let set = self.set(kind, clause)?;
         if !within.is_confined() {
             return Ok(set);

@@ -6,8 +6,8 @@ use auth_storage::Db;
 use fhir_store::search::{Document, Request, Resolver, Search, parse};
 use fhir_store::selection::{Criterion, Scoped};
 use fhir_store::{
-    Compartment, ListQuery, Lookup, Matches, Operation, Region, ResourceKey, ResourceStore as _, ResourceType,
-    SearchQuery, SearchRefused, SearchStore as _, Selection, Stored, Write,
+    Compartment, Counting, ListQuery, Lookup, Matches, Operation, Region, ResourceKey, ResourceStore as _,
+    ResourceType, SearchQuery, SearchRefused, SearchStore as _, Selection, Stored, Write,
 };
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn asking(search: Search) -> SearchQuery {
     let reaches: BTreeMap<ResourceType, Selection> =
         KINDS.into_iter().map(|name| (kind(name), Selection::Everything)).collect();
     let count = search.count.unwrap_or(1000);
-    SearchQuery { search, filters: Vec::new(), within: Selection::Everything, reaches, count, counted: true }
+    SearchQuery { search, filters: Vec::new(), within: Selection::Everything, reaches, count, counting: Counting::All }
 }
 
 async fn found(db: &Db, query: &SearchQuery) -> Matches {

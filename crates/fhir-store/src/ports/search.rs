@@ -25,8 +25,19 @@ pub struct SearchQuery {
     pub reaches: BTreeMap<ResourceType, Selection>,
     /// Matches on a page.
     pub count: u32,
-    /// Whether the matches are counted, whatever the page holds.
-    pub counted: bool,
+    /// Whether the matches are counted.
+    pub counting: Counting,
+}
+
+/// Whether all the matches of a search are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// No: their number is told where the page shows it.
+    No,
+    /// As long as there are no more than these.
+    UpTo(u32),
+    /// Yes, whatever it costs.
+    All,
 }
 
 /// What a search found.

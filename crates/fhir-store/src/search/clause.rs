@@ -267,6 +267,18 @@ impl Clause {
             Self::Has(has) => &has.parameter,
         }
     }
+
+    /// The other types it looks at.
+    #[must_use]
+    pub fn looks_at(&self) -> Vec<&ResourceType> {
+        match self {
+            Self::Any { .. } | Self::None { .. } | Self::Missing { .. } => Vec::new(),
+            Self::Chain(chain) => {
+                chain.any_of.iter().flat_map(|(kind, clause)| clause.looks_at().into_iter().chain([kind])).collect()
+            }
+            Self::Has(has) => has.clause.looks_at().into_iter().chain([&has.kind]).collect(),
+        }
+    }
 }
 
 impl Test {

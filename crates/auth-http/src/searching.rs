@@ -1,0 +1,185 @@
+//! Searching: from parameters to the Bundle that answers them.
+//!
+//! What the caller reaches of the type goes into the statement; so does what it reaches of the types that
+//! chains look at. What comes with the matches is asked for within what the caller reaches of each type.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use fhir_store::bundle::{self, SearchLinks, SearchMode};
+use fhir_store::outcome::{self, Issue, Outcome, Severity};
+use fhir_store::search::{self, Catalog, Handling, Ignored, Request, Search, SearchFault, Summary, Total};
+use fhir_store::{Counting, Filter, Matches, ResourceType, SearchQuery, Selection, Stored, limits, query};
+use oauth_core::access::Denied;
+use serde_json::Value;
+
+use crate::asked::Asked;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::gate::{self, Act};
+use crate::state::App;
+use crate::surface::Dialect;
+use crate::{answer, guarded, include, prefer, value_sets};
+
+/// Up to how many matches are counted when nobody asked: so far it costs less than the page.
+const COUNTED_UNASKED: u32 = 200;
+
+/// Whether a type is searched here, and not listed by its elements.
+pub(crate) async fn applies(app: &App, call: &Call, kind: &ResourceType) -> Result<bool, Fault> {
+    if call.dialect != Dialect::Fhir {
+        return Ok(false);
+    }
+    let catalog = app.search.known_catalog().await?;
+    Ok(app.search.indexes(&catalog, kind))
+}
+
+/// The Bundle that answers a search, for whom may search the type.
+pub(crate) async fn run(
+    app: &App,
+    call: &Call,
+    kind: ResourceType,
+    (pairs, asked): (&[(String, String)], &Asked),
+) -> Result<Value, Fault> {
+    let within = gate::permit(app, call, &Act::list(&kind, asked)).await?;
+    let mut read = read(app, &kind, prefer::handling(&call.headers), pairs).await?;
+    value_sets::expand(app, &mut read.search).await?;
+    let reaches = reaches(app, call, &read.search).await?;
+    let query = SearchQuery {
+        count: count(&read.search),
+        counting: counting(&read.search),
+        filters: read.filters,
+        search: read.search,
+        within,
+        reaches,
+    };
+    let found = app.search.search(&query).await??;
+    let included = include::all(app, call, &read.catalog, (&query.search, &found.entries)).await?;
+    let page = Page { found: &found, included: &included, ignored: &read.ignored };
+    Ok(answer(app, call.dialect, (&query.search, pairs), &page))
+}
+
+/// A query as it was understood.
+struct Read {
+    catalog: Arc<Catalog>,
+    search: Search,
+    filters: Vec<Filter>,
+    ignored: Vec<Ignored>,
+}
+
+/// Reads the parameters. A path of elements (`.name.family`) is an equality, as in any list here.
+async fn read(app: &App, kind: &ResourceType, handling: Handling, pairs: &[(String, String)]) -> Result<Read, Fault> {
+    let (paths, pairs): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
+    let paths = paths.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let filters = query::list(kind.clone(), paths)?.filters;
+    guarded::check_filters(kind, &filters)?;
+    let own = app.settings.fhir_base();
+    let request = Request { kind, handling, now_us: app.now_us(), own: &own };
+    let parse = |catalog: &Catalog| {
+        let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        search::parse(catalog, &request, pairs)
+    };
+    let mut catalog = app.search.known_catalog().await?;
+    let mut parsed = parse(&catalog);
+    if is_about_unknown(&parsed) {
+        // Another node may have installed it a moment ago.
+        let now = app.search.catalog().await?;
+        if !Arc::ptr_eq(&now, &catalog) {
+            parsed = parse(&now);
+            catalog = now;
+        }
+    }
+    let (search, ignored) = parsed?;
+    Ok(Read { catalog, search, filters, ignored })
+}
+
+fn is_about_unknown(parsed: &Result<(Search, Vec<Ignored>), SearchFault>) -> bool {
+    let is_unknown = |fault: &SearchFault| matches!(fault, SearchFault::UnknownParameter { .. });
+    match parsed {
+        Ok((_, ignored)) => ignored.iter().any(|ignored| is_unknown(&ignored.fault)),
+        Err(fault) => is_unknown(fault),
+    }
+}
+
+/// What the caller reaches of the types that chains look at.
+async fn reaches(app: &App, call: &Call, search: &Search) -> Result<BTreeMap<ResourceType, Selection>, Fault> {
+    let kinds: BTreeSet<&ResourceType> = search.clauses.iter().flat_map(|clause| clause.looks_at()).collect();
+    let mut reaches = BTreeMap::new();
+    for kind in kinds {
+        if let Some(within) = reach(app, call, kind).await? {
+            reaches.insert(kind.clone(), within);
+        }
+    }
+    Ok(reaches)
+}
+
+/// What the caller may find of another type by a search, `None` when nothing.
+pub(crate) async fn reach(app: &App, call: &Call, kind: &ResourceType) -> Result<Option<Selection>, Fault> {
+    match gate::permit(app, call, &Act::list(kind, &Asked::NOTHING)).await {
+        Ok(within) => Ok(Some(within)),
+        Err(cause @ Denied::Store(_)) => Err(cause.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+fn count(search: &Search) -> u32 {
+    match search.summary {
+        Summary::Count => 0,
+        _ => search.count.unwrap_or(limits::DEFAULT_COUNT),
+    }
+}
+
+fn counting(search: &Search) -> Counting {
+    match (search.total, count(search)) {
+        (_, 0) | (Total::Accurate | Total::Estimate, _) => Counting::All,
+        (Total::Unsaid, _) => Counting::UpTo(COUNTED_UNASKED),
+        (Total::None, _) => Counting::No,
+    }
+}
+
+/// What the answer is made of.
+struct Page<'a> {
+    found: &'a Matches,
+    included: &'a [Stored],
+    ignored: &'a [Ignored],
+}
+
+fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: &Page<'_>) -> Value {
+    let base = answer::base(app, dialect);
+    let entry = |stored: &Stored, mode| {
+        let shown = bundle::subset(answer::shown(app, dialect, stored), search.summary, &search.elements);
+        bundle::found_entry(&base, &stored.key, shown, mode)
+    };
+    let matches = page.found.entries.iter().map(|stored| entry(stored, SearchMode::Match));
+    let included = page.included.iter().map(|stored| entry(stored, SearchMode::Include));
+    let passed_over = (!page.ignored.is_empty()).then(|| bundle::outcome_entry(passed_over(page.ignored).to_value()));
+    let entries = matches.chain(included).chain(passed_over).collect();
+    let address = format!("{base}/{}", search.kind);
+    let links = links(&address, (pairs, page.ignored), search.cursor.as_deref(), page.found.next.as_deref());
+    bundle::found(links, page.found.total, entries)
+}
+
+fn passed_over(ignored: &[Ignored]) -> Outcome {
+    let issues = ignored.iter().map(|ignored| Issue {
+        severity: Severity::Warning,
+        code: outcome::NOT_SUPPORTED.code,
+        diagnostics: Some(ignored.fault.to_string()),
+        expression: Vec::new(),
+    });
+    Outcome::of(issues.collect())
+}
+
+fn links(
+    address: &str,
+    (pairs, ignored): (&[(String, String)], &[Ignored]),
+    cursor: Option<&str>,
+    next: Option<&str>,
+) -> SearchLinks {
+    let to = |cursor: Option<&str>| {
+        let understood =
+            pairs.iter().filter(|(name, _)| name != "_cursor" && !ignored.iter().any(|ignored| ignored.name == *name));
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(understood).extend_pairs(cursor.map(|cursor| ("_cursor", cursor)));
+        format!("{address}?{}", query.finish())
+    };
+    SearchLinks { this: to(cursor), next: next.map(|next| to(Some(next))) }
+}
