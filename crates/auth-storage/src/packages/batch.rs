@@ -27,11 +27,18 @@ pub(super) struct Batch {
     pub(super) keys: String,
     /// Where they are stored.
     pub(super) stored: Vec<ResourceKey>,
+    /// What is stored there: what searches find it by is taken from it.
+    resources: Vec<Value>,
 }
 
 impl Batch {
     fn new(kind: ResourceType) -> Self {
-        Self { kind, rows: "[".to_owned(), keys: "[".to_owned(), stored: Vec::new() }
+        Self { kind, rows: "[".to_owned(), keys: "[".to_owned(), stored: Vec::new(), resources: Vec::new() }
+    }
+
+    /// Ids and what is stored under them.
+    pub(super) fn resources(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.stored.iter().map(|key| key.id.as_str()).zip(&self.resources)
     }
 
     fn push(&mut self, canonical: Canonical) {
@@ -41,6 +48,7 @@ impl Batch {
         self.rows.extend([comma, &Value::from(format!("{id}\n{resource}")).to_string()]);
         self.keys.extend([comma, &json!([id, url, version]).to_string()]);
         self.stored.push(key);
+        self.resources.push(resource);
     }
 
     fn is_full(&self) -> bool {

@@ -116,7 +116,7 @@ async fn store(
     now_us: i64,
 ) -> Result<(), sqlx::Error> {
     let table = Table::find_or_create(tx, &batch.kind).await?;
-    search.note_batch(tx, (&table, &batch.kind), &batch.rows).await?;
+    search.note_batch(tx, (&table, &batch.kind), &batch.keys, batch.resources()).await?;
     let dialect = tx.dialect();
     run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&batch.keys))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&batch.rows).bind(now_us))?;

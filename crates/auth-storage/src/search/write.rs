@@ -151,20 +151,19 @@ impl Pending {
         self.change(tx, (&key.kind, key.id.as_str()), (before, after)).await
     }
 
-    /// Notes what replaces the canonicals of a batch, `[[id, resource], …]`, before it is written.
+    /// Notes what the resources of a batch become before they are written; `keys` is `[[id, …], …]`.
     pub(crate) async fn note_batch(
         &mut self,
         tx: &mut Tx,
         (table, kind): (&Table, &ResourceType),
-        rows: &str,
+        keys: &str,
+        after: impl Iterator<Item = (&str, &Value)>,
     ) -> Result<(), sqlx::Error> {
         if !self.index(tx).await?.covers(kind) {
             return Ok(());
         }
-        let mut before = of_ids(tx, table, rows).await?;
-        let after: Vec<(String, Value)> =
-            serde_json::from_str(rows).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        for (id, resource) in &after {
+        let mut before = of_ids(tx, table, keys).await?;
+        for (id, resource) in after {
             let before = before.remove(id);
             self.change(tx, (kind, id), (before.as_ref(), Some(resource))).await?;
         }
