@@ -225,7 +225,7 @@ async fn what_is_nobodys_may_be_read_and_what_is_the_servers_own_may_not() {
 }
 
 #[tokio::test]
-async fn a_category_is_read_and_any_other_parameter_is_refused_by_name() {
+async fn a_scope_with_a_query_opens_what_meets_it_and_one_that_no_resource_decides_is_refused_by_name() {
     on_every_engine(async |world| {
         two_records(world).await;
         let mut vital = observation("me");
@@ -242,23 +242,23 @@ async fn a_category_is_read_and_any_other_parameter_is_refused_by_name() {
         let plain = member(world, &format!("{lab} patient/Observation.rs"));
         assert_eq!(world.get("/fhir/Observation/vital").bearer(&plain).send().await.status, 200);
 
-        for query in ["status=final", "category:in=http://lab.example/set", "category=laboratory&status=final"] {
+        for (query, found) in [("status=final", 2), ("status=amended", 0), ("category=laboratory&status=final", 1)] {
             let token = member(world, &format!("patient/Observation.rs?{query}"));
-            for path in ["/fhir/Observation/of-me", "/fhir/Observation"] {
-                let refused = world.get(path).bearer(&token).send().await;
-                assert_eq!(refused.outcome(), (403, "forbidden"), "{query} {path}");
-                let name = if query.starts_with("category:in") { "category:in" } else { "status" };
-                let text = refused.body["issue"][0]["diagnostics"].as_str().unwrap();
-                assert!(text.contains(&format!("parameter {name} of Observation")), "{text}");
-                assert!(refused.header("www-authenticate").contains("scope=\"patient/Observation."), "{refused:?}");
-            }
+            let read = world.get("/fhir/Observation/of-me").bearer(&token).send().await.status;
+            assert_eq!(read, if found == 0 { 404 } else { 200 }, "{query}");
+            assert_eq!(world.get("/fhir/Observation").bearer(&token).send().await.body["total"], found, "{query}");
         }
-        let some = member(world, &format!("{lab} patient/Observation.rs?status=final"));
-        assert_eq!(
-            world.get("/fhir/Observation").bearer(&some).send().await.body["total"],
-            1,
-            "the one that is applied"
-        );
+        let either = member(world, &format!("{lab} patient/Observation.rs?status=amended"));
+        assert_eq!(world.get("/fhir/Observation").bearer(&either).send().await.body["total"], 1);
+
+        let token = member(world, "patient/Observation.rs?category:in=http://lab.example/set");
+        for path in ["/fhir/Observation/of-me", "/fhir/Observation"] {
+            let refused = world.get(path).bearer(&token).send().await;
+            assert_eq!(refused.outcome(), (403, "forbidden"), "{path}");
+            let text = refused.body["issue"][0]["diagnostics"].as_str().unwrap();
+            assert!(text.contains("parameter category:in of Observation"), "{text}");
+            assert!(refused.header("www-authenticate").contains("scope=\"patient/Observation."), "{refused:?}");
+        }
     })
     .await;
 }
