@@ -82,7 +82,8 @@ pub(crate) enum KeysCommand {
     Rotate(RotateArgs),
     /// Withdraw a key at once: tokens it signed are refused from now on
     Retire {
-        /// Key identifier, as printed by `keys list`
+        /// Key identifier, as printed by `keys list`; after `--` when it begins with `-h`
+        #[arg(allow_hyphen_values = true)]
         kid: String,
     },
 }

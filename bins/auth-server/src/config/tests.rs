@@ -61,6 +61,16 @@ fn a_key_command_takes_the_database_too() {
 }
 
 #[test]
+fn a_key_may_begin_with_a_hyphen() {
+    for flags in [&["keys", "retire", "-Tlhw"][..], &["keys", "retire", "--", "-Tlhw"]] {
+        let config = given(flags).unwrap();
+        assert_eq!(config.task(), &Command::Keys(KeysCommand::Retire { kid: "-Tlhw".to_owned() }), "{flags:?}");
+    }
+    let config = given(&["keys", "retire", "--data-dir", "elsewhere", "-Tlhw"]).unwrap();
+    assert_eq!(config.database.data_dir, Path::new("elsewhere"));
+}
+
+#[test]
 fn an_incomplete_or_unknown_command_is_a_fault_and_no_help() {
     let line = fault(&["keys"]);
     assert!(line.contains("list, rotate, retire") && !line.contains('\n'), "{line}");
