@@ -78,14 +78,19 @@ impl Params for Poll {
 /// Specification, "Events"; the rest as existing clients know it. A heartbeat has the number of the last event that
 /// was looked at, so that the client skips with it what its queue does not want.
 pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
-    // What a poll that waits for a minute does not need is let go first.
+    // What a poll that waits for a minute does not need is let go first: the head, and the buffer it was read into.
+    let (app, asker, wait) = essence(call, &poll);
+    answer(&app, asker, poll, &wait).await
+}
+
+/// What of a call a poll keeps.
+fn essence(call: Call<Caller>, poll: &Poll) -> (App, Asker, LongWait) {
     let Call { app, who, wait, is_plain, .. } = call;
     let asker = Asker { user_id: who.user.id, key: who.key };
-    drop(who);
     if is_plain && !poll.dont_block {
         wait.offer(|| Again::offered(&app, asker, &poll.queue_id));
     }
-    answer(&app, asker, poll, &wait).await
+    (app, asker, wait)
 }
 
 /// Who asks, and the key it was let in with. Who has it changed wants nobody to hear any more who has the old one.
