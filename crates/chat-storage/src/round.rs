@@ -40,8 +40,6 @@ impl Rounds {
         let before = self.begun.load(Ordering::SeqCst);
         let mut ended = self.ended.lock().await;
         if ended.round <= before {
-            // Who is about to come may as well join: all that is ready runs first, and what has arrived is read.
-            tokio::task::yield_now().await;
             // A round whose asker went away ends with the next.
             let round = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
             let failed = question.await.err().map(Arc::new);
