@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use chat_core::ports::StoreError;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
 
 use crate::fault::failed;
+
+/// Least time from the beginning of a round that several waited for to that of the next. Who comes alone does not
+/// wait; of many at once each waits for this long at most and pays for a small part of a question.
+const PACE: Duration = Duration::from_millis(1);
 
 /// Rounds of one question: who comes while it is being asked joins the next round, and one of them asks for all.
 ///
@@ -23,6 +29,9 @@ pub(crate) struct Rounds {
 #[derive(Default)]
 struct Ended {
     round: u64,
+    began: Option<Instant>,
+    /// Somebody else was answered by it, too.
+    was_joined: bool,
     failed: Option<Arc<StoreError>>,
 }
 
@@ -39,11 +48,17 @@ impl Rounds {
     pub(crate) async fn ask(&self, question: impl Future<Output = Result<(), StoreError>>) -> Result<(), StoreError> {
         let before = self.begun.load(Ordering::SeqCst);
         let mut ended = self.ended.lock().await;
-        if ended.round <= before {
+        if ended.round > before {
+            ended.was_joined = true;
+        } else {
+            if let Some(last) = ended.began.filter(|_| ended.was_joined) {
+                sleep_until(last + PACE).await;
+            }
             // A round whose asker went away ends with the next.
             let round = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+            let began = Some(Instant::now());
             let failed = question.await.err().map(Arc::new);
-            *ended = Ended { round, failed };
+            *ended = Ended { round, began, was_joined: false, failed };
         }
         ended.failed.as_ref().map_or(Ok(()), |error| Err(failed(NotAnswered(Arc::clone(error)))))
     }
@@ -74,6 +89,7 @@ mod tests {
             let question = async {
                 self.times.fetch_add(1, Ordering::SeqCst);
                 self.answers.acquire().await.unwrap().forget();
+                tokio::task::yield_now().await;
                 if fails { Err(failed("no")) } else { Ok(()) }
             };
             self.rounds.ask(question).await
@@ -84,13 +100,13 @@ mod tests {
         }
     }
 
+    /// Lets everything run that can, for longer than a round waits for the one before it. The clock stands still
+    /// while anything runs.
     async fn settle() {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
+        tokio::time::sleep(10 * PACE).await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_comes_while_a_question_is_asked_is_answered_by_the_next_one() {
         let asked = Asked::new();
         let mut askers = JoinSet::new();
@@ -117,17 +133,49 @@ mod tests {
         assert_eq!(asked.times(), 2);
     }
 
-    #[tokio::test]
-    async fn who_comes_alone_asks() {
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_alone_asks_and_does_not_wait() {
         let asked = Asked::new();
         asked.answers.add_permits(3);
         for times in 1..=3 {
+            let before = Instant::now();
             asked.ask(false).await.unwrap();
             assert_eq!(asked.times(), times);
+            assert_eq!(before.elapsed(), Duration::ZERO);
+            settle().await;
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
+    async fn many_at_once_wait_for_each_other_and_one_after_another_do_not() {
+        let asked = Asked::new();
+        asked.answers.add_permits(100);
+        let before = Instant::now();
+        for _ in 0..20 {
+            asked.ask(false).await.unwrap();
+        }
+        assert_eq!((asked.times(), before.elapsed()), (20, Duration::ZERO));
+
+        let mut askers = JoinSet::new();
+        for _ in 0..30 {
+            let asked = Arc::clone(&asked);
+            askers.spawn(async move {
+                for _ in 0..10 {
+                    asked.ask(false).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        while let Some(ended) = askers.join_next().await {
+            ended.unwrap();
+        }
+        // 300 were answered; the first alone, the others of its first turn together, and so on.
+        let rounds = asked.times() - 20;
+        assert!((10..=20).contains(&rounds), "{rounds} questions");
+        assert!(before.elapsed() >= (rounds - 2) * PACE, "{rounds} questions in {:?}", before.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_failure_is_of_its_round_and_of_no_other() {
         let asked = Asked::new();
         let mut askers = JoinSet::new();
@@ -145,7 +193,7 @@ mod tests {
         asked.ask(false).await.unwrap();
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_goes_away_while_asking_leaves_the_question_to_the_next() {
         let asked = Asked::new();
         let (first, second) = (Arc::clone(&asked), Arc::clone(&asked));
