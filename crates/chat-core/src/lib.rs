@@ -11,6 +11,7 @@
 //! - [`mark`] and [`reaction`] are what users make of messages;
 //! - [`presence`] knows who is there;
 //! - [`account`] makes, changes and closes accounts;
+//! - [`attempts`] says how often a password may be tried;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
@@ -43,6 +44,7 @@ pub mod snapshot;
 pub mod access;
 pub mod account;
 pub mod administer;
+pub mod attempts;
 pub mod channels;
 pub mod compose;
 pub mod edit;

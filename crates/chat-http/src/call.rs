@@ -5,6 +5,7 @@
 //! no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
 
 use std::marker::PhantomData;
+use std::net::IpAddr;
 use std::pin::Pin;
 
 use axum::body::Body;
@@ -93,6 +94,8 @@ pub struct Call<W> {
     pub(crate) is_plain: bool,
     path: Vec<(String, String)>,
     headers: HeaderMap,
+    /// Where it comes from: of IPv6 the network alone; `None` where the listener names no peer.
+    pub(crate) from: Option<IpAddr>,
     /// The caller's own name for its client.
     client: Option<String>,
 }
@@ -230,6 +233,7 @@ async fn call<W>(app: App, who: W, head: &mut Parts, raw: RawRequest) -> Result<
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let client = client(&raw).map(str::to_owned);
     Ok(Call {
+        from: address(&head.extensions),
         headers: std::mem::take(&mut head.headers),
         client,
         files: raw.into_files(),

@@ -34,6 +34,7 @@ pub mod params;
 pub mod agent;
 pub mod auth;
 mod long_wait;
+mod password;
 mod polls;
 mod rate;
 mod traffic;

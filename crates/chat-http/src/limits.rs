@@ -28,12 +28,3 @@ pub const CLIENT_NAME_MAX_CHARS: usize = 30;
 
 /// Longest request id taken from a caller, in bytes.
 pub const REQUEST_ID_MAX_BYTES: usize = 128;
-
-/// Wrong passwords for one address within [`ATTEMPTS_SPAN_S`] before no more are compared.
-pub const ATTEMPTS_MAX: u32 = 5;
-
-/// Seconds after which a wrong password is forgotten.
-pub const ATTEMPTS_SPAN_S: i64 = 30 * 60;
-
-/// Addresses whose wrong passwords are remembered at once; the one longest without is forgotten for the next.
-pub const ATTEMPTS_ADDRESSES_MAX: usize = 50_000;

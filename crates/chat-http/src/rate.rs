@@ -3,8 +3,6 @@
 //! The road not taken is to count addresses for everybody: behind one office or one proxy sit many people, and
 //! their allowances would be one.
 
-mod attempts;
-
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -14,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::extract::ConnectInfo;
+use chat_core::attempts::Held;
 use governor::clock::{self, Clock as _, Reference};
 use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
@@ -22,8 +21,6 @@ use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap, HeaderName};
 
 use crate::state::Outside;
-
-pub(crate) use attempts::Attempts;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -56,7 +53,7 @@ pub struct Standing {
 
 /// An allowance is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{} requests a minute are used up", .standing.limit)]
+#[error("{} requests are used up", .standing.limit)]
 pub struct Exceeded {
     /// After this time one more request is let in.
     pub(crate) retry_after: Duration,
@@ -111,6 +108,14 @@ impl Standing {
 }
 
 impl Exceeded {
+    /// Too many passwords were tried.
+    pub(crate) fn of_attempts(held: Held, now_us: i64) -> Self {
+        let whole_us = now_us.saturating_add(i64::try_from(held.whole_us).unwrap_or(i64::MAX));
+        let reset_unix_s = whole_us.saturating_add(999_999).div_euclid(1_000_000);
+        let standing = Standing { limit: held.at_once, remaining: 0, reset_unix_s };
+        Self { retry_after: Duration::from_micros(held.wait_us), standing }
+    }
+
     /// Whole seconds, rounded up: whoever waits as long as told is let in.
     pub(crate) fn retry_after_s(&self) -> u64 {
         let rest = u64::from(self.retry_after.subsec_nanos() > 0);

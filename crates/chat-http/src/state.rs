@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use chat_core::attempts::{Attempts, Held};
 use chat_core::change::{Commit, Committed};
 use chat_core::id::UserId;
 use chat_core::lexicon::Lexicon;
@@ -15,7 +16,7 @@ use crate::endpoint::health::Health;
 use crate::error::{Failure, Fault};
 use crate::middleware::request_id::Names;
 use crate::polls::Polls;
-use crate::rate::{Attempts, Limiter};
+use crate::rate::{Exceeded, Limiter};
 use crate::traffic::Traffic;
 
 /// What the binary hands over to [`crate::router`] whatever the domain.
@@ -147,6 +148,8 @@ pub(crate) struct Site {
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
         let Domain { realm, log, queues, messages, presences, polls, passwords, settings } = domain;
+        let mut secret = [0; 32];
+        secret.iter_mut().zip(frame.outside.random()).for_each(|(byte, random)| *byte = random);
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
         Self {
             frame: Arc::clone(frame),
@@ -162,7 +165,7 @@ impl Site {
             traffic: Traffic::default(),
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
-            attempts: Attempts::default(),
+            attempts: Attempts::new(secret),
         }
     }
 
@@ -183,6 +186,11 @@ impl Site {
             Some(lexicon) => Arc::clone(lexicon),
             None => Arc::clone(kept.insert(Arc::new(Lexicon::of(realm)))),
         }
+    }
+
+    /// What somebody who tries too many passwords is told.
+    pub(crate) fn exceeded(&self, held: Held) -> Exceeded {
+        Exceeded::of_attempts(held, self.frame.outside.now_us())
     }
 
     /// A key nobody has.

@@ -12,6 +12,7 @@ use crate::auth::{Unauthenticated, may_enter};
 use crate::call::{Anyone, Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
+use crate::password::{self, Claim};
 use crate::router::ApiRoutes;
 use crate::state::{App, Site};
 
@@ -45,15 +46,12 @@ async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
         return Err(Unauthenticated::RealmDeactivated.into());
     }
     let address = fold(email(&login.username)?);
-    app.attempts.check(&address, app.now_s())?;
     let user = person(&realm, &address);
-    let credentials = app.realm.credentials(user.map_or(UserId(0), |user| user.id)).await?;
-    let hash = credentials.as_ref().and_then(|found| found.password_hash.clone());
-    let is_right = app.passwords.matches(login.password, hash).await?;
-    app.attempts.settle(&address, is_right, app.now_s())?;
-    let user = user.filter(|_| is_right).ok_or(Unauthenticated::WrongPassword)?;
+    let claim = Claim { account: &address, user_id: user.map(|user| user.id), from: call.from };
+    let credentials = password::check(app, claim, login.password).await?;
+    let (user, credentials) = user.zip(credentials).ok_or(Unauthenticated::WrongPassword)?;
     may_enter(&realm, user)?;
-    let api_key = match credentials.and_then(|found| found.api_key) {
+    let api_key = match credentials.api_key {
         Some(key) => key,
         None => new_key(app, user.id).await?,
     };

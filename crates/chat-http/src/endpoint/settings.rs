@@ -13,6 +13,7 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
+use crate::password::{self, Claim};
 use crate::router::ApiRoutes;
 use crate::state::App;
 
@@ -63,13 +64,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
 async fn new_hash(call: &Call<Caller>, old: String, new: String) -> Result<PasswordHash, Fault> {
     let (app, address) = (&call.app, call.who.user.email_key());
     check_password(&new).map_err(AccountError::from)?;
-    app.attempts.check(&address, app.now_s())?;
-    let credentials = app.realm.credentials(call.who.id()).await?;
-    let hash = credentials.and_then(|found| found.password_hash);
-    let is_right = app.passwords.matches(old, hash).await?;
-    app.attempts.settle(&address, is_right, app.now_s())?;
-    if !is_right {
-        return Err(AccountError::WrongPassword.into());
-    }
+    let claim = Claim { account: &address, user_id: Some(call.who.id()), from: call.from };
+    password::check(app, claim, old).await?.ok_or(AccountError::WrongPassword)?;
     Ok(app.passwords.hash(new).await?)
 }

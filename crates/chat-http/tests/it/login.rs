@@ -7,13 +7,17 @@ use chat_core::role::Role;
 use chat_core::user::PasswordHash;
 use serde_json::json;
 
-use crate::town::{Person, Told, Town};
+use crate::town::{NOW_S, Person, Told, Town};
 
 const WRONG: (u16, &str, &str) = (401, "UNAUTHORIZED", "Your username or password is incorrect");
 const LIMITED: (u16, &str, &str) = (429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
 
 async fn log_in(town: &Town, username: &str, password: &str) -> Told {
     town.call_as_nobody("POST /fetch_api_key", &[("username", username), ("password", password)]).await
+}
+
+async fn log_in_from(town: &Town, from: &str, username: &str, password: &str) -> Told {
+    town.call_from(from, "POST /fetch_api_key", &[("username", username), ("password", password)]).await
 }
 
 /// A person whose password is `secret`.
@@ -68,22 +72,49 @@ async fn a_closed_account_is_told_so_to_who_knows_its_password() {
 }
 
 #[tokio::test]
-async fn five_wrong_passwords_close_an_address_for_half_an_hour_and_no_other() {
+async fn five_wrong_passwords_close_an_account_to_where_they_came_from_and_to_nobody_else() {
     let town = Town::found().await;
-    for username in ["ada@example.org", "nobody@example.org"] {
-        for _ in 0..5 {
-            assert_eq!(log_in(&town, username, "x").await.error(), WRONG);
-        }
-        let told = log_in(&town, &username.to_uppercase(), "ada's").await;
-        assert_eq!(told.error(), LIMITED, "{username}");
-        assert_eq!(told.body["retry-after"].as_f64(), Some(1_800.0));
-    }
     let sam = with_password(&town, "sam").await;
-    log_in(&town, &sam.email, "secret").await.success();
-    town.wait_s(30 * 60 - 1);
-    assert_eq!(log_in(&town, "ada@example.org", "ada's").await.error(), LIMITED);
+    for username in ["ada@example.org", "nobody@example.org"] {
+        for host in 1..=5 {
+            let told = log_in_from(&town, &format!("192.0.2.{host}"), username, "x").await;
+            assert_eq!(told.error(), WRONG);
+        }
+        let told = log_in_from(&town, "192.0.2.99", &username.to_uppercase(), "ada's").await;
+        assert_eq!(told.error(), LIMITED, "{username}");
+        assert_eq!(told.body["retry-after"].as_f64(), Some(360.0));
+    }
+    log_in_from(&town, "192.0.2.99", &sam.email, "secret").await.success();
+    log_in_from(&town, "198.51.100.1", "ada@example.org", "ada's").await.success();
+    town.wait_s(359);
+    assert_eq!(log_in_from(&town, "192.0.2.99", "ada@example.org", "ada's").await.error(), LIMITED);
     town.wait_s(1);
-    log_in(&town, "ada@example.org", "ada's").await.success();
+    log_in_from(&town, "192.0.2.99", "ada@example.org", "ada's").await.success();
+}
+
+#[tokio::test]
+async fn a_refusal_tells_how_many_tries_there_are_and_when_they_are_back() {
+    let town = Town::found().await;
+    let form = [("username", "ada@example.org"), ("password", "x")];
+    for _ in 0..5 {
+        assert_eq!(town.call_from("192.0.2.1", "POST /fetch_api_key", &form).await.error(), WRONG);
+    }
+    let (headers, refused) = town.answer_from("192.0.2.1", "POST /fetch_api_key", &form).await;
+    assert_eq!(refused.error(), LIMITED);
+    let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    assert_eq!((told("retry-after"), told("x-ratelimit-limit"), told("x-ratelimit-remaining")), ("360", "5", "0"));
+    assert_eq!(told("x-ratelimit-reset"), (NOW_S + 1_800).to_string());
+}
+
+#[tokio::test]
+async fn an_address_that_tries_many_accounts_is_closed_to_all_of_them() {
+    let town = Town::found().await;
+    for number in 0..60 {
+        let told = log_in_from(&town, "192.0.2.1", &format!("nobody{number}@example.org"), "x").await;
+        assert_eq!(told.error(), WRONG, "{number}");
+    }
+    assert_eq!(log_in_from(&town, "192.0.2.1", "ada@example.org", "ada's").await.error(), LIMITED);
+    log_in_from(&town, "192.0.2.2", "ada@example.org", "ada's").await.success();
 }
 
 #[tokio::test]

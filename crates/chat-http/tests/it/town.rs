@@ -1,10 +1,12 @@
 //! A chat server in process, over a database of its own: the clock stands still, and people have names.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -166,6 +168,18 @@ impl Town {
         self.send(call, parameters, None).await
     }
 
+    /// As [`Town::call_as_nobody`], from that address.
+    pub(crate) async fn call_from(&self, from: &str, call: &str, parameters: &[(&str, &str)]) -> Told {
+        self.answer_from(from, call, parameters).await.1
+    }
+
+    /// As [`Town::call_from`], with the head of the answer.
+    pub(crate) async fn answer_from(&self, from: &str, call: &str, parameters: &[(&str, &str)]) -> (HeaderMap, Told) {
+        let mut request = request(call, parameters, None);
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::new(from.parse().unwrap(), 4000)));
+        self.answer(request).await
+    }
+
     /// Fetches a page outside `/api/v1` with these headers: status, headers, and the body when it is JSON.
     pub(crate) async fn fetch(&self, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, Value) {
         let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
@@ -191,24 +205,34 @@ impl Town {
     }
 
     async fn send(&self, call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Told {
-        let (method, path) = call.split_once(' ').unwrap();
-        let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
-        let in_query = method == "GET" && !fields.is_empty();
-        let uri = if in_query { format!("/api/v1{path}?{fields}") } else { format!("/api/v1{path}") };
-        let mut request = Request::builder().method(method).uri(uri).header("user-agent", "Test/1.0");
-        if let Some(basic) = basic {
-            request = request.header("authorization", basic);
-        }
-        let body = if method == "GET" {
-            Body::empty()
-        } else {
-            request = request.header("content-type", "application/x-www-form-urlencoded");
-            Body::from(fields)
-        };
-        let (head, body) = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap().into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        Told { status: head.status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
+        self.answer(request(call, parameters, basic)).await.1
     }
+
+    async fn answer(&self, request: Request<Body>) -> (HeaderMap, Told) {
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        (head.headers, Told { status: head.status, body })
+    }
+}
+
+/// `METHOD /path` below `/api/v1`, with parameters in the query for GET and in a form otherwise.
+fn request(call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Request<Body> {
+    let (method, path) = call.split_once(' ').unwrap();
+    let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    let in_query = method == "GET" && !fields.is_empty();
+    let uri = if in_query { format!("/api/v1{path}?{fields}") } else { format!("/api/v1{path}") };
+    let mut request = Request::builder().method(method).uri(uri).header("user-agent", "Test/1.0");
+    if let Some(basic) = basic {
+        request = request.header("authorization", basic);
+    }
+    let body = if method == "GET" {
+        Body::empty()
+    } else {
+        request = request.header("content-type", "application/x-www-form-urlencoded");
+        Body::from(fields)
+    };
+    request.body(body).unwrap()
 }
 
 fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> Chat {

@@ -1,0 +1,237 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const START_S: i64 = 1_800_000_000;
+
+fn attempts() -> Attempts {
+    Attempts::new([7; 32])
+}
+
+fn admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, Held> {
+    attempts.admit((START_S + now_s) * 1_000_000, account, Some(from.parse().unwrap()))
+}
+
+fn wait_s(held: Held) -> u64 {
+    held.wait_us / 1_000_000
+}
+
+/// A wrong password; the seconds to wait when it is refused instead.
+fn wrong(attempts: &Attempts, now_s: i64, account: &str, from: &str) -> Result<(), u64> {
+    admit(attempts, now_s, account, from).map(drop).map_err(wait_s)
+}
+
+/// A right one.
+fn right(attempts: &Attempts, now_s: i64, account: &str, from: &str) -> Result<(), u64> {
+    admit(attempts, now_s, account, from).map(|admitted| admitted.settle(Outcome::Right)).map_err(wait_s)
+}
+
+#[test]
+fn an_account_waits_after_five_wrong_passwords_where_they_came_from_and_nowhere_else() {
+    let attempts = attempts();
+    for host in 0..5 {
+        assert_eq!(wrong(&attempts, 0, "ada", &format!("192.0.2.{host}")), Ok(()));
+    }
+    assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.99"), Err(360));
+    assert_eq!(right(&attempts, 60, "ada", "::ffff:192.0.2.99"), Err(300), "an address in another dress");
+    assert_eq!(right(&attempts, 60, "ada", "198.51.100.1"), Ok(()), "the owner, elsewhere");
+    assert_eq!(wrong(&attempts, 60, "bob", "192.0.2.99"), Ok(()));
+    assert_eq!(wrong(&attempts, 360, "ada", "192.0.2.99"), Ok(()));
+    assert_eq!(wrong(&attempts, 360, "ada", "192.0.2.99"), Err(360));
+}
+
+#[test]
+fn who_is_held_learns_when_one_more_and_when_all_are_let_through() {
+    let attempts = attempts();
+    for _ in 0..5 {
+        assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    }
+    let held = admit(&attempts, 60, "ada", "192.0.2.1").unwrap_err();
+    assert_eq!(held, Held { at_once: 5, wait_us: 300_000_000, whole_us: 1_740_000_000 });
+}
+
+#[test]
+fn a_right_password_gives_all_tries_back_where_it_came_from_and_waits_once_they_are_used_up() {
+    let attempts = attempts();
+    for _ in 0..3 {
+        for _ in 0..4 {
+            assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+        }
+        assert_eq!(right(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    }
+    for _ in 0..5 {
+        assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+        assert_eq!(wrong(&attempts, 0, "ada", "198.51.100.1"), Ok(()));
+    }
+    assert_eq!(right(&attempts, 0, "ada", "192.0.2.1"), Err(360));
+    assert_eq!(right(&attempts, 0, "ada", "203.0.113.1"), Ok(()));
+    assert_eq!(wrong(&attempts, 0, "ada", "198.51.100.1"), Err(360), "a right one elsewhere");
+}
+
+#[test]
+fn of_attempts_made_at_once_no_more_than_the_limit_go_on() {
+    let attempts = attempts();
+    let admitted: Vec<_> = (0..20).filter_map(|_| admit(&attempts, 0, "ada", "192.0.2.1").ok()).collect();
+    assert_eq!(admitted.len(), 5);
+    assert_eq!(wrong(&attempts, 7_200, "ada", "192.0.2.1"), Err(360), "nor later on");
+    for attempt in admitted {
+        attempt.settle(Outcome::Unchecked);
+    }
+    assert_eq!(wrong(&attempts, 7_200, "ada", "192.0.2.1"), Ok(()));
+}
+
+#[test]
+fn an_address_waits_after_sixty_wrong_passwords_and_a_network_of_ipv6_is_one_address() {
+    let attempts = attempts();
+    for host in 0..60 {
+        assert_eq!(wrong(&attempts, 0, &format!("name-{host}"), &format!("2001:db8::{host:x}")), Ok(()));
+    }
+    assert_eq!(wrong(&attempts, 0, "another", "2001:db8::ffff:1"), Err(1));
+    assert_eq!(wrong(&attempts, 0, "another", "2001:db8:0:1::1"), Ok(()));
+    assert_eq!(wrong(&attempts, 0, "another", "192.0.2.1"), Ok(()));
+}
+
+#[test]
+fn a_neighbourhood_waits_after_six_hundred() {
+    for (block, rest, neighbour) in [("192.0.2.", "", "192.0.3.1"), ("2001:db8:0:", "::1", "2001:db8:1::1")] {
+        let attempts = attempts();
+        for number in 0..600 {
+            let from = format!("{block}{}{rest}", number % 20);
+            assert_eq!(wrong(&attempts, 0, &format!("name-{number}"), &from), Ok(()), "{number}");
+        }
+        let held = admit(&attempts, 0, "another", &format!("{block}99{rest}")).unwrap_err();
+        assert_eq!((held.at_once, held.wait_us), (600, 100_000));
+        assert_eq!(wrong(&attempts, 0, "another", neighbour), Ok(()));
+    }
+}
+
+/// Wrong passwords for `account` from everywhere, until everywhere is told to wait.
+fn besiege(attempts: &Attempts, account: &str) {
+    for number in 0..500 {
+        assert_eq!(wrong(attempts, 0, account, &format!("10.0.{}.1", number / 5)), Ok(()), "{number}");
+    }
+}
+
+#[test]
+fn who_guesses_at_an_account_from_many_networks_is_slowed_down_after_five_hundred() {
+    let attempts = attempts();
+    besiege(&attempts, "ada");
+    assert_eq!(admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err().at_once, 500);
+    assert_eq!(wrong(&attempts, 0, "bob", "192.0.2.1"), Ok(()));
+    assert_eq!(wrong(&attempts, 5, "ada", "192.0.2.1"), Ok(()));
+    assert_eq!(wrong(&attempts, 5, "ada", "192.0.2.1"), Err(5));
+}
+
+#[test]
+fn who_signed_in_from_here_before_is_let_in_while_others_guess() {
+    let attempts = attempts();
+    assert_eq!(right(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    besiege(&attempts, "ada");
+    assert_eq!(wrong(&attempts, 0, "ada", "198.51.100.1"), Err(5));
+    assert_eq!(right(&attempts, 0, "ada", "192.0.2.2"), Ok(()));
+    for _ in 0..5 {
+        assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    }
+    assert_eq!(
+        right(&attempts, 0, "ada", "192.0.2.1"),
+        Err(360),
+        "a place one signs in from is no place to guess from"
+    );
+}
+
+#[test]
+fn nobody_is_at_home_where_addresses_are_unknown() {
+    let attempts = attempts();
+    attempts.admit(0, "ada", None).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
+    besiege(&attempts, "ada");
+    assert_eq!(attempts.admit(0, "ada", None).unwrap_err().at_once, 500);
+}
+
+#[test]
+fn what_is_refused_costs_nobody_else() {
+    let attempts = attempts();
+    for _ in 0..5 {
+        assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    }
+    for _ in 0..1_000 {
+        assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Err(360));
+    }
+    for number in 0..55 {
+        assert_eq!(wrong(&attempts, 0, &format!("name-{number}"), "192.0.2.1"), Ok(()), "{number}");
+    }
+    assert_eq!(wrong(&attempts, 0, "another", "192.0.2.1"), Err(1));
+}
+
+#[test]
+fn an_attempt_that_tells_an_earlier_time_gains_nothing() {
+    let attempts = attempts();
+    for _ in 0..5 {
+        assert_eq!(wrong(&attempts, 1_000, "ada", "192.0.2.1"), Ok(()));
+    }
+    assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Err(360));
+}
+
+#[test]
+fn which_place_a_name_has_is_another_in_each_process() {
+    let places = |attempts: &Attempts| {
+        let marks = (0..8).map(|number| attempts.mark(Kind::Account, &[format!("name-{number}").as_bytes()]));
+        marks.map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(places(&attempts()), places(&attempts()));
+    assert_ne!(places(&attempts()), places(&Attempts::new([8; 32])));
+}
+
+#[test]
+fn no_two_lists_of_parts_have_one_mark() {
+    let attempts = attempts();
+    let mark = |parts: &[&[u8]]| attempts.mark(Kind::AccountHere, parts);
+    assert_ne!(mark(&[b"ab", b"c"]), mark(&[b"a", b"bc"]));
+    assert_ne!(mark(&[b"a"]), attempts.mark(Kind::Account, &[b"a"]));
+}
+
+/// What happens to one account after so many seconds: an attempt, or the end of the oldest one that goes on.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Attempt,
+    End(Outcome),
+}
+
+fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
+    let outcome = prop_oneof![Just(Outcome::Wrong), Just(Outcome::Unchecked)];
+    let event = prop_oneof![Just(Event::Attempt), outcome.prop_map(Event::End)];
+    proptest::collection::vec((0..720_i64, event), 0..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn in_no_span_of_time_are_more_wrong_passwords_answered_than_the_limit_allows(events in events()) {
+        let attempts = attempts();
+        let (mut now_s, mut pending, mut wrong) = (0, std::collections::VecDeque::new(), Vec::new());
+        for (later_s, event) in events {
+            now_s += later_s;
+            match event {
+                Event::Attempt => {
+                    let admitted = admit(&attempts, now_s, "ada", "192.0.2.1");
+                    let recent = wrong.iter().filter(|at_s| now_s - **at_s < 1_800).count() + pending.len();
+                    prop_assert!(admitted.is_ok() || recent >= 5, "refused with {recent}");
+                    pending.extend(admitted);
+                }
+                Event::End(outcome) => if let Some(admitted) = pending.pop_front() {
+                    // The limit knows the time by attempts alone; one elsewhere tells it.
+                    right(&attempts, now_s, "clock", "198.51.100.1").unwrap();
+                    admitted.settle(outcome);
+                    if outcome == Outcome::Wrong {
+                        wrong.push(now_s);
+                    }
+                },
+            }
+        }
+        for (first, from_s) in wrong.iter().enumerate() {
+            for (last, to_s) in wrong.iter().enumerate().skip(first) {
+                let (answered, span_s) = (i64::try_from(last - first + 1).unwrap(), to_s - from_s);
+                prop_assert!(answered <= 5 + span_s / 360, "{answered} in {span_s} s");
+            }
+        }
+    }
+}
