@@ -28,6 +28,12 @@ const FRAGMENTS: &[Fragment] = &[
         "SELECT nextval('transaction_id_seq')",
         "UPDATE transaction_id_seq SET last_value = last_value + 1 RETURNING last_value",
     ),
+    // The numbers of so many writes: all of them, or the last of a row without gaps.
+    (
+        "next_versions",
+        "SELECT nextval('transaction_id_seq') FROM generate_series(1, @)",
+        "UPDATE transaction_id_seq SET last_value = last_value + @ RETURNING last_value",
+    ),
     // The numbers of as many writes as an array of JSON has elements: set aside, then taken one each.
     (
         "reserve_versions",
@@ -54,6 +60,8 @@ const FRAGMENTS: &[Fragment] = &[
         "ts BIGINT NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER))",
     ),
     ("document", "JSONB", "TEXT"),
+    // A document that travels as text.
+    ("from_text", "(@)::JSONB", "@"),
     // An id sorts by its bytes on both engines, whatever the database's locale.
     ("id_column", "id TEXT COLLATE \"C\"", "id TEXT"),
     // Row locks: SQLite has one writer at a time and needs none.
@@ -78,6 +86,8 @@ const FRAGMENTS: &[Fragment] = &[
         "t.resource -> 'patient' ->> '@'",
         "CASE WHEN json_valid(t.resource) THEN t.resource -> 'patient' ->> '@' END",
     ),
+    // How the engine would go about a statement, a row for each step, told in its last column.
+    ("explain", "EXPLAIN", "EXPLAIN QUERY PLAN"),
     // A table emptied at once, without visiting its rows.
     ("truncate", "TRUNCATE", "DELETE FROM"),
 ];

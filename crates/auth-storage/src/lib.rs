@@ -63,6 +63,7 @@ mod tokens;
 mod batches;
 mod dialect;
 mod document;
+mod elements;
 mod engine;
 mod script;
 mod shared;

@@ -7,6 +7,7 @@ mod list;
 mod table;
 mod transact;
 mod upsert;
+mod versions;
 
 use async_trait::async_trait;
 use fhir_store::{

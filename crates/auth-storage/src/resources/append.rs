@@ -25,8 +25,7 @@ SELECT t.id, t.txid, t.ts, t.resource, 'create' FROM {elements:$1} JOIN {table} 
 
 /// Stores `resources` as new ones of type `kind`, all or none.
 pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], now_us: i64) -> Result<(), sqlx::Error> {
-    let made = made_at(now_us);
-    let ids: Vec<[String; 1]> = resources.iter().map(|_| [Uuid::new_v7(made).to_string()]).collect();
+    let ids: Vec<[String; 1]> = resources.iter().map(|_| [new_id(now_us).to_string()]).collect();
     let row = |([id], resource): (&[String; 1], &Value)| Value::from(format!("{id}\n{resource}"));
     let rows = Value::Array(ids.iter().zip(resources).map(row).collect()).to_string();
     let ids = json!(ids).to_string();
@@ -41,11 +40,11 @@ pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], no
     Ok(())
 }
 
-/// The moment within the ids. Rows in the order of their ids share the pages of every index, where at random each would
-/// have pages of its own written.
-fn made_at(now_us: i64) -> Timestamp {
+/// The id of a resource that is made at this moment, which is within the id. Rows in the order of their ids share the
+/// pages of every index, where at random each would have pages of its own written.
+pub(super) fn new_id(now_us: i64) -> Uuid {
     let now = Duration::from_micros(u64::try_from(now_us).unwrap_or_default());
-    Timestamp::from_unix(NoContext, now.as_secs(), now.subsec_nanos())
+    Uuid::new_v7(Timestamp::from_unix(NoContext, now.as_secs(), now.subsec_nanos()))
 }
 
 /// The table of a type, made if there is none, under the lock that every first write of it takes.

@@ -10,7 +10,7 @@
 //! ever. We did not take serializable isolation: fifty conditional creates at once then mostly
 //! fail and start over, and here they wait their turn.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::slice;
 use std::time::Instant;
 
@@ -21,14 +21,13 @@ use fhir_store::{
 };
 use migrations::{Effect, EffectRefused, Progress, SqlPlace};
 use serde_json::{Map, Value};
-use sqlx::types::Json;
 
+use super::append::new_id;
 use super::list;
 use super::table::{self, Found, Table};
+use super::versions::{self, State, Unwritten};
 use crate::db::Db;
-use crate::dialect::Sql;
-use crate::document::Document;
-use crate::engine::{On, Tx, run};
+use crate::engine::{On, Tx};
 use crate::fault::Contended;
 use crate::packages;
 use crate::script::{self, ScriptFault};
@@ -46,16 +45,6 @@ FROM (
         AS asked (name, exclusive, place)
     ORDER BY place
 ) AS ordered";
-const CURRENT: &str = "SELECT t.txid, {us:t.ts}, t.resource FROM {table} t WHERE t.id = $1 {for_update}";
-const LAST_WRITE: &str = "SELECT max(txid) FROM {history} WHERE id = $1";
-static NEXT_VERSION: Sql = Sql::new("{next_version}");
-const PUT: &str = "INSERT INTO {table} (id, txid, ts, resource) VALUES ($1, $2, {from_us:$3}, $4)
-ON CONFLICT (id) DO UPDATE
-SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource";
-const DELETE: &str = "DELETE FROM {table} WHERE id = $1";
-const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
-VALUES ($1, $2, {from_us:$3}, $4, $5)";
-
 /// Why an attempt ended without its writes.
 pub(crate) enum Halt {
     /// A rule refuses them.
@@ -115,6 +104,12 @@ struct Attempt {
     progress: Progress,
     /// The table of each type written to, `None` where nothing was ever written.
     tables: HashMap<ResourceType, Option<Table>>,
+    /// How resources stood that are written next, as far as they were read.
+    states: HashMap<ResourceKey, State>,
+    /// Numbers of writes, taken and not given yet, the next one last.
+    numbers: Vec<i64>,
+    /// What is written and not in the tables yet.
+    unwritten: Unwritten,
     /// What becomes of the index of searches.
     search: Pending,
     /// The last write whose effect happened.
@@ -124,7 +119,9 @@ struct Attempt {
 impl Attempt {
     fn new(db: &Db, tx: Tx, progress: &Progress, now_us: i64) -> Self {
         let (progress, search) = (progress.clone(), Pending::new(db));
-        Self { tx, now_us, progress, tables: HashMap::new(), search, concluded: None }
+        let (tables, states) = (HashMap::new(), HashMap::new());
+        let (numbers, unwritten) = (Vec::new(), Unwritten::default());
+        Self { tx, now_us, progress, tables, states, numbers, unwritten, search, concluded: None }
     }
 }
 
@@ -187,14 +184,16 @@ impl Attempt {
         let urls = plan::full_urls(writes, &targets);
         let mut written = Vec::with_capacity(writes.len());
         for (index, (write, target)) in writes.iter().zip(&targets).enumerate() {
-            let current = self.current(target, &write.operation).await?;
+            let left = targets.get(index..).unwrap_or_default();
+            let current = self.current(target, left, &write.operation).await?;
             let decision = plan::decide(write.clone(), target, current, &urls);
-            let answer = self.carry_out(decision.map_err(refused_at(index))?).await?;
+            let answer = self.carry_out(decision.map_err(refused_at(index))?, left.len()).await?;
             written.push(match effects.get(&index) {
                 Some(effect) => self.conclude((index, write), effect, answer).await?,
                 None => answer,
             });
         }
+        self.flush().await?;
         self.search.write(&mut self.tx).await?;
         Ok(written)
     }
@@ -230,7 +229,7 @@ impl Attempt {
         let result = self.perform(index, &previous.key, effect).await?;
         let finished = migrations::finished(&previous.key, sent, &result);
         let resource = finished.map_err(|faults| refused_at(index)(WriteFault::Invalid(faults)))?;
-        let concluded = self.carry_out(Decision::Replace { previous, resource }).await?;
+        let concluded = self.carry_out(Decision::Replace { previous, resource }, 1).await?;
         Ok(match (answer, concluded) {
             (Written::Created(_), Written::Updated(stored)) => Written::Created(stored),
             (_, concluded) => concluded,
@@ -244,6 +243,10 @@ impl Attempt {
         if runs {
             self.progress.say(format!("running {key}"));
         }
+        // What was written before is what SQL sees, and what it does nobody foresees.
+        self.flush().await?;
+        self.states.clear();
+        self.numbers.clear();
         let result = self.effect(effect).await.map_err(|fault| match fault {
             EffectFault::Refused(refused) => Halt::Effect(index, key.clone(), refused),
             EffectFault::Failed(error) => Halt::Failed(error),
@@ -322,7 +325,8 @@ impl Attempt {
 
     /// Locks the resources whose types are shared with other transactions.
     async fn lock_resources(&mut self, alone: &BTreeSet<String>, targets: &[Target]) -> Result<(), sqlx::Error> {
-        let keys = targets.iter().filter_map(Target::key);
+        // Nobody else knows an id that was made here.
+        let keys = targets.iter().filter_map(Target::key).filter(|key| !self.states.contains_key(key));
         let names: BTreeSet<String> = keys
             .map(|key| (table::lock_name(&key.kind), key.id.as_str()))
             .filter(|(table, _)| !alone.contains(table))
@@ -373,72 +377,98 @@ impl Attempt {
             (Some(table), Some(asked)) => list::matches(&mut self.tx, &table, &write.kind, asked).await?,
             _ => Vec::new(),
         };
-        let new_id = ResourceId::from(uuid::Uuid::new_v4());
-        Ok(plan::resolve(write, &matches, &new_id))
+        let new_id = ResourceId::from(new_id(self.now_us));
+        let target = plan::resolve(write, &matches, &new_id);
+        if let Some(key) = target.as_ref().ok().and_then(Target::key).filter(|key| key.id == new_id) {
+            self.states.insert(key.clone(), State::Missing);
+        }
+        Ok(target)
     }
 
-    /// The state of a target, as the writes before left it. What cannot be read can still be removed
-    /// and replaced, as if it were empty.
-    async fn current(&mut self, target: &Target, operation: &Operation) -> Result<Lookup, sqlx::Error> {
+    /// The state of a target, as the writes before left it; `left` are the targets from it on. What
+    /// cannot be read can still be removed and replaced, as if it were empty.
+    async fn current(
+        &mut self,
+        target: &Target,
+        left: &[Target],
+        operation: &Operation,
+    ) -> Result<Lookup, sqlx::Error> {
         let Some(key) = target.key() else {
             return Ok(Lookup::Missing);
         };
-        let Some(table) = self.tables.get(&key.kind).cloned().flatten() else {
-            return Ok(Lookup::Missing);
-        };
-        let id = key.id.as_str();
-        let sql = table.sql(self.tx.dialect(), CURRENT);
-        let row: Option<(i64, i64, Document)> = run!(self.tx.on(), fetch_optional: sqlx::query_as(sql).bind(id))?;
-        if let Some((version, updated_us, document)) = row {
-            let resource = match (document.read(key.kind.as_str(), id), operation) {
-                (Some(resource), _) => resource,
-                (None, Operation::Delete | Operation::Put(_)) => Value::Object(Map::new()),
-                (None, Operation::Create(_) | Operation::Patch(_)) => return Err(unreadable(key)),
-            };
-            let key = key.clone();
-            return Ok(Lookup::Found(Stored { key, version, updated_us, resource }));
+        if self.unwritten.holds(key) {
+            self.flush().await?;
         }
-        let sql = table.sql(self.tx.dialect(), LAST_WRITE);
-        let last: Option<i64> = run!(self.tx.on(), fetch_one: sqlx::query_scalar(sql).bind(id))?;
-        Ok(last.map_or(Lookup::Missing, |version| Lookup::Deleted { version }))
+        if !self.states.contains_key(key) {
+            self.read_ahead(left).await?;
+        }
+        let (version, updated_us, document) = match self.states.remove(key) {
+            Some(State::There { version, updated_us, document }) => (version, updated_us, document),
+            Some(State::Deleted { version }) => return Ok(Lookup::Deleted { version }),
+            Some(State::Missing) | None => return Ok(Lookup::Missing),
+        };
+        let resource = match (document.read(key.kind.as_str(), key.id.as_str()), operation) {
+            (Some(resource), _) => resource,
+            (None, Operation::Delete | Operation::Put(_)) => Value::Object(Map::new()),
+            (None, Operation::Create(_) | Operation::Patch(_)) => return Err(unreadable(key)),
+        };
+        Ok(Lookup::Found(Stored { key: key.clone(), version, updated_us, resource }))
     }
 
-    async fn carry_out(&mut self, decision: Decision) -> Result<Written, sqlx::Error> {
+    /// Reads the states of the first of `targets`. What has an unwritten version is read once that is written.
+    async fn read_ahead(&mut self, targets: &[Target]) -> Result<(), sqlx::Error> {
+        let mut asked: BTreeMap<&ResourceType, HashSet<&str>> = BTreeMap::new();
+        for key in targets.iter().take(versions::AT_ONCE).filter_map(Target::key) {
+            if !self.unwritten.holds(key) && !self.states.contains_key(key) {
+                asked.entry(&key.kind).or_default().insert(key.id.as_str());
+            }
+        }
+        for (kind, ids) in asked {
+            // Of a type without a table nothing ever was.
+            let Some(Some(table)) = self.tables.get(kind) else { continue };
+            for (id, state) in versions::states(&mut self.tx, table, &ids).await? {
+                let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+                self.states.insert(ResourceKey { kind: kind.clone(), id }, state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what was decided for the first of the `left` writes.
+    async fn carry_out(&mut self, decision: Decision, left: usize) -> Result<Written, sqlx::Error> {
         let (key, resource, operation) = match &decision {
             Decision::Insert { key, resource } => (key, resource, "create"),
             Decision::Replace { previous, resource } => (&previous.key, resource, "update"),
             Decision::Delete(stored) => (&stored.key, &stored.resource, "delete"),
             Decision::Nothing(_) => return Ok(decision.written(0, self.now_us)),
         };
-        self.search.note(&mut self.tx, &decision).await?;
-        let table = self.table_for(&key.kind).await?;
-        let dialect = self.tx.dialect();
-        let (id, now_us) = (key.id.as_str(), self.now_us);
-        let next = NEXT_VERSION.on(dialect);
-        let version: i64 = run!(self.tx.on(), fetch_one: sqlx::query_scalar(next))?;
-        if operation == "delete" {
-            let sql = table.sql(dialect, DELETE);
-            run!(self.tx.on(), execute: sqlx::query(sql).bind(id))?;
-        } else {
-            let sql = table.sql(dialect, PUT);
-            run!(self.tx.on(), execute: sqlx::query(sql)
-                .bind(id).bind(version).bind(now_us).bind(Json(resource)))?;
+        if self.unwritten.is_full() || self.unwritten.holds(key) {
+            self.flush().await?;
         }
-        let sql = table.sql(dialect, RECORD);
-        run!(self.tx.on(), execute: sqlx::query(sql)
-            .bind(id).bind(version).bind(now_us).bind(Json(resource)).bind(operation))?;
-        Ok(decision.written(version, now_us))
+        self.search.note(&mut self.tx, &decision).await?;
+        self.ensure_table(&key.kind).await?;
+        if self.numbers.is_empty() {
+            self.numbers = versions::numbers(&mut self.tx, left.clamp(1, versions::AT_ONCE)).await?;
+        }
+        let version = self.numbers.pop().ok_or(sqlx::Error::RowNotFound)?;
+        self.unwritten.push(key, version, operation, resource)?;
+        Ok(decision.written(version, self.now_us))
     }
 
-    /// The table of a type, made if there is none. Only a type this transaction has to itself can
-    /// have none.
-    async fn table_for(&mut self, kind: &ResourceType) -> Result<Table, sqlx::Error> {
-        if let Some(Some(table)) = self.tables.get(kind) {
-            return Ok(table.clone());
+    /// Writes what waits to be written.
+    async fn flush(&mut self) -> Result<(), sqlx::Error> {
+        self.unwritten.write(&mut self.tx, &self.tables, self.now_us).await?;
+        self.search.write_rows(&mut self.tx).await
+    }
+
+    /// Makes the table of a type if there is none. Only a type this transaction has to itself can have
+    /// none.
+    async fn ensure_table(&mut self, kind: &ResourceType) -> Result<(), sqlx::Error> {
+        if !matches!(self.tables.get(kind), Some(Some(_))) {
+            let table = Table::create(&mut self.tx, kind).await?;
+            self.tables.insert(kind.clone(), Some(table));
         }
-        let table = Table::create(&mut self.tx, kind).await?;
-        self.tables.insert(kind.clone(), Some(table.clone()));
-        Ok(table)
+        Ok(())
     }
 }
 

@@ -11,10 +11,11 @@ use fhir_store::ResourceType;
 use super::index::{self, Index, row_numbers};
 use super::number;
 use super::row::Place;
-use super::write::{Array, insert};
+use super::write::insert;
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
+use crate::elements::Elements;
 use crate::engine::{On, Tx, run};
 use crate::fault::retried;
 use crate::resources::{Found, Table, lock_name};
@@ -99,12 +100,12 @@ async fn advance(
     let Found::Table(table) = Table::find_in(tx, kind).await? else { return Ok(None) };
     let sql = table.sql(tx.dialect(), FOLLOWING);
     let resources: Vec<(String, Document)> = run!(tx.on(), fetch_all: sqlx::query_as(sql).bind(position).bind(STEP))?;
-    let mut rows: BTreeMap<Place, Array> = BTreeMap::new();
+    let mut rows: BTreeMap<Place, Elements> = BTreeMap::new();
     let mut last = None;
     for (id, document) in resources {
         if let Some(body) = document.read(kind.as_str(), &id) {
             for row in index.rows(number, (kind, &id), &body) {
-                rows.entry(row.cells.place()).or_default().push(&row.to_json(&id));
+                row.push_to(rows.entry(row.cells.place()).or_default(), &id)?;
             }
         }
         last = Some(id);

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use aws_lc_rs::digest;
 use fhir_store::search::Entry;
-use serde_json::json;
+
+use crate::elements::Elements;
 
 /// How far the numbers of two parameters are apart.
 pub(super) const STRIDE: i64 = 8;
@@ -100,22 +101,25 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The row as an element of the parameter of the statements on its table: the columns in the order of
-    /// the table's key.
-    pub(super) fn to_json(&self, id: &str) -> String {
+    /// Adds the row to the parameter of the statements on its table: the columns in the order of the table's
+    /// key.
+    pub(super) fn push_to(&self, elements: &mut Elements, id: &str) -> Result<(), sqlx::Error> {
         let parameter = self.parameter;
+        let of_element;
         let id = match self.element {
-            0 => id.to_owned(),
-            element => format!("{id} {element:0ELEMENT_DIGITS$}"),
+            0 => id,
+            element => {
+                of_element = format!("{id} {element:0ELEMENT_DIGITS$}");
+                &of_element
+            }
         };
-        let row = match &self.cells {
-            Cells::Token { code, system } => json!([parameter, code, id, system]),
-            Cells::Reference { target, kind } => json!([parameter, target, id, kind]),
-            Cells::Text { folded, exact } => json!([parameter, folded, id, exact]),
-            Cells::Range { low, high } => json!([parameter, id, low, high]),
-            Cells::Quantity { low, high, code, system } => json!([parameter, id, low, high, code, system]),
-        };
-        row.to_string()
+        match &self.cells {
+            Cells::Token { code, system } => elements.push(&(parameter, code, id, system)),
+            Cells::Reference { target, kind } => elements.push(&(parameter, target, id, kind)),
+            Cells::Text { folded, exact } => elements.push(&(parameter, folded, id, exact)),
+            Cells::Range { low, high } => elements.push(&(parameter, id, low, high)),
+            Cells::Quantity { low, high, code, system } => elements.push(&(parameter, id, low, high, code, system)),
+        }
     }
 }
 
@@ -258,14 +262,12 @@ mod tests {
         for codes in [["a", "b"], ["c", "d"]] {
             add(&mut rows, 16, &Entry::Composite(codes.map(part).into()), &mut elements);
         }
-        let json: Vec<String> = rows.iter().map(|row| row.to_json("x")).collect();
-        let expected = [
-            r#"[17,"a","x 00001",0]"#,
-            r#"[17,"c","x 00002",0]"#,
-            r#"[18,"b","x 00001",0]"#,
-            r#"[18,"d","x 00002",0]"#,
-        ];
-        assert_eq!(json, expected);
+        let mut elements = Elements::default();
+        for row in &rows {
+            row.push_to(&mut elements, "x").unwrap();
+        }
+        let expected = r#"[[17,"a","x 00001",0],[17,"c","x 00002",0],[18,"b","x 00001",0],[18,"d","x 00002",0]]"#;
+        assert_eq!(elements.closed().unwrap(), expected);
     }
 
     #[test]

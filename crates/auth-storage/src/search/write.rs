@@ -18,6 +18,7 @@ use super::row::{Place, Rows};
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
+use crate::elements::Elements;
 use crate::engine::{Tx, run};
 use crate::resources::Table;
 
@@ -263,16 +264,16 @@ impl Pending {
     /// Writes the rows noted so far, so that they need not be held.
     pub(crate) async fn write_rows(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error> {
         let changes = std::mem::take(&mut self.changes);
-        let mut removed: BTreeMap<Place, Array> = BTreeMap::new();
-        let mut added: BTreeMap<Place, Array> = BTreeMap::new();
+        let mut removed: BTreeMap<Place, Elements> = BTreeMap::new();
+        let mut added: BTreeMap<Place, Elements> = BTreeMap::new();
         for ((_, id), changes) in &changes {
             for Change { complete, before, after } in changes {
                 for row in before.difference(after) {
-                    removed.entry(row.cells.place()).or_default().push(&row.to_json(id));
+                    row.push_to(removed.entry(row.cells.place()).or_default(), id)?;
                 }
                 // Where rows are still being made, the version before may have none yet.
                 for row in after.iter().filter(|row| !*complete || !before.contains(row)) {
-                    added.entry(row.cells.place()).or_default().push(&row.to_json(id));
+                    row.push_to(added.entry(row.cells.place()).or_default(), id)?;
                 }
             }
         }
@@ -287,26 +288,10 @@ impl Pending {
     }
 }
 
-/// An array of JSON under way.
-#[derive(Debug, Default)]
-pub(super) struct Array(String);
-
-impl Array {
-    pub(super) fn push(&mut self, element: &str) {
-        self.0.push(if self.0.is_empty() { '[' } else { ',' });
-        self.0.push_str(element);
-    }
-
-    fn closed(mut self) -> String {
-        self.0.push(']');
-        self.0
-    }
-}
-
-async fn put(tx: &mut Tx, statements: &[(Place, Sql)], mut rows: BTreeMap<Place, Array>) -> Result<(), sqlx::Error> {
+async fn put(tx: &mut Tx, statements: &[(Place, Sql)], mut rows: BTreeMap<Place, Elements>) -> Result<(), sqlx::Error> {
     for (place, sql) in statements {
         if let Some(rows) = rows.remove(place) {
-            let (sql, rows) = (sql.on(tx.dialect()), rows.closed());
+            let (sql, rows) = (sql.on(tx.dialect()), rows.closed()?);
             run!(tx.on(), execute: sqlx::query(sql).bind(rows))?;
         }
     }
@@ -314,7 +299,7 @@ async fn put(tx: &mut Tx, statements: &[(Place, Sql)], mut rows: BTreeMap<Place,
 }
 
 /// Adds rows that may be there already.
-pub(super) async fn insert(tx: &mut Tx, rows: BTreeMap<Place, Array>) -> Result<(), sqlx::Error> {
+pub(super) async fn insert(tx: &mut Tx, rows: BTreeMap<Place, Elements>) -> Result<(), sqlx::Error> {
     put(tx, &INSERT, rows).await
 }
 
