@@ -50,6 +50,7 @@ const FILES: &[File] = &[
     file!(16, "0016_search.sql"),
     file!(17, "0017_history_order.sql"),
     file!(18, "0018_bulk_job.sql"),
+    file!(19, "0019_time_order.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

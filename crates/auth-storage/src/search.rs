@@ -96,6 +96,18 @@ impl Db {
         .await
     }
 
+    /// How the engine would go about a search, in its own words, a line for each step: for whoever wonders why
+    /// one takes long. There is no line when nothing can be found, or the search is refused.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn explain_search(&self, query: &SearchQuery) -> Result<Vec<String>, sqlx::Error> {
+        match find_tables(self, query).await? {
+            Some(table) => page::plan(self, &*current(self).await?, &table, query).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Has all rows made again, after somebody wrote past the rules.
     pub(crate) async fn renew_index(&self) -> Result<(), sqlx::Error> {
         retried(|| async {
@@ -143,13 +155,19 @@ async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
     Ok(index)
 }
 
-async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, sqlx::Error> {
-    let Some(table) = Table::find(db, &query.search.kind).await? else {
-        return Ok(Ok(Matches { total: Some(0), ..Matches::default() }));
-    };
+/// The table of what is searched for; those that chains look at are known from then on.
+async fn find_tables(db: &Db, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
+    let Some(table) = Table::find(db, &query.search.kind).await? else { return Ok(None) };
     for kind in query.search.clauses.iter().flat_map(Clause::looks_at) {
         Table::find(db, kind).await?;
     }
+    Ok(Some(table))
+}
+
+async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, sqlx::Error> {
+    let Some(table) = find_tables(db, query).await? else {
+        return Ok(Ok(Matches { total: Some(0), ..Matches::default() }));
+    };
     let mut index = known(db).await?;
     for _ in 0..ATTEMPTS {
         match page::search(db, &index, &table, query).await? {

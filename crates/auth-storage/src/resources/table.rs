@@ -32,7 +32,8 @@ const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS {history} (
     resource {document} NOT NULL,
     PRIMARY KEY (id, txid)
 )";
-
+/// What changed since a moment is asked for again and again.
+const CREATE_INDEX: &str = "CREATE INDEX IF NOT EXISTS {table_at} ON {table} (ts, id)";
 /// A history is read newest first.
 const CREATE_HISTORY_INDEX: &str = "CREATE INDEX IF NOT EXISTS {history_at} ON {history} (ts, txid)";
 
@@ -91,7 +92,7 @@ impl Table {
     /// Makes the tables of a type that has none. The caller holds the lock of the type.
     pub(crate) async fn create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
         let table = Self { kind: kind.as_str().into(), name: name_of(kind).into() };
-        for template in [CREATE, CREATE_HISTORY, CREATE_HISTORY_INDEX] {
+        for template in [CREATE, CREATE_INDEX, CREATE_HISTORY, CREATE_HISTORY_INDEX] {
             let sql = table.sql(tx.dialect(), template);
             run!(tx.on(), execute: sqlx::query(sql))?;
         }
@@ -119,6 +120,7 @@ impl Table {
         template
             .replace("{table}", &format!("\"{}\"", self.name))
             .replace("{history}", &format!("\"{}_history\"", self.name))
+            .replace("{table_at}", &format!("\"{}_at\"", self.name))
             .replace("{history_at}", &format!("\"{}_history_at\"", self.name))
     }
 }

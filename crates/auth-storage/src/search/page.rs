@@ -3,7 +3,9 @@
 use fhir_store::search::{Clause, Column, Kind, Parameter, Sort};
 use fhir_store::{Counting, Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, Selection, Stored};
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, SqlSafeStr as _};
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, SqlSafeStr as _, Type};
 
 use super::index::Index;
 use super::row::{Place, uri_number};
@@ -36,29 +38,69 @@ struct Behind {
 }
 
 pub(super) async fn search(db: &Db, index: &Index, table: &Table, query: &SearchQuery) -> Result<Ran, sqlx::Error> {
-    let behind = match query.search.cursor.as_deref().map(|cursor| read_cursor(cursor, &query.search.sort)) {
-        Some(None) => return Ok(Ran::Cursor),
-        Some(read) => read,
-        None => None,
+    let (sql, bound) = match prepare(db, index, table, query) {
+        Ok(prepared) => prepared,
+        Err(ran) => return Ok(ran),
     };
-    let mut statement = Statement::new(db, index, &query.reaches);
-    let sql = match write(&mut statement, table, query, behind.as_ref()) {
-        Ok(Some(sql)) => sql,
-        Ok(None) => return Ok(Ran::Found(Matches { total: Some(0), ..Matches::default() })),
-        Err(unanswerable) => return Ok(Ran::Refused(unanswerable)),
-    };
-    let bound = statement.bound;
-    let sql = AssertSqlSafe(db.dialect().render(&sql)).into_sql_str();
-    let rows: Vec<Row> = run!(db.reader(), fetch_all: {
-        bound.into_iter().fold(sqlx::query_as(sql), |asked, value| match value {
-            Bound::Text(text) => asked.bind(text),
-            Bound::Integer(number) => asked.bind(number),
-        })
-    })?;
+    let rows: Vec<Row> = fetch(db, &sql, bound).await?;
     if rows.first().is_none_or(|(_, revision, ..)| *revision != index.revision) {
         return Ok(Ran::Outdated);
     }
     matches(query, rows).map(Ran::Found)
+}
+
+/// How the engine would go about it, a line for each step; nothing where no statement is made.
+pub(super) async fn plan(
+    db: &Db,
+    index: &Index,
+    table: &Table,
+    query: &SearchQuery,
+) -> Result<Vec<String>, sqlx::Error> {
+    let Ok((sql, bound)) = prepare(db, index, table, query) else { return Ok(Vec::new()) };
+    let steps: Vec<Step> = fetch(db, &format!("{{explain}} {sql}"), bound).await?;
+    Ok(steps.into_iter().map(|Step(told)| told).collect())
+}
+
+/// A step of a plan: the last column, whatever stands before it.
+struct Step(String);
+
+impl<'r, R> FromRow<'r, R> for Step
+where
+    R: sqlx::Row,
+    usize: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        row.try_get(row.len().saturating_sub(1)).map(Self)
+    }
+}
+
+async fn fetch<T>(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<T>, sqlx::Error>
+where
+    T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+{
+    let sql = AssertSqlSafe(db.dialect().render(sql)).into_sql_str();
+    run!(db.reader(), fetch_all: {
+        bound.into_iter().fold(sqlx::query_as(sql), |asked, value| match value {
+            Bound::Text(text) => asked.bind(text),
+            Bound::Integer(number) => asked.bind(number),
+        })
+    })
+}
+
+/// The statement and its values, or what becomes of a search for which there is none.
+fn prepare(db: &Db, index: &Index, table: &Table, query: &SearchQuery) -> Result<(String, Vec<Bound>), Ran> {
+    let behind = match query.search.cursor.as_deref().map(|cursor| read_cursor(cursor, &query.search.sort)) {
+        Some(None) => return Err(Ran::Cursor),
+        Some(read) => read,
+        None => None,
+    };
+    let mut statement = Statement::new(db, index, &query.reaches);
+    match write(&mut statement, table, query, behind.as_ref()) {
+        Ok(Some(sql)) => Ok((sql, statement.bound)),
+        Ok(None) => Err(Ran::Found(Matches { total: Some(0), ..Matches::default() })),
+        Err(unanswerable) => Err(Ran::Refused(unanswerable)),
+    }
 }
 
 /// The statement; `None` when nothing can meet what is asked.

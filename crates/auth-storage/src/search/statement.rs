@@ -114,7 +114,7 @@ impl<'a> Statement<'a> {
                 // Every resource has an id and a time.
                 let present = match parameter.column() {
                     Some(_) => "TRUE".to_owned(),
-                    None => format!("{id} IN ({})", self.present(kind, parameter)?),
+                    None => self.present_at(kind, parameter, id)?,
                 };
                 if *missing { format!("NOT ({present})") } else { present }
             }
@@ -248,9 +248,9 @@ impl<'a> Statement<'a> {
                     alternatives.push(format!("t.id = {place}"));
                 }
                 (Column::LastUpdated, Test::Period(comparison)) => {
-                    let updated = self.dialect().render("{us:t.ts}");
-                    let (sql, bound) = compare::instant(comparison, &updated);
-                    alternatives.push(self.filled(&sql, &bound));
+                    let (sql, bound) = compare::instant(comparison, "t.ts");
+                    // The column is compared as it is, so that its index counts.
+                    alternatives.push(self.filled(&sql.replace('?', "{from_us:?}"), &bound));
                 }
                 _ => {}
             }
@@ -274,6 +274,14 @@ impl<'a> Statement<'a> {
             })
             .collect();
         Ok(sets.join(" UNION ALL "))
+    }
+
+    /// Whether the resource with this id has any value of a parameter.
+    fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
+        let by_id = matches!(parameter.kind, Kind::Date | Kind::Number | Kind::Quantity);
+        let set = self.present(kind, parameter)?;
+        // The keys of these rows go on with the id, so no more of them are read than the resource has.
+        Ok(if by_id { format!("EXISTS ({set} AND i.id = {id})") } else { format!("{id} IN ({set})") })
     }
 
     fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {

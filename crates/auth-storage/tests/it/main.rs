@@ -28,6 +28,8 @@ mod parties;
 #[cfg(test)]
 mod patients;
 #[cfg(test)]
+mod plans;
+#[cfg(test)]
 mod resources;
 #[cfg(test)]
 mod search;
