@@ -19,9 +19,18 @@ pub(crate) struct Meter {
 /// thread, of which the ticks are a rounding. Threads that end meanwhile do not count; our servers keep theirs.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
-    process: u32,
+    whose: Whose,
     /// Nanoseconds by thread.
     from: BTreeMap<u32, u64>,
+}
+
+/// Whose time a stopwatch shows.
+#[derive(Debug)]
+enum Whose {
+    /// That of one process.
+    One(u32),
+    /// That of some and of all they started.
+    Trees(Vec<u32>),
 }
 
 /// The fields of one `/proc/<pid>/stat` that count here.
@@ -47,17 +56,7 @@ impl Meter {
     /// # Errors
     /// When `/proc` cannot be listed, or the process is gone.
     pub(crate) fn read(self) -> Result<Ticks> {
-        let mut processes = BTreeMap::new();
-        for entry in fs::read_dir("/proc").context("cannot list /proc")? {
-            let path = entry?.path();
-            let id = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
-            // A process may end between the listing and the reading.
-            let stat = fs::read_to_string(path.join("stat")).ok();
-            if let Some((id, stat)) = id.zip(stat.as_deref().and_then(parse)) {
-                processes.insert(id, stat);
-            }
-        }
-        sum(&processes, self.root).map(Ticks).context("the process to measure is gone")
+        sum(&processes()?, self.root).map(Ticks).context("the process to measure is gone")
     }
 
     /// Microseconds of CPU per operation between two readings. One tick is usually 10 ms: measure seconds.
@@ -74,7 +73,17 @@ impl Stopwatch {
     /// # Errors
     /// When the process is gone, or the kernel keeps no `schedstat`.
     pub(crate) fn start(process: u32) -> Result<Self> {
-        Ok(Self { process, from: threads(process)? })
+        let whose = Whose::One(process);
+        Ok(Self { from: whose.threads()?, whose })
+    }
+
+    /// Starts now, for processes with everything they started and start. Those that end meanwhile do not count.
+    ///
+    /// # Errors
+    /// As [`Stopwatch::start`].
+    pub(crate) fn start_trees(roots: &[u32]) -> Result<Self> {
+        let whose = Whose::Trees(roots.to_vec());
+        Ok(Self { from: whose.threads()?, whose })
     }
 
     /// Microseconds of CPU per operation since the start.
@@ -82,8 +91,28 @@ impl Stopwatch {
     /// # Errors
     /// As [`Stopwatch::start`].
     pub(crate) fn micros_each(&self, operations: u32) -> Result<f64> {
-        let spent = Duration::from_nanos(spent(&self.from, &threads(self.process)?));
+        let spent = Duration::from_nanos(spent(&self.from, &self.whose.threads()?));
         Ok(spent.as_secs_f64() * 1e6 / f64::from(operations.max(1)))
+    }
+}
+
+impl Whose {
+    fn threads(&self) -> Result<BTreeMap<u32, u64>> {
+        match self {
+            Self::One(process) => threads(*process),
+            Self::Trees(roots) => {
+                let processes = processes()?;
+                let mut all = BTreeMap::new();
+                for root in roots {
+                    all.extend(threads(*root)?);
+                    for below in descendants(&processes, *root) {
+                        // It may have ended since it was listed.
+                        all.extend(threads(below).unwrap_or_default());
+                    }
+                }
+                Ok(all)
+            }
+        }
     }
 }
 
@@ -107,6 +136,27 @@ fn threads(process: u32) -> Result<BTreeMap<u32, u64>> {
     }
     ensure!(!threads.is_empty(), "the kernel does not tell the CPU time of threads (schedstat)");
     Ok(threads)
+}
+
+/// Every process there is.
+fn processes() -> Result<BTreeMap<u32, Stat>> {
+    let mut processes = BTreeMap::new();
+    for entry in fs::read_dir("/proc").context("cannot list /proc")? {
+        let path = entry?.path();
+        let id = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+        // A process may end between the listing and the reading.
+        let stat = fs::read_to_string(path.join("stat")).ok();
+        if let Some((id, stat)) = id.zip(stat.as_deref().and_then(parse)) {
+            processes.insert(id, stat);
+        }
+    }
+    Ok(processes)
+}
+
+/// Everything a process started, and what that started.
+fn descendants(processes: &BTreeMap<u32, Stat>, root: u32) -> Vec<u32> {
+    let children = processes.iter().filter(|(id, stat)| stat.parent == root && **id != root).map(|(id, _)| *id);
+    children.flat_map(|child| std::iter::once(child).chain(descendants(processes, child))).collect()
 }
 
 /// # Source
@@ -142,6 +192,7 @@ mod tests {
         let processes = BTreeMap::from([(1, stat(0, 1)), (2, stat(1, 10)), (3, stat(2, 100)), (4, stat(1, 1000))]);
         assert_eq!(sum(&processes, 2), Some(110));
         assert_eq!(sum(&processes, 9), None);
+        assert_eq!(descendants(&processes, 1), [2, 3, 4]);
     }
 
     #[test]

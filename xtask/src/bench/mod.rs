@@ -109,6 +109,11 @@ const BENCHES: &[Listed] = &[
         what: "tokens, members' apps, public documents and memory of auth-server on both engines",
         run: auth::run,
     },
+    Listed {
+        name: "fhir",
+        what: "reads, searches and writes of the FHIR endpoint on 100,000 resources, on both engines",
+        run: auth::fhir::run,
+    },
     Listed { name: "packages", what: "installing a FHIR package on both engines", run: packages::run },
     Listed { name: "payers", what: "exports and member matches on both engines", run: payers::run },
     Listed {

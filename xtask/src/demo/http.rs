@@ -16,6 +16,7 @@ pub(crate) struct Call {
     method: &'static str,
     url: String,
     credentials: Credentials,
+    prefer: Option<&'static str>,
     body: Option<Body>,
 }
 
@@ -55,6 +56,16 @@ impl Call {
         Self::new("PUT", url, Some(("application/fhir+json", document.to_string())))
     }
 
+    /// A Bundle for the FHIR endpoint.
+    pub(crate) fn post_fhir(url: String, document: &Value) -> Self {
+        Self::new("POST", url, Some(("application/fhir+json", document.to_string())))
+    }
+
+    /// With a preference for the answer.
+    pub(crate) fn preferring(self, prefer: &'static str) -> Self {
+        Self { prefer: Some(prefer), ..self }
+    }
+
     pub(crate) fn post_form(url: String, fields: &[(&str, &str)]) -> Self {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         Self::new("POST", url, Some(("application/x-www-form-urlencoded", form)))
@@ -65,6 +76,7 @@ impl Call {
             method,
             url,
             credentials: Credentials::None,
+            prefer: None,
             body: body.map(|(media_type, text)| Body { media_type, text }),
         }
     }
@@ -96,6 +108,9 @@ impl Call {
         if let Some(value) = self.authorization() {
             request = request.header("authorization", value);
         }
+        if let Some(prefer) = self.prefer {
+            request = request.header("prefer", prefer);
+        }
         if let Some(body) = &self.body {
             request = request.header("content-type", body.media_type);
         }
@@ -119,6 +134,9 @@ impl Call {
         }
         if let Some(value) = self.authorization() {
             words.extend(["-H".to_owned(), quote(&format!("Authorization: {value}"))]);
+        }
+        if let Some(prefer) = self.prefer {
+            words.extend(["-H".to_owned(), quote(&format!("Prefer: {prefer}"))]);
         }
         if let Some(body) = &self.body {
             words.extend(["-H".to_owned(), quote(&format!("Content-Type: {}", body.media_type))]);

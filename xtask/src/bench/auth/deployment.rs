@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::Path};
 
 use anyhow::{Context, Result, bail};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::{
@@ -36,6 +37,8 @@ pub(super) struct Deployment<'p> {
     rs384: Partner,
     secret: Partner,
     root_secret: String,
+    /// The address of its database, where it is a server's.
+    database: Option<String>,
 }
 
 impl<'p> Deployment<'p> {
@@ -62,7 +65,7 @@ impl<'p> Deployment<'p> {
         let address = server.base_url().trim_start_matches("http://").parse().context("the server has no address")?;
         let (es384, rs384) = (Partner::generate(Kind::Es384)?, Partner::generate(Kind::Rs384)?);
         let secret = Partner::generate(Kind::Secret)?;
-        let deployment = Self { server, address, engine, es384, rs384, secret, root_secret };
+        let deployment = Self { server, address, engine, es384, rs384, secret, root_secret, database: url };
         deployment.register()?;
         Ok(deployment)
     }
@@ -97,12 +100,39 @@ impl<'p> Deployment<'p> {
         self.accepted(&Call::put_fhir(format!("{}/fhir/{}", self.base_url(), place(resource)?), resource))
     }
 
-    fn accepted(&self, call: &Call) -> Result<()> {
+    /// A transaction for the FHIR endpoint, of which no more than success is told.
+    pub(super) fn transaction(&self, bundle: &Value) -> Call {
+        Call::post_fhir(format!("{}/fhir", self.base_url()), bundle).preferring("return=minimal")
+    }
+
+    /// Has the administrator send a call.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub(super) fn accepted(&self, call: &Call) -> Result<()> {
         let answer = call.clone().basic(ROOT, &self.root_secret).send()?;
         if !(200..300).contains(&answer.status) {
             bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body);
         }
         Ok(())
+    }
+
+    /// What the administrator authenticates with, as a header field.
+    pub(super) fn administrator(&self) -> String {
+        format!("Basic {}", BASE64_STANDARD.encode(format!("{ROOT}:{}", self.root_secret)))
+    }
+
+    /// The address of the database, where it is a server's.
+    pub(super) fn database(&self) -> Option<String> {
+        self.database.clone()
+    }
+
+    /// The first process of the database, where it is a server.
+    pub(super) fn postgres_process(&self) -> Option<u32> {
+        match self.engine {
+            Engine::Sqlite => None,
+            Engine::Postgres(postgres) => Some(postgres.process()),
+        }
     }
 
     pub(super) fn base_url(&self) -> &str {

@@ -31,7 +31,7 @@ const MEMBERS: usize = 50;
 const BEYOND_SIGNATURE_US: f64 = 300.0;
 const REDIRECT_TARGET: Target = Target::alone(150.0);
 
-const APP: &str = "bench-app";
+pub(super) const APP: &str = "bench-app";
 const SCOPE: &str = "launch/patient patient/*.rs offline_access";
 /// Nobody follows it: the code is read from the redirect.
 const REDIRECT_URI: &str = "https://app.example/callback";
@@ -79,6 +79,21 @@ pub(super) fn rows(bench: &Bench<'_>, deployment: &Deployment<'_>, limits: &Sign
     rows.extend(table_rows(deployment, "code → ES256 and refresh token", &redemption, true));
     rows.extend(table_rows(deployment, "refresh → ES256 and refresh token", &renewal, true));
     Ok(rows)
+}
+
+/// An access token of the app for the record of a member, who signs in for it.
+///
+/// # Errors
+/// When an answer is not the right one.
+pub(super) fn token(deployment: &Deployment<'_>, member: &str) -> Result<String> {
+    let app = App::register(deployment)?;
+    let cookie = app.let_in(member)?;
+    let redirect = load::reply(deployment.address(), &app.visit(&cookie)?)?;
+    let redemption = app.redemptions(std::slice::from_ref(&redirect))?;
+    let answer = load::ask(deployment.address(), redemption.first().context("there is no request")?)?;
+    let answer: Value = serde_json::from_slice(&answer)?;
+    let token = answer.get("access_token").and_then(Value::as_str);
+    token.map(str::to_owned).context("there is no access token")
 }
 
 /// What each request took from the server; the replies are kept.

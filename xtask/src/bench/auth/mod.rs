@@ -5,6 +5,7 @@
 //! and gets the B2B claim, the server's main job; the other two are plain.
 
 mod deployment;
+pub(super) mod fhir;
 mod members;
 mod partner;
 mod queue;
