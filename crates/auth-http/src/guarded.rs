@@ -132,7 +132,7 @@ type Seal = fn(&Env<'_>, &oauth_core::secret::Pepper, &str, &mut Value) -> Resul
 
 /// Hashes what is secret in a document or a patch of a type that has secrets, and keeps patches off the rest.
 async fn seal(app: &App, kind: &ResourceType, mut body: Value, seal: Seal) -> Result<Value, Fault> {
-    if !matches!(kind.as_str(), "Client" | "User" | "TokenIntrospector") {
+    if !registration::has_secrets(kind.as_str()) {
         return Ok(body);
     }
     let (site, kind) = (Arc::clone(app), kind.clone());

@@ -24,17 +24,18 @@ pub struct AccessRequest<'a> {
     /// Whether only a policy that spells out what it allows counts, not one of engine `allow`.
     ///
     /// Not specified; we ask for it where a caller could make itself more than it is: writing Clients,
-    /// Users, access policies, the Organizations that B2B claims are made of and the `TokenIntrospector`s that
-    /// say whose word for a User is taken, and looking into another's registration. Partners are often
-    /// registered with a policy of engine `allow`, and such a partner must not be able to call itself
-    /// another organization. See [`registers`].
+    /// Users, access policies, search parameters, the Organizations that B2B claims are made of and the
+    /// `TokenIntrospector`s that say whose word for a User is taken, and looking into another's registration.
+    /// Partners are often registered with a policy of engine `allow`, and such a partner must not be able to call
+    /// itself another organization. See [`registers`].
     pub explicit: bool,
     /// Makes the request object policies are matched against, as far as the wire knows it. Called only
     /// when a policy that looks at it applies.
     pub request: &'a (dyn Fn() -> Value + Send + Sync),
 }
 
-/// Whether writing resources of this type changes who may do what, or who a caller is said to be.
+/// Whether writing resources of this type changes who may do what, who a caller is said to be, or what searches of
+/// everybody find and what every write costs (a `SearchParameter`).
 #[must_use]
 pub fn registers(resource_type: &str) -> bool {
     matches!(
@@ -47,6 +48,7 @@ pub fn registers(resource_type: &str) -> bool {
             | "RelatedPerson"
             | "Person"
             | "AuditEvent"
+            | "SearchParameter"
     )
 }
 

@@ -28,6 +28,7 @@ async fn a_partner_with_an_allow_policy_cannot_rewrite_a_registration() {
             ("PATCH", "/AccessPolicy/p", &json!({"link": []})),
             ("PUT", "/User/eve", &user),
             ("PUT", "/fhir/Organization/o", &json!({"name": "Another payer"})),
+            ("PUT", "/fhir/SearchParameter/s", &json!({"code": "hidden", "base": ["User"]})),
         ] {
             assert_eq!(by_p(method, path, body).send().await.outcome(), (403, "forbidden"), "{method} {path}");
         }
@@ -43,6 +44,7 @@ async fn a_partner_with_an_allow_policy_cannot_rewrite_a_registration() {
         assert_eq!(world.get("/AccessPolicy").by_root().send().await.body["total"], 1);
         assert_eq!(world.get("/User").by_root().send().await.body["total"], 0);
         assert_eq!(world.get("/Organization").by_root().send().await.body["total"], 0);
+        assert_eq!(world.get("/SearchParameter").by_root().send().await.body["total"], 0);
         assert_eq!(by_p("PUT", "/Patient/o", &json!({"name": []})).send().await.status, 201, "the rest it may");
     })
     .await;

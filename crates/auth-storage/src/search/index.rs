@@ -3,11 +3,13 @@
 //! The copy in memory is compared with the database by whoever uses it: a write within its
 //! transaction, after it has its locks, a search within its statement.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use fhir_store::ResourceType;
 use fhir_store::search::{Catalog, Document, FIRST_INSTALLED};
+use oauth_core::registration;
 use serde_json::Value;
 
 use super::row::{self, Rows, STRIDE, digest_of};
@@ -115,13 +117,25 @@ impl Index {
     pub(super) fn rows(&self, number: i64, (kind, id): (&ResourceType, &str), body: &Value) -> Rows {
         let mut rows = Rows::new();
         let mut elements = 0;
+        // What no answer shows no search may find: a definition can name any element.
+        let shown = without_secrets(kind, body);
         // The time of the version is a column of the resource.
-        let document = Document { kind, id, updated_us: 0, body, own: &self.own };
+        let document = Document { kind, id, updated_us: 0, body: &shown, own: &self.own };
         for (parameter, entry) in self.catalog.entries(&document) {
             row::add(&mut rows, row_number(number, parameter), &entry, &mut elements);
         }
         rows
     }
+}
+
+/// A document as answers show it.
+fn without_secrets<'a>(kind: &ResourceType, body: &'a Value) -> Cow<'a, Value> {
+    if !registration::has_secrets(kind.as_str()) {
+        return Cow::Borrowed(body);
+    }
+    let mut shown = body.clone();
+    registration::redact(kind.as_str(), &mut shown);
+    Cow::Owned(shown)
 }
 
 /// Whether resources of the type have rows.

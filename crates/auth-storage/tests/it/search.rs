@@ -6,7 +6,7 @@ use auth_storage::Db;
 use fhir_store::search::{Document, Request, Resolver, Search, parse};
 use fhir_store::selection::{Criterion, Scoped};
 use fhir_store::{
-    Compartment, Counting, ListQuery, Lookup, Matches, Operation, Region, ResourceKey, ResourceStore as _,
+    Compartment, Counting, ListQuery, Lookup, Matches, Operation, Referring, Region, ResourceKey, ResourceStore as _,
     ResourceType, SearchQuery, SearchRefused, SearchStore as _, Selection, Stored, Write,
 };
 use serde_json::{Value, json};
@@ -488,6 +488,33 @@ told! {
         transact(&db, vec![Write::to("SearchParameter/nickname".parse().unwrap(), Operation::Delete)]).await;
         let catalog = other.catalog().await.unwrap();
         assert!(catalog.parameter(&kind("Patient"), "nickname").is_none());
+        db.close().await;
+    }
+
+    async fn no_definition_makes_found_what_no_answer_shows(home) {
+        let db = home.open().await;
+        let definition = |code: &str, expression: &str| {
+            let url = format!("http://payer.example/SearchParameter/{code}");
+            json!({
+                "url": url, "name": code, "status": "active", "code": code, "base": ["User", "Client"],
+                "type": "string", "expression": expression,
+            })
+        };
+        let user = json!({"password": "$argon2id$x", "twoFactor": {"secretKey": "JBSW"}, "nick": "ada"});
+        let writes = vec![
+            put("SearchParameter/hidden", definition("hidden", "User.password | Client.secret | User.twoFactor.secretKey")),
+            put("SearchParameter/nick", definition("nick", "User.nick | Client.nick")),
+        ];
+        transact(&db, writes).await;
+        transact(&db, vec![put("User/ada", user), put("Client/app", json!({"secret": "$argon2id$y", "nick": "app"}))]).await;
+        db.index_resources().await.unwrap();
+        for of in ["User", "Client"] {
+            for query in ["hidden=$argon2id", "hidden:contains=a", "hidden:missing=false", "hidden=jbsw"] {
+                assert!(ids_of(&db, of, query).await.is_empty(), "{of}?{query}");
+            }
+        }
+        assert_eq!(ids_of(&db, "User", "nick=ada").await, ["ada"], "what is shown is found");
+        assert_eq!(ids_of(&db, "Client", "nick=app").await, ["app"]);
         db.close().await;
     }
 }

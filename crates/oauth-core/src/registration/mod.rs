@@ -34,7 +34,7 @@ mod shape;
 mod user;
 
 pub use crate::policy::{Issue, IssueCode};
-pub use redact::redact;
+pub use redact::{has_secrets, redact};
 pub use seal::{seal, seal_patch};
 pub(crate) use shape::{is_redirect_uri, is_web_address};
 pub(crate) use user::PERSONS;

@@ -31,6 +31,12 @@ pub fn redact(kind: &str, resource: &mut Value) {
     }
 }
 
+/// Whether resources of this kind may hold what [`redact`] removes.
+#[must_use]
+pub fn has_secrets(kind: &str) -> bool {
+    matches!(kind, "Client" | "User" | "TokenIntrospector")
+}
+
 /// `shift_remove` keeps the order of the other members, as the owner wrote them.
 fn remove(object: Option<&mut Value>, key: &str) {
     if let Some(members) = object.and_then(Value::as_object_mut) {
