@@ -197,12 +197,12 @@ async fn among(
     let reaches = BTreeMap::new();
     let mut statement = Statement::new(db, &index, &reaches);
     let ids = statement.bind(elements(ids));
-    let test = match statement.within(kind, within, "t.id") {
+    let test = match statement.within(kind, within, "o.id") {
         Ok(test) => test,
         Err(unanswerable) => return Ok(Err(unanswerable.into())),
     };
     let sql = format!(
-        "SELECT t.id, t.txid, {{us:t.ts}}, t.resource FROM {{elements:{ids}}} JOIN {} t ON t.id = e.value ->> 0 WHERE {test} ORDER BY t.id",
+        "SELECT o.id, o.txid, {{us:o.ts}}, o.resource FROM {{elements:{ids}}} JOIN {} o ON o.id = e.value ->> 0 WHERE {test} ORDER BY o.id",
         table.quoted()
     );
     fetch(db, kind, sql, statement.bound).await.map(Ok)
@@ -223,7 +223,7 @@ async fn refer(
         Ok(Some(condition)) => {
             let limit = statement.bind(i64::from(limit));
             let sql = format!(
-                "SELECT t.id, t.txid, {{us:t.ts}}, t.resource FROM {} t WHERE {condition} ORDER BY t.id LIMIT {limit}",
+                "SELECT o.id, o.txid, {{us:o.ts}}, o.resource FROM {} o WHERE {condition} ORDER BY o.id LIMIT {limit}",
                 table.quoted()
             );
             (sql, statement.bound)
@@ -253,9 +253,9 @@ fn write_referring(
     let numbers: Vec<String> = numbers.into_iter().map(|number| statement.bind(number)).collect();
     let to = statement.bind(referring.to.as_str());
     let ids = statement.bind(elements(referring.ids));
-    let test = statement.within(kind, within, "t.id")?;
+    let test = statement.within(kind, within, "o.id")?;
     Ok(Some(format!(
-        "t.id IN (SELECT i.id FROM search_reference i WHERE i.parameter IN ({}) AND i.kind = {to}
+        "o.id IN (SELECT i.id FROM search_reference i WHERE i.parameter IN ({}) AND i.kind = {to}
     AND i.target IN (SELECT e.value ->> 0 FROM {{elements:{ids}}})) AND {test}",
         numbers.join(", ")
     )))

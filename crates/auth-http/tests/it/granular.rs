@@ -91,3 +91,31 @@ async fn a_type_history_shows_the_versions_that_meet_the_scope() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_comes_with_a_page_meets_the_scope_as_well() {
+    on_every_engine(async |world| {
+        world.app().await;
+        let result = |category: &str, member: &str| {
+            json!({
+                "resourceType": "Observation", "status": "final", "code": {"text": "t"},
+                "category": [{"coding": [{"code": category}]}],
+                "hasMember": [{"reference": format!("Observation/{member}")}],
+            })
+        };
+        world.put("/Observation/lab", &result("laboratory", "vital")).await;
+        world.put("/Observation/vital", &result("vital-signs", "lab")).await;
+        for scope in ["user/Observation.rs?category=laboratory", "user/Observation.rs?category:not=vital-signs"] {
+            let token = world.mint(Some("ada"), Some("me"), scope);
+            for include in
+                ["_include=*", "_include:iterate=Observation:has-member", "_revinclude=Observation:has-member"]
+            {
+                let found = world.get(&format!("/fhir/Observation?{include}")).bearer(&token).send().await;
+                let entries = found.body["entry"].as_array().unwrap();
+                let ids: Vec<_> = entries.iter().map(|entry| &entry["resource"]["id"]).collect();
+                assert_eq!(ids, ["lab"], "{scope} {include}");
+            }
+        }
+    })
+    .await;
+}

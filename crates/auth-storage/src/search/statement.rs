@@ -97,15 +97,19 @@ impl<'a> Statement<'a> {
                 self.present(kind, parameter)
             }
             Clause::None { .. } | Clause::Missing { .. } => {
-                let test = self.test(kind, clause, "t.id")?;
-                Ok(self.of_table(kind, &test))
+                let test = self.test(kind, clause, "o.id")?;
+                Ok(match self.db.known_table(kind.as_str()) {
+                    Some(table) => format!("SELECT o.id FROM {} o WHERE {test}", table.quoted()),
+                    None => NOTHING.to_owned(),
+                })
             }
             Clause::Chain(chain) => self.chain(kind, chain),
             Clause::Has(has) => self.has(kind, has),
         }
     }
 
-    /// Whether the resource with this id meets a clause.
+    /// Whether the resource with this id meets a clause; `id` is a column of a row that is neither `t` nor `i`, which
+    /// the statements within have themselves.
     pub(super) fn test(&mut self, kind: &ResourceType, clause: &Clause, id: &str) -> Written {
         Ok(match clause {
             Clause::Any { parameter, tests } => self.any_at(kind, parameter, tests, id)?,
@@ -338,7 +342,7 @@ impl<'a> Statement<'a> {
         Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {test}"))
     }
 
-    /// Whether the resource with this id lies in what a caller reaches.
+    /// Whether the resource with this id lies in what a caller reaches; `id` as in [`Statement::test`].
     pub(super) fn within(&mut self, kind: &ResourceType, within: &Selection, id: &str) -> Written {
         let Selection::Within(regions) = within else { return Ok("TRUE".to_owned()) };
         let regions: Result<Vec<String>, Unanswerable> =

@@ -517,4 +517,46 @@ told! {
         assert_eq!(ids_of(&db, "Client", "nick=app").await, ["app"]);
         db.close().await;
     }
+
+    async fn what_comes_with_matches_lies_within_what_the_caller_reaches(home) {
+        let db = home.open().await;
+        let result = |category: &str, member: &str| {
+            json!({
+                "status": "final", "category": [{"coding": [{"code": category}]}],
+                "hasMember": [{"reference": format!("Observation/{member}")}],
+            })
+        };
+        let writes = vec![put("Observation/lab", result("laboratory", "vital")), put("Observation/vital", result("vital-signs", "lab"))];
+        transact(&db, writes).await;
+        let of = kind("Observation");
+        let ids = ["lab", "vital"].map(|id| id.parse().unwrap());
+        let catalog = db.catalog().await.unwrap();
+        let by = Some(catalog.parameter(&of, "has-member").unwrap().as_ref());
+        let request = Request::strict(&of, OWN, NOW_US);
+        let coded = Criterion::read(&of, "category", "laboratory").unwrap();
+        let scoped = Criterion::Search(Scoped::read(&catalog, &request, ("category", "laboratory")).unwrap());
+        for criterion in [coded, scoped] {
+            let within = Selection::union(vec![Region { compartment: None, criteria: vec![criterion] }]);
+            let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
+            let referring = Referring { kind: &of, by, to: &of, ids: &ids };
+            let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
+            for found in [among, referring] {
+                let found: Vec<&str> = found.iter().map(|stored| stored.key.id.as_str()).collect();
+                assert_eq!(found, ["lab"], "{within:?}");
+            }
+        }
+        db.close().await;
+    }
+
+    async fn a_chain_to_all_but_one_finds_all_but_one(home) {
+        let db = home.open().await;
+        let result = |of: &str| json!({"status": "final", "subject": {"reference": format!("Patient/{of}")}});
+        let mut writes: Vec<Write> = ["a", "b"].map(|id| put(&format!("Patient/{id}"), json!({"active": true}))).into();
+        writes.extend(["a", "b"].map(|id| put(&format!("Observation/of-{id}"), result(id))));
+        transact(&db, writes).await;
+        assert_eq!(ids_of(&db, "Observation", "subject:Patient._id:not=a").await, ["of-b"]);
+        assert_eq!(ids_of(&db, "Patient", "_has:Observation:patient:_id:not=of-a").await, ["b"]);
+        assert_eq!(ids_of(&db, "Patient", "_id:not=a").await, ["b"]);
+        db.close().await;
+    }
 }
