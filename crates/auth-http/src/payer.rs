@@ -13,9 +13,10 @@ use serde_json::Value;
 use smart_scopes::{Interaction, ScopeQuery};
 
 use crate::call::Call;
+use crate::confine;
 use crate::error::Fault;
+use crate::gate::{self, Act};
 use crate::state::App;
-use crate::{confine, gate};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
@@ -259,8 +260,19 @@ pub(crate) async fn enqueue(app: &App, call: &Call, operation: &Invoked<'_>, wor
 
 /// The current version of a Group.
 pub(crate) async fn group(app: &App, id: &str) -> Result<Value, Fault> {
-    let key = ResourceKey { kind: "Group".parse().map_err(|_| PayerFault::NoJob)?, id: id.parse()? };
-    Ok(confine::current(app, &key, &Selection::Everything).await?.resource)
+    Ok(confine::current(app, &group_key(id)?, &Selection::Everything).await?.resource)
+}
+
+/// The current version of a Group that the caller may read: who exports its members learns who they are.
+pub(crate) async fn readable_group(app: &App, call: &Call, operation: &Invoked<'_>, id: &str) -> Result<Value, Fault> {
+    let key = group_key(id)?;
+    gate::permit_operation(app, call, operation, ("Group", Interaction::Read)).await?;
+    let within = gate::reached(app, call, &Act::read(&key, &call.asked))?;
+    Ok(confine::current(app, &key, &within).await?.resource)
+}
+
+fn group_key(id: &str) -> Result<ResourceKey, Fault> {
+    Ok(ResourceKey { kind: "Group".parse().map_err(|_| PayerFault::NoJob)?, id: id.parse()? })
 }
 
 /// The Group itself as one that is not there.

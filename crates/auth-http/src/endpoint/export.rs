@@ -67,7 +67,7 @@ pub(crate) async fn group(
     let asked = asked(&mut call, Asked::BULK)?;
     payer::owner(&app, &call)?;
     let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
-    let group = payer::group(&app, &id).await?;
+    let group = payer::readable_group(&app, &call, &operation, &id).await?;
     let is_administrator = matches!(call.caller.identity, Identity::Root);
     if group::made_for(&group).is_some() && !is_administrator {
         return Err(PayerFault::MatchedGroup.into());

@@ -279,6 +279,17 @@ async fn a_group_is_exported_with_what_is_of_its_members_alone() {
     let stranger = export(&world, &token, "/fhir/Group/g/$export?patient=Patient/c").await;
     assert_eq!(stranger.outcome(), (422, "invalid"));
     assert_eq!(export(&world, &token, "/fhir/Group/none/$export").await.status, 404);
+    // Whose members they are is told by the Group, so one who may not read it is not told by its export.
+    for scope in
+        ["system/Patient.rs", "system/Patient.rs system/Group.s", "system/Patient.rs system/Group.r?type=animal"]
+    {
+        let blind = world.token_with_scope("blind", scope).await;
+        let wanted = if scope.contains('?') { 404 } else { 403 };
+        for id in ["g", "none"] {
+            let answer = export(&world, &blind, &format!("/fhir/Group/{id}/$export?_type=Patient")).await;
+            assert_eq!(answer.status, wanted, "{scope} {id}: {answer:?}");
+        }
+    }
     world.end().await;
 }
 
