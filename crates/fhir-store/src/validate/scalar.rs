@@ -51,8 +51,8 @@ fn textual(kind: Primitive, text: &str) -> (bool, &'static str) {
         Primitive::Uuid => (is_uuid(text), "a uuid: urn:uuid: and a UUID in small letters"),
         Primitive::Base64Binary => (is_base64(text), "base64"),
         Primitive::String | Primitive::Markdown => {
-            let fits = text.len() <= MAX_STRING_BYTES && !text.chars().all(char::is_whitespace);
-            (fits, "a text that is not empty and has at most 1 MB")
+            let says = text.len() <= MAX_STRING_BYTES && !text.chars().all(char::is_whitespace);
+            (says && is_printable(text), "a text that is not empty, has at most 1 MB and no control characters")
         }
         Primitive::Xhtml => {
             (super::xhtml::is_narrative(text), "a div of XHTML with some text or a picture, no scripts")
@@ -65,8 +65,18 @@ fn textual(kind: Primitive, text: &str) -> (bool, &'static str) {
     }
 }
 
+/// Whether there is no character below a space but tabs and ends of lines.
+fn is_printable(text: &str) -> bool {
+    text.bytes().all(|byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'))
+}
+
+/// What separates words, or is none of them.
+fn is_no_word(character: char) -> bool {
+    character.is_whitespace() || character.is_control()
+}
+
 fn is_code(text: &str) -> bool {
-    !text.is_empty() && !text.split(' ').any(|word| word.is_empty() || word.contains(char::is_whitespace))
+    !text.is_empty() && !text.split(' ').any(|word| word.is_empty() || word.contains(is_no_word))
 }
 
 fn is_id(text: &str) -> bool {
@@ -75,7 +85,7 @@ fn is_id(text: &str) -> bool {
 }
 
 fn is_uri(text: &str) -> bool {
-    !text.is_empty() && !text.contains(char::is_whitespace)
+    !text.is_empty() && !text.contains(is_no_word)
 }
 
 fn is_oid(text: &str) -> bool {
@@ -242,7 +252,7 @@ mod tests {
             &[json!("a"), json!("a b"), json!("<=")],
             &[json!(""), json!(" a"), json!("a  b"), json!("a\tb")],
         );
-        judge("uri", &[json!("urn:x"), json!("a")], &[json!(""), json!("a b"), json!("a\n")]);
+        judge("uri", &[json!("urn:x"), json!("a")], &[json!(""), json!("a b"), json!("a\n"), json!("a\u{7}")]);
         judge(
             "oid",
             &[json!("urn:oid:1.2.3")],
@@ -257,8 +267,8 @@ mod tests {
         );
         judge(
             "string",
-            &[json!(" a "), json!("é")],
-            &[json!(""), json!(" \n"), json!(1), json!("a".repeat(MAX_STRING_BYTES + 1))],
+            &[json!(" a "), json!("é"), json!("a\tb\r\nc")],
+            &[json!(""), json!(" \n"), json!(1), json!("a\u{7}b"), json!("a".repeat(MAX_STRING_BYTES + 1))],
         );
     }
 }
