@@ -120,9 +120,9 @@ impl MemberStore for Db {
         families::rotate(self, families::Rotate(rotation)).await
     }
 
-    async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<(), StoreError> {
+    async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError> {
         if has_nul(family_id) {
-            return Ok(());
+            return Ok(false);
         }
         retried(|| families::revoke(self, family_id, now_s)).await.map_err(oauth)
     }

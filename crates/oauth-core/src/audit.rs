@@ -106,7 +106,8 @@ pub(crate) struct Revoked<'a> {
 }
 
 impl<'a> Revoked<'a> {
-    /// A family that ends because its tokens are in two hands.
+    /// A family that ends without anybody's word: because its tokens are in two hands, or whoever authorized them
+    /// could not do so again.
     pub(crate) fn family(family: &'a TokenFamily) -> Self {
         Self {
             client_id: &family.client_id,

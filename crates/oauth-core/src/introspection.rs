@@ -283,8 +283,7 @@ async fn revoke_refresh_token(
 ) -> Result<(), StoreError> {
     let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
     let family = found.family;
-    if who.may_revoke(&family.client_id) {
-        authority.members.revoke_family(&family.id, env.now_s()).await?;
+    if who.may_revoke(&family.client_id) && authority.members.revoke_family(&family.id, env.now_s()).await? {
         let revoked = who.of(authority, (&family.client_id, &family.user_id));
         audit::revocation(env, authority, &Revoked { grant_id: family.grant_id.as_deref(), ..revoked });
     }

@@ -163,8 +163,7 @@ async fn refuse(tx: &mut Tx, hash: &Hash, now_s: i64) -> Result<CodeRedemption, 
     match row {
         None => Ok(CodeRedemption::Unknown),
         Some((family_id, _, true, _)) => {
-            families::revoke_in(tx, &family_id, now_s).await?;
-            Ok(CodeRedemption::AlreadyUsed)
+            Ok(CodeRedemption::AlreadyUsed { ended: families::revoke_in(tx, &family_id, now_s).await? })
         }
         Some((_, expires_s, ..)) if expires_s <= now_s => Ok(CodeRedemption::Expired),
         Some((.., false)) => Ok(CodeRedemption::Withdrawn),

@@ -180,9 +180,8 @@ async fn used_before(tx: &mut Tx, rotation: &Rotation) -> Result<RotationOutcome
     }
 }
 
-pub(super) async fn revoke(db: &Db, family_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
-    run!(db.writer(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))?;
-    Ok(())
+pub(super) async fn revoke(db: &Db, family_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
+    Ok(run!(db.writer(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))? > 0)
 }
 
 pub(super) async fn direct(db: &Db, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, sqlx::Error> {
@@ -209,7 +208,6 @@ pub(super) async fn revoke_direct(db: &Db, user_id: &str, client_id: &str, now_s
     Ok(ended > 0)
 }
 
-pub(super) async fn revoke_in(tx: &mut Tx, family_id: &str, now_s: i64) -> Result<(), sqlx::Error> {
-    run!(tx.on(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))?;
-    Ok(())
+pub(super) async fn revoke_in(tx: &mut Tx, family_id: &str, now_s: i64) -> Result<bool, sqlx::Error> {
+    Ok(run!(tx.on(), execute: sqlx::query(REVOKE).bind(family_id).bind(now_s))? > 0)
 }

@@ -63,6 +63,7 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
         Response::Token => 0,
     };
     let given = given(scene, decided);
+    let ended = given.as_ref().and_then(|given| decided.before.filter(|before| before.id != given.grant.id));
     let granted = given.as_ref().map(|given| &given.grant).or(decided.before).ok_or(Stop::Stale)?;
     let grant_id = granted.id.clone();
     let issued = IssuedCode {
@@ -79,6 +80,9 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
         CodeIssue::Issued => {}
         CodeIssue::LaunchUsed => return Err(Refusal::Launch(LaunchFault::Used).into()),
         CodeIssue::GrantChanged => return Err(Stop::Stale),
+    }
+    if let Some(ended) = ended {
+        scene.record_end(ended);
     }
     scene.record_code(decided, grant_id);
     match scene.request.response {
@@ -191,6 +195,17 @@ impl Scene<'_> {
             grant_id: Some(grant_id),
             scope: Some(decided.consent.allowed().to_string()),
             ..self.record(action)
+        });
+    }
+
+    /// Tells the audit that a grant ended, because the person allowed less.
+    fn record_end(&self, grant: &MemberGrant) {
+        self.authority.audit.record(AuditRecord {
+            user_id: Some(grant.user_id.clone()),
+            patient_id: grant.patient_id.clone(),
+            grant_id: Some(grant.id.clone()),
+            scope: Some(grant.granted.clone()),
+            ..self.record(AuditAction::Revocation)
         });
     }
 

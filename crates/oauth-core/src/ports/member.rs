@@ -193,7 +193,10 @@ pub enum CodeRedemption {
     /// The tokens are stored, and the code is used.
     Granted,
     /// The code was used before. Its family has been revoked by now (RFC 6749, section 4.1.2).
-    AlreadyUsed,
+    AlreadyUsed {
+        /// Whether it was this use that ended the family.
+        ended: bool,
+    },
     /// Its time is over; nothing was stored.
     Expired,
     /// The person took the grant back meanwhile; nothing was stored.
@@ -296,8 +299,9 @@ pub trait MemberStore: Send + Sync {
     /// Uses a refresh token. Of any number of simultaneous calls one is told
     /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time.
     async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError>;
-    /// Ends a family. One that has ended already is no error.
-    async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<(), StoreError>;
+    /// Ends a family. One that is not there, or was revoked already, is no error: returns whether it was revoked by
+    /// this.
+    async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError>;
 
     /// What a person lets apps do, newest first.
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;

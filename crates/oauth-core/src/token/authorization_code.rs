@@ -6,6 +6,7 @@ use super::app::{app_for, claim};
 use super::member::{Member, begin};
 use super::scope::still_registered;
 use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
+use crate::audit::{self, Revoked};
 use crate::authenticate::{Authenticated, Credentials, Method};
 use crate::authority::Authority;
 use crate::authorization::Authorization;
@@ -97,21 +98,29 @@ async fn redeem(
     (authorization, found): (&Authorization, FoundCode),
 ) -> Result<TokenResponse, TokenError> {
     let code = found.code;
+    let grant_id = Some(code.grant_id.as_str());
+    let user_id = authorization.user_id.as_str();
+    let revoked = Revoked { client_id: &who.client.id, user_id, grant_id, asked_by: None, address: None };
+    let used_before = |ended: bool| {
+        if ended {
+            audit::revocation(env, authority, &revoked);
+        }
+        Err(GrantFault::UsedCode.into())
+    };
     if found.used {
-        authority.members.revoke_family(&code.family_id, env.now_s()).await?;
-        return Err(GrantFault::UsedCode.into());
+        return used_before(authority.members.revoke_family(&code.family_id, env.now_s()).await?);
     }
     if code.expires_s <= env.now_s() {
         return Err(GrantFault::ExpiredCode.into());
     }
     let version = found.user_version.ok_or(GrantFault::Withdrawn)?;
-    let person = authority.directory.person_at(&authorization.user_id, version).await?;
+    let person = authority.directory.person_at(user_id, version).await?;
     let member = Member::of(&who.client, person.as_deref(), authorization, &authorization.credential)?;
-    let (response, tokens) = begin(env, authority, &member, code.family_id, Some(code.grant_id)).await?;
+    let (response, tokens) = begin(env, authority, &member, code.family_id, grant_id.map(str::to_owned)).await?;
     claim(env, authority, credentials, who).await?;
     match authority.members.redeem_code(&code.hash, env.now_s(), tokens).await? {
         CodeRedemption::Granted => Ok(response),
-        CodeRedemption::AlreadyUsed => Err(GrantFault::UsedCode.into()),
+        CodeRedemption::AlreadyUsed { ended } => used_before(ended),
         CodeRedemption::Expired => Err(GrantFault::ExpiredCode.into()),
         CodeRedemption::Withdrawn => Err(GrantFault::Withdrawn.into()),
         CodeRedemption::Unknown => Err(GrantFault::UnknownCode.into()),

@@ -129,7 +129,9 @@ async fn rotate(
     };
     let member = match member(env, authority, (who, person.as_deref(), authorization), &found).await {
         Err(TokenError::Grant(fault)) if fault.is_final() => {
-            authority.members.revoke_family(&family.id, now_s).await?;
+            if authority.members.revoke_family(&family.id, now_s).await? {
+                audit::revocation(env, authority, &Revoked::family(family));
+            }
             return Err(fault.into());
         }
         member => member?,

@@ -248,6 +248,65 @@ async fn whoever_takes_tokens_back_is_on_record() {
 }
 
 #[tokio::test]
+async fn a_family_that_a_second_use_of_its_code_ends_is_on_record_once() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let code = let_in(&world, &cookie).await;
+    world.token(&redemption(&code)).await.unwrap();
+    let grant = news(&world).pop().unwrap().grant_id;
+    for expected in [vec![AuditAction::Revocation, AuditAction::Token], vec![AuditAction::Token]] {
+        world.token(&redemption(&code)).await.unwrap_err();
+        let records = news(&world);
+        assert_eq!(records.iter().map(|record| record.action).collect::<Vec<_>>(), expected);
+        if let [revoked, _] = records.as_slice() {
+            assert_eq!((revoked.user_id.as_deref(), revoked.client_id.as_deref()), (Some("ada"), Some("app")));
+            assert_eq!((&revoked.grant_id, &revoked.refused), (&grant, &None));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_grant_that_a_narrower_consent_replaces_is_on_record() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let_in(&world, &cookie).await;
+    let first = news(&world).pop().unwrap();
+    let page = consent(world.begin(&[("prompt", "consent")], Some(&cookie)).await);
+    world.allow(&page, &["launch/patient", "patient/Patient.rs"], &cookie).await;
+    let records = news(&world);
+    let actions: Vec<_> = records.iter().map(|record| record.action).collect();
+    assert_eq!(actions, [AuditAction::Revocation, AuditAction::Consent]);
+    let ended = &records[0];
+    assert_eq!((&ended.grant_id, ended.user_id.as_deref()), (&first.grant_id, Some("ada")));
+    assert_eq!((ended.client_id.as_deref(), ended.patient_id.as_deref()), (Some("app"), Some("p-ada")));
+    assert_eq!((&ended.refused, ended.address.as_deref()), (&None, Some("192.0.2.7")));
+    assert_ne!(records[1].grant_id, first.grant_id);
+
+    let page = consent(world.begin(&[("prompt", "consent")], Some(&cookie)).await);
+    world.allow(&page, &["launch/patient", "patient/Patient.rs", "offline_access"], &cookie).await;
+    assert_eq!(one(&world).action, AuditAction::Consent, "whoever allows more ends nothing");
+}
+
+#[tokio::test]
+async fn a_family_that_ends_at_its_refresh_is_on_record_once() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let token = world.token(&redemption(&let_in(&world, &cookie).await)).await.unwrap().refresh_token.unwrap();
+    let grant = news(&world).pop().unwrap().grant_id;
+    let mut other = world.memory.get("User", "ada").unwrap().resource;
+    other["fhirUser"] = json!({"reference": "Patient/somebody-else"});
+    world.memory.put("User", "ada", other);
+    for expected in [vec![AuditAction::Revocation, AuditAction::Token], vec![AuditAction::Token]] {
+        refresh(&world, &token).await.unwrap_err();
+        let records = news(&world);
+        assert_eq!(records.iter().map(|record| record.action).collect::<Vec<_>>(), expected);
+        if let [revoked, _] = records.as_slice() {
+            assert_eq!((revoked.user_id.as_deref(), &revoked.grant_id), (Some("ada"), &grant));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_family_that_a_reused_token_ends_is_on_record() {
     let mut world = clinic().await;
     let cookie = world.cookie_of("ada").await;

@@ -47,10 +47,9 @@ impl Members {
         self.families.get(family_id).filter(|held| !held.revoked).map(|held| held.family.credential)
     }
 
-    fn revoke(&mut self, family_id: &str) {
-        if let Some(held) = self.families.get_mut(family_id) {
-            held.revoked = true;
-        }
+    fn revoke(&mut self, family_id: &str) -> bool {
+        let held = self.families.get_mut(family_id);
+        held.is_some_and(|held| !std::mem::replace(&mut held.revoked, true))
     }
 
     fn note_use(&mut self, grant_id: Option<&str>, now_s: i64) -> bool {
@@ -95,8 +94,7 @@ impl Members {
             return CodeRedemption::Unknown;
         };
         if used {
-            self.revoke(&code.family_id);
-            return CodeRedemption::AlreadyUsed;
+            return CodeRedemption::AlreadyUsed { ended: self.revoke(&code.family_id) };
         }
         if code.expires_s <= now_s {
             return CodeRedemption::Expired;
@@ -276,9 +274,8 @@ impl MemberStore for Memory {
         Ok(outcome)
     }
 
-    async fn revoke_family(&self, family_id: &str, _now_s: i64) -> Result<(), StoreError> {
-        self.members.lock().unwrap().revoke(family_id);
-        Ok(())
+    async fn revoke_family(&self, family_id: &str, _now_s: i64) -> Result<bool, StoreError> {
+        Ok(self.members.lock().unwrap().revoke(family_id))
     }
 
     async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError> {

@@ -65,9 +65,10 @@ told! {
         assert_eq!((refresh.family, refresh.used_s, refresh.revoked), (family("f", Some("g")), None, false));
         assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 59));
 
-        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::AlreadyUsed);
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::AlreadyUsed { ended: true });
         assert!(!lives(&db, "f").await, "a second use ends what the first gave");
         assert!(db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap().revoked);
+        assert_eq!(redeem(&db, "c", NOW_S + 59, "f").await, CodeRedemption::AlreadyUsed { ended: false });
     }
 
     async fn of_codes_at_one_moment_those_are_stored_whose_grant_is_there(home) {
@@ -91,7 +92,7 @@ told! {
         let db = home.open().await;
         with_family(&db).await;
         assert!(lives(&db, "f").await);
-        assert_eq!(redeem(&db, "c", NOW_S + 900, "f").await, CodeRedemption::AlreadyUsed);
+        assert_eq!(redeem(&db, "c", NOW_S + 900, "f").await, CodeRedemption::AlreadyUsed { ended: true });
         assert!(!lives(&db, "f").await);
     }
 
@@ -305,7 +306,8 @@ told! {
             issue(&nodes[0], &name, &name).await;
             let outcomes = redeem_at_once(&nodes, &name, &name, 20).await;
             assert_eq!(count(&outcomes, &CodeRedemption::Granted), 1, "{outcomes:?}");
-            assert_eq!(count(&outcomes, &CodeRedemption::AlreadyUsed), 19, "{outcomes:?}");
+            assert_eq!(count(&outcomes, &CodeRedemption::AlreadyUsed { ended: true }), 1, "{outcomes:?}");
+            assert_eq!(count(&outcomes, &CodeRedemption::AlreadyUsed { ended: false }), 18, "{outcomes:?}");
             assert!(!lives(&nodes[0], &name).await);
             assert_eq!(home.ask("SELECT id FROM token_family").await.len(), round + 1);
         }
@@ -402,7 +404,7 @@ told! {
         std::mem::forget(db);
         let db = home.open().await;
         assert!(lives(&db, "f").await);
-        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::AlreadyUsed);
+        assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::AlreadyUsed { ended: true });
         assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
     }
 }
