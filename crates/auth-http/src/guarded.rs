@@ -53,15 +53,15 @@ pub(crate) async fn admit_patch(app: &App, kind: &ResourceType, change: PatchDoc
 /// # Errors
 /// Everything that is wrong with it.
 pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
-    let ext_base = &app.authority.settings.ext_base;
+    let settings = &app.authority.settings;
     if kind.as_str() == migrations::RESOURCE_TYPE {
         return check_migration(app, body);
     }
-    let issues = registration::validate(kind.as_str(), body, ext_base);
+    let issues = registration::validate(kind.as_str(), body, settings);
     if !issues.is_empty() {
         return Err(Fault::Invalid { issues, entry: None });
     }
-    for Issue { expression, diagnostics, .. } in registration::warnings(kind.as_str(), body, ext_base) {
+    for Issue { expression, diagnostics, .. } in registration::warnings(kind.as_str(), body, &settings.ext_base) {
         tracing::warn!(expression, diagnostics, "a resource is stored that will not do what its writer may expect");
     }
     Ok(())

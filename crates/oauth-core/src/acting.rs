@@ -28,7 +28,9 @@ pub(crate) enum ActsFor {
 impl ActsFor {
     /// Whom `person` may act for now. Costs nothing but for relatives, whose relation is read.
     pub(crate) async fn of(env: &Env<'_>, authority: &Authority, person: &Person) -> Result<Self, StoreError> {
-        let Some(own) = &person.fhir_user else { return Ok(Self::ByPolicy) };
+        let Some(own) = &person.fhir_user else {
+            return Ok(if person.misplaced { Self::These(Vec::new()) } else { Self::ByPolicy });
+        };
         match own.resource_type.as_str() {
             "Patient" => Ok(Self::These(vec![own.id.clone()])),
             "RelatedPerson" | "Person" => Ok(Self::These(related(env, authority, own).await?)),

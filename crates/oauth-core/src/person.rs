@@ -24,6 +24,9 @@ pub struct Person {
     pub display_name: String,
     /// Which resource the person is.
     pub fhir_user: Option<FhirUser>,
+    /// Whether the User has a `fhirUser` that is nobody here. Then it is known that the person is somebody, and not who:
+    /// it acts for nobody, and does not count as staff.
+    pub misplaced: bool,
     /// Whether the User is registered with a second factor. This server asks for none, so such a person does not
     /// sign in: with the password alone, the second factor would be lost without a word.
     pub second_factor: bool,
@@ -61,6 +64,8 @@ impl Person {
         let is_active = resource.get("active").is_none_or(|active| active.as_bool() == Some(true));
         let is_inactive = resource.get("inactive").is_some_and(|inactive| inactive.as_bool() != Some(false));
         let name = resource.get("name").and_then(full_name);
+        let own = resource.get("fhirUser");
+        let fhir_user = own.and_then(|own| FhirUser::read(own, base_url));
         let called = name.or_else(|| text("userName").or(text("email")).map(str::to_owned));
         Self {
             id: id.to_owned(),
@@ -69,7 +74,8 @@ impl Person {
             user_name: text("userName").map(str::to_owned),
             email: text("email").map(str::to_owned),
             display_name: called.unwrap_or_else(|| id.to_owned()),
-            fhir_user: resource.get("fhirUser").and_then(|own| FhirUser::read(own, base_url)),
+            misplaced: own.is_some() && fhir_user.is_none(),
+            fhir_user,
             second_factor: resource.pointer("/twoFactor/enabled").is_some_and(|value| value.as_bool() != Some(false)),
             password: password.and_then(|hash| SecretHash::parse(hash).ok()),
             credential: sha256(password.unwrap_or_default().as_bytes()),
@@ -97,7 +103,7 @@ impl Person {
     #[must_use]
     pub fn is_staff(&self) -> bool {
         let kind = self.fhir_user.as_ref().map(|own| own.resource_type.as_str());
-        matches!(kind, None | Some("Practitioner" | "PractitionerRole"))
+        !self.misplaced && matches!(kind, None | Some("Practitioner" | "PractitionerRole"))
     }
 }
 
@@ -220,8 +226,11 @@ mod tests {
             "other/Patient/p",
             "Patient/p/_history/1",
         ] {
-            assert_eq!(person(json!({"fhirUser": {"reference": reference}})).fhir_user, None, "{reference}");
+            let read = person(json!({"fhirUser": {"reference": reference}}));
+            assert_eq!((read.fhir_user.as_ref(), read.is_staff()), (None, false), "{reference}");
         }
+        assert!(person(json!({})).is_staff());
+        assert!(!person(json!({"fhirUser": "Practitioner/1"})).is_staff());
     }
 
     #[test]

@@ -16,10 +16,12 @@
 //!
 //! ```
 //! use oauth_core::registration::{redact, validate};
+//! use oauth_core::settings::Settings;
 //! use serde_json::json;
 //!
 //! let mut client = json!({"grant_types": ["client_credentials"], "secret": "s3cr3t", "active": "yes"});
-//! let issues = validate("Client", &client, "http://platform.example/fhir");
+//! let settings = Settings::new("https://payer.example", "http://platform.example/fhir");
+//! let issues = validate("Client", &client, &settings);
 //! assert_eq!(issues[0].expression, "Client.active");
 //! redact("Client", &mut client);
 //! assert_eq!(client.get("secret"), None);
@@ -43,17 +45,17 @@ use serde_json::Value;
 
 use crate::introspector::Trust;
 use crate::policy::AccessPolicy;
+use crate::settings::Settings;
 
 /// Everything that forbids storing `resource` as a `kind`; empty when it may be stored. Kinds
 /// without rules of their own have no issues here.
 ///
 /// `resource` is the whole document as it would be stored; `resourceType` and `id` may be in it.
-/// `ext_base` is the `{ext_base}` of the specification.
 ///
 /// # Source
 /// Specification, "Client resource"; `reference/auth/clients-and-policy.md`, sections 1 to 3.
 #[must_use]
-pub fn validate(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
+pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue> {
     if !is_ruled(kind) {
         return Vec::new();
     }
@@ -61,8 +63,8 @@ pub fn validate(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
         return vec![Issue::new(IssueCode::Structure, kind, "a resource is a JSON object")];
     }
     match kind {
-        "Client" => client::validate(resource, ext_base),
-        "User" => user::validate(resource),
+        "Client" => client::validate(resource, &settings.ext_base),
+        "User" => user::validate(resource, &settings.base_url),
         "AccessPolicy" => AccessPolicy::parse("", resource).err().unwrap_or_default(),
         "TokenIntrospector" => Trust::read(resource).err().unwrap_or_default(),
         _ => organization::validate(resource),

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::shape::{Members, Shape, members, one, structure};
 use super::{Issue, IssueCode};
+use crate::person::FhirUser;
 
 /// The resources that can be the person behind a User (SMART App Launch 2.2.0, "Scopes for
 /// requesting identity data", and the platform's `PractitionerRole`).
@@ -25,8 +26,17 @@ const USER: Members = &[
 
 const TWO_FACTOR: Members = &[("enabled", Shape::Flag), ("secretKey", Shape::Text), ("transport", Shape::Text)];
 
-pub(super) fn validate(user: &Value) -> Vec<Issue> {
-    members(USER, "User", user)
+/// A `fhirUser` is somebody of the server at `base_url`. Not specified; we refuse the address of another server when it
+/// is written, because whoever signs in as that User would be nobody here, and its owner would learn it by a launch
+/// that ends without a patient.
+pub(super) fn validate(user: &Value, base_url: &str) -> Vec<Issue> {
+    let issues = members(USER, "User", user);
+    let own = user.get("fhirUser").filter(|_| issues.iter().all(|issue| issue.expression != "User.fhirUser"));
+    let misplaced = own.filter(|own| FhirUser::read(own, base_url).is_none()).map(|_| {
+        let diagnostics = format!("must be somebody of this server: <type>/<id>, or {base_url}/fhir/<type>/<id>");
+        Issue::new(IssueCode::Value, "User.fhirUser", diagnostics)
+    });
+    issues.into_iter().chain(misplaced).collect()
 }
 
 /// `{reference}` as FHIR spells it, or `{resourceType, id}` as the native format does.
@@ -52,7 +62,7 @@ mod tests {
     use super::*;
 
     fn found(user: &Value) -> Vec<(String, IssueCode)> {
-        validate(user).into_iter().map(|issue| (issue.expression, issue.code)).collect()
+        validate(user, "https://platform.example").into_iter().map(|issue| (issue.expression, issue.code)).collect()
     }
 
     #[test]
@@ -86,6 +96,15 @@ mod tests {
             assert_eq!(found(&json!({"fhirUser": {"resourceType": kind, "id": "1"}})), []);
             let absolute = format!("https://platform.example/fhir/{kind}/1");
             assert_eq!(found(&json!({"fhirUser": {"reference": absolute}})), []);
+        }
+        for elsewhere in [
+            "https://other.example/fhir/Patient/1",
+            "http://platform.example/fhir/Patient/1",
+            "https://platform.example/tenant/fhir/Patient/1",
+            "Patient/1/_history/Patient/1",
+        ] {
+            let issues = found(&json!({"fhirUser": {"reference": elsewhere}}));
+            assert_eq!(issues, [("User.fhirUser".to_owned(), IssueCode::Value)], "{elsewhere}");
         }
         for (reference, code) in [
             (json!({"reference": "Organization/1"}), IssueCode::Value),
