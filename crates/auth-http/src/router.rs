@@ -10,7 +10,7 @@ use http::Uri;
 use crate::endpoint::{
     apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, introspect,
     jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc, search,
-    style, token, userinfo, validate, version,
+    session, style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -91,6 +91,7 @@ fn resources() -> Router<App> {
     Router::new()
         .route("/rpc", post(rpc::post))
         .route("/$explain-access", get(explain::get))
+        .route("/Session", delete(session::delete))
         .route("/db/migrations", get(migrations::get).post(migrations::post))
         .merge(resources_under(""))
         .merge(resources_under("/fhir"))

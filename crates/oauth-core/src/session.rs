@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+use crate::audit::{self, Revoked};
 use crate::authority::Authority;
 use crate::authorize::Browser;
+use crate::bearer::VerifiedToken;
 use crate::env::Env;
 use crate::jose::{base64url, sha256};
+use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
 use crate::ports::{AuditAction, AuditRecord, Hash, StoreError, Visit, VisitQuery};
 
@@ -38,21 +41,48 @@ pub async fn person(
     visitor(authority, &visit).await
 }
 
-/// Ends the browser's session. Access that was given to apps is not touched.
+/// Ends the browser's session. Access that was given to apps is not touched. Returns whether there was a session.
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn end(env: &Env<'_>, authority: &Authority, browser: Browser<'_>) -> Result<(), StoreError> {
-    let Some(hash) = cookie_hash(browser.session) else { return Ok(()) };
+pub async fn end(env: &Env<'_>, authority: &Authority, browser: Browser<'_>) -> Result<bool, StoreError> {
+    let Some(hash) = cookie_hash(browser.session) else { return Ok(false) };
     let query = VisitQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
     let ended = authority.members.visit(&query).await?.session;
     authority.members.end_session(&hash).await?;
+    let had = ended.is_some();
     if let Some(session) = ended {
         authority.audit.record(AuditRecord {
             user_id: Some(session.user_id),
             address: browser.address.map(str::to_owned),
             ..AuditRecord::new(env.now_us, AuditAction::SignOut)
         });
+    }
+    Ok(had)
+}
+
+/// Ends what a token belongs to: all tokens that came of one authorization of a person, the refresh token among them;
+/// of a Client's own tokens this one.
+///
+/// # Errors
+/// [`StoreError`].
+///
+/// # Source
+/// `reference/auth/oauth-smart.md`, section 0: the platform closes the session of the presented token.
+pub async fn close(
+    env: &Env<'_>,
+    authority: &Authority,
+    (token, address): (&VerifiedToken, Option<&str>),
+) -> Result<(), StoreError> {
+    let claims = &token.claims;
+    let Some(family_id) = &claims.sid else {
+        // Nodes' clocks differ: one that is behind must still find the token revoked.
+        return authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await;
+    };
+    if authority.members.revoke_family(family_id, env.now_s()).await? {
+        let (client_id, user_id) = (claims.client_id.as_str(), claims.sub.as_str());
+        let revoked = Revoked { client_id, user_id, grant_id: None, asked_by: None, address };
+        audit::revocation(env, authority, &revoked);
     }
     Ok(())
 }

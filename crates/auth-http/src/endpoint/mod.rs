@@ -26,6 +26,7 @@ pub(crate) mod resource;
 pub(crate) mod revoke;
 pub(crate) mod rpc;
 pub(crate) mod search;
+pub(crate) mod session;
 pub(crate) mod style;
 pub(crate) mod token;
 pub(crate) mod userinfo;

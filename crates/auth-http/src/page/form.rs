@@ -82,7 +82,7 @@ pub(crate) async fn fields(
 ///
 /// An `Origin` of `null` says nothing here. Our own pages send it, because they tell nobody where they
 /// are (`Referrer-Policy`).
-fn is_foreign(headers: &HeaderMap, pages: &Pages) -> bool {
+pub(crate) fn is_foreign(headers: &HeaderMap, pages: &Pages) -> bool {
     let text = |value: Option<&http::HeaderValue>| value.and_then(|value| value.to_str().ok()).map(str::to_owned);
     if let Some(site) = text(headers.get("sec-fetch-site")) {
         return !matches!(site.as_str(), "same-origin" | "none");

@@ -31,7 +31,7 @@ use crate::state::App;
 pub use look::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
 
 pub(crate) use cookie::{Cookies, Kind};
-pub(crate) use form::{FormFault, PageForm, fields};
+pub(crate) use form::{FormFault, PageForm, fields, is_foreign};
 pub(crate) use style::{Asset, Assets};
 pub(crate) use visitor::Visitor;
 

@@ -54,6 +54,8 @@ mod rpc;
 #[cfg(test)]
 mod search;
 #[cfg(test)]
+mod session;
+#[cfg(test)]
 mod sign_in;
 #[cfg(test)]
 mod standalone;

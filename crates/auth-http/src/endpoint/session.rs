@@ -1,0 +1,39 @@
+//! `/Session`: what somebody is in the middle of.
+//!
+//! Sessions are no resources here: who is signed in and what apps hold is known by rows of its own, and shown on the
+//! page of connected apps. The one thing the platform does at this address is done: whoever comes is let go.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, StatusCode};
+use oauth_core::access::Denied;
+use oauth_core::caller::{self, Identity};
+use oauth_core::session;
+
+use crate::error::Fault;
+use crate::form;
+use crate::page::{self, FormFault, Kind, Visitor};
+use crate::state::App;
+
+/// Ends the session of the token in the header, that is everything its authorization gave; without a header the one of
+/// the browser's cookie.
+///
+/// # Source
+/// `reference/auth/oauth-smart.md`, section 0. The answer is not specified; we say nothing, with 204.
+pub(crate) async fn delete(State(app): State<App>, headers: HeaderMap, visitor: Visitor) -> Result<Response, Fault> {
+    let Some(authorization) = form::authorization(&headers)? else { return sign_out(&app, &headers, &visitor).await };
+    let caller = caller::identify(&app.env(), &app.authority, Some(authorization)).await?;
+    let Identity::Token(bearer) = &caller.identity else { return Err(Denied::Unauthenticated.into()) };
+    session::close(&app.env(), &app.authority, (&bearer.token, visitor.address.as_deref())).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn sign_out(app: &App, headers: &HeaderMap, visitor: &Visitor) -> Result<Response, Fault> {
+    if page::is_foreign(headers, &app.pages) {
+        return Err(FormFault::Foreign.into());
+    }
+    if !session::end(&app.env(), &app.authority, visitor.as_browser()).await? {
+        return Err(Denied::Unauthenticated.into());
+    }
+    Ok(page::with_cookie(StatusCode::NO_CONTENT.into_response(), app.pages.cookies().forget(Kind::Session)))
+}
