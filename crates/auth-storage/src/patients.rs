@@ -1,9 +1,4 @@
 //! Patients as pages show them, and whom a person is related to.
-//!
-//! There is no search index yet, so a search reads the patients one chunk after the other in the
-//! order of their ids and stops at [`SCANNED_MAX`]: in a larger deployment it finds those of the
-//! first ids, and one whose whole id was asked for. Names are compared here and not by the engines,
-//! which do not agree on the lower case of a letter beyond ASCII.
 
 use std::collections::BTreeMap;
 
@@ -17,20 +12,19 @@ use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
 use crate::resources::Table;
+use crate::search::{self, Begins};
 
-/// Most patients one search reads.
-const SCANNED_MAX: usize = 50_000;
-/// Patients read in one statement.
-const CHUNK_ROWS: usize = 500;
+/// Most patients a search reads, to put the first of them by name on the page: whoever gets none of theirs among so
+/// many has to say more.
+const READ_MAX: u32 = 500;
 /// Most words of a search that count.
 const WORDS_MAX: usize = 8;
 /// The names to show, best first; any other use comes after them.
 const NAME_USES: [&str; 2] = ["official", "usual"];
 
 const BY_ID: &str = "SELECT t.id, t.resource FROM {table} t WHERE t.id = $1";
-const AFTER: &str = "SELECT t.id, t.resource FROM {table} t WHERE t.id > $1 ORDER BY t.id LIMIT $2";
 
-/// A row of either statement.
+/// A row of it.
 type Row = (String, Document);
 
 #[async_trait]
@@ -70,37 +64,21 @@ async fn table(db: &Db, kind: &str) -> Result<Option<Table>, sqlx::Error> {
     }
 }
 
+/// Names with blanks inside are read as a whole only where too few begin with what was typed.
 async fn find(db: &Db, text: &str, limit: usize) -> Result<Vec<PatientSummary>, sqlx::Error> {
-    let words: Vec<String> = text.split_whitespace().take(WORDS_MAX).map(str::to_lowercase).collect();
-    let Some(table) = table(db, "Patient").await? else {
-        return Ok(Vec::new());
-    };
+    let words: Vec<&str> = text.split_whitespace().take(WORDS_MAX).collect();
     if words.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
     let mut found = Found { patients: BTreeMap::new(), limit };
-    if let Some(resource) = resource(db, "Patient", text.trim()).await? {
-        found.add(summary(text.trim(), &resource));
-    }
-    let sql = table.sql(db.dialect(), AFTER);
-    let chunk = i64::try_from(CHUNK_ROWS).unwrap_or(i64::MAX);
-    let mut last = String::new();
-    for _ in 0..SCANNED_MAX / CHUNK_ROWS {
-        let rows: Vec<Row> = run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&last).bind(chunk))?;
-        let read = rows.len();
-        for (id, document) in rows {
-            if let Some(resource) = document.read("Patient", &id)
-                && matches(&words, &id, &resource)
-            {
-                found.add(summary(&id, &resource));
-            }
-            last = id;
+    for begins in [Begins::Part, Begins::Word] {
+        for patient in search::patients(db, (&words, begins), READ_MAX).await? {
+            found.add(summary(patient.key.id.as_str(), &patient.resource));
         }
-        if read < CHUNK_ROWS {
-            return Ok(found.patients.into_values().collect());
+        if found.patients.len() >= limit {
+            break;
         }
     }
-    tracing::warn!(scanned = SCANNED_MAX, "a search for patients ended before it had seen all of them");
     Ok(found.patients.into_values().collect())
 }
 
@@ -117,19 +95,6 @@ impl Found {
             self.patients.pop_last();
         }
     }
-}
-
-/// Whether every word begins a word of a name, the id or an identifier.
-fn matches(words: &[String], id: &str, resource: &Value) -> bool {
-    let names = elements(resource, "name").flat_map(name_parts).flat_map(str::split_whitespace);
-    let identifiers = elements(resource, "identifier").filter_map(|identifier| identifier.get("value")?.as_str());
-    let held: Vec<String> = names.chain(identifiers).chain([id]).map(str::to_lowercase).collect();
-    words.iter().all(|word| held.iter().any(|held| held.starts_with(word.as_str())))
-}
-
-fn name_parts(name: &Value) -> impl Iterator<Item = &str> {
-    let given = name.get("given").and_then(Value::as_array).into_iter().flatten();
-    given.chain(name.get("family")).chain(name.get("text")).filter_map(Value::as_str)
 }
 
 fn elements<'r>(resource: &'r Value, name: &str) -> impl Iterator<Item = &'r Value> {

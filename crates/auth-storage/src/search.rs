@@ -9,6 +9,7 @@ mod compare;
 mod index;
 mod number;
 mod page;
+mod patients;
 mod rebuild;
 mod row;
 mod statement;
@@ -35,6 +36,7 @@ use crate::fault::{fhir, retried};
 use crate::resources::Table;
 
 pub(crate) use index::Index;
+pub(crate) use patients::{Begins, patients};
 pub(crate) use write::Pending;
 
 /// How often a search is made again because the index changed meanwhile.

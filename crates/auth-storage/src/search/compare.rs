@@ -6,7 +6,7 @@ use super::row::{self, Place, digest_of, ordered, typed, uri_number};
 use super::statement::Bound;
 
 /// Greater than every character a text goes on with.
-const LAST: char = char::MAX;
+pub(super) const LAST: char = char::MAX;
 
 /// Characters by which a text is looked for that is then compared as a whole.
 const EXACT_BEGINNING: usize = 32;

@@ -170,7 +170,7 @@ impl<'a> Statement<'a> {
     }
 
     /// The engine's word for the place of one text in another.
-    fn contains(&self) -> &'static str {
+    pub(super) fn contains(&self) -> &'static str {
         match self.dialect() {
             Dialect::Postgres => "strpos",
             Dialect::Sqlite => "instr",
