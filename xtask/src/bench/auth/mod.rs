@@ -66,7 +66,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let mut rows = vec![at_rest(&embedded)?];
     rows.extend(documents(bench, &embedded)?);
     rows.extend(tokens(bench, &embedded, &limits)?);
-    rows.extend(members::rows(bench, &embedded, &limits)?);
+    rows.extend(members::rows(bench, &embedded, (&limits, folder.path()))?);
     rows.push(queue::row(bench, &embedded)?);
     drop(embedded);
 
@@ -74,7 +74,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
     rows.push(at_rest(&served)?);
     rows.extend(tokens(bench, &served, &limits)?);
-    rows.extend(members::rows(bench, &served, &limits)?);
+    rows.extend(members::rows(bench, &served, (&limits, folder.path()))?);
     rows.push(queue::row(bench, &served)?);
     Ok(rows)
 }
