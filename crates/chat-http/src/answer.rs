@@ -11,18 +11,24 @@ use crate::error::{Failure, Fault};
 /// The media type of every answer.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// The envelope, open at its end.
+const START: &[u8] = br#"{"result":"success","msg":"""#;
+
 /// What an endpoint answers beside `result` and `msg`: the bytes of one JSON object.
 ///
 /// Bytes, because the large answers (events, messages) are put together from fragments that were serialized when
 /// they were written; flattening a value into the envelope would parse and copy them again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer(Vec<u8>);
+pub struct Answer {
+    /// The envelope and the fields, without the brace at the end.
+    open: Vec<u8>,
+}
 
 impl Answer {
     /// Nothing beside the envelope.
     #[must_use]
     pub fn empty() -> Self {
-        Self(b"{}".to_vec())
+        Self { open: START.to_vec() }
     }
 
     /// The fields of `payload`.
@@ -30,30 +36,46 @@ impl Answer {
     /// # Errors
     /// When it does not serialize to an object: a mistake of ours.
     pub fn of(payload: &impl Serialize) -> Result<Self, Fault> {
-        let object =
-            serde_json::to_vec(payload).map_err(|error| Failure::new("an answer was not serialized", error))?;
-        if object.first() != Some(&b'{') {
+        let mut begun = Self::begin(0);
+        serde_json::to_writer(&mut begun, payload)
+            .map_err(|error| Failure::new("an answer was not serialized", error))?;
+        if begun.get(START.len()) != Some(&b'{') {
             return Err(Failure::said("an answer is no object").into());
         }
-        Ok(Self(object))
+        Ok(Self::begun(begun))
     }
 
     /// The fields of an object that was serialized before, `{` to `}` without white space at either end.
     #[must_use]
-    pub const fn from_object(object: Vec<u8>) -> Self {
-        Self(object)
+    pub fn from_object(object: &[u8]) -> Self {
+        let mut begun = Self::begin(object.len());
+        begun.extend_from_slice(object);
+        Self::begun(begun)
+    }
+
+    /// Bytes to append such an object to, for [`Answer::begun`]: a large answer is not copied then.
+    pub(crate) fn begin(object_bytes: usize) -> Vec<u8> {
+        let mut begun = Vec::with_capacity(START.len() + object_bytes);
+        begun.extend_from_slice(START);
+        begun
+    }
+
+    /// What [`Answer::begin`] gave, with the object behind it.
+    pub(crate) fn begun(mut begun: Vec<u8>) -> Self {
+        // Its brace becomes the comma between the envelope and its first field.
+        if let Some(brace) = begun.get_mut(START.len()) {
+            *brace = b',';
+        }
+        begun.pop();
+        if begun.ends_with(b",") {
+            begun.pop();
+        }
+        Self { open: begun }
     }
 
     /// The whole body: the envelope around the fields, and the names of what was ignored.
     pub(crate) fn into_response(self, ignored: &[String]) -> Response {
-        let fields = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
-        let start: &[u8] = br#"{"result":"success","msg":"""#;
-        let mut body = Vec::with_capacity(start.len() + fields.len() + ",}".len());
-        body.extend_from_slice(start);
-        if !fields.is_empty() {
-            body.push(b',');
-            body.extend_from_slice(fields);
-        }
+        let Self { open: mut body } = self;
         if !ignored.is_empty() {
             body.extend_from_slice(br#","ignored_parameters_unsupported":"#);
             body.extend_from_slice(serde_json::Value::from(ignored.to_vec()).to_string().as_bytes());
@@ -91,6 +113,17 @@ mod tests {
             text(Answer::empty(), &["a"]).await,
             r#"{"result":"success","msg":"","ignored_parameters_unsupported":["a"]}"#
         );
+    }
+
+    #[tokio::test]
+    async fn an_object_that_was_serialized_before_is_taken_as_it_is() {
+        for (object, fields) in [("{}", ""), (r#"{"a":[1,{"b":","}]}"#, r#","a":[1,{"b":","}]"#)] {
+            let whole = format!(r#"{{"result":"success","msg":""{fields}}}"#);
+            assert_eq!(text(Answer::from_object(object.as_bytes()), &[]).await, whole);
+            let mut begun = Answer::begin(object.len());
+            begun.extend_from_slice(object.as_bytes());
+            assert_eq!(text(Answer::begun(begun), &[]).await, whole);
+        }
     }
 
     #[test]

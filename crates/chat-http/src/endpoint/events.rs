@@ -264,7 +264,7 @@ impl Delivery {
             self.begin();
         }
         self.text.push_str("]}");
-        Answer::from_object(self.text.into_bytes())
+        Answer::from_object(self.text.as_bytes())
     }
 }
 

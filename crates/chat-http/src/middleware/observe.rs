@@ -7,7 +7,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{Extensions, HeaderValue, Method, StatusCode};
-use tracing::{Instrument as _, debug, error_span};
+use tracing::{Instrument as _, Level, Span, debug, enabled, error_span};
 
 use super::request_id;
 use crate::state::Frame;
@@ -55,35 +55,56 @@ where
     observed(frame, id, (method, route), || next(request))
 }
 
+/// What tells that a request failed, and answers it.
+pub(crate) type Failing = Box<dyn FnOnce() -> Response + Send>;
+
 /// The same for a request of that route that has no head, because it is one that was asked before.
-pub(crate) fn observe_again<R: Future<Output = Response>>(
+///
+/// Its span begins when there is something to tell: it would cost more than the answer, and nothing is told while one
+/// waits.
+pub(crate) async fn observe_again(
     frame: Arc<Frame>,
     route: &'static str,
-    answering: R,
-) -> impl Future<Output = Response> {
-    let id = frame.names.fresh();
-    observed(frame, id, (Method::GET, route), || answering)
+    answering: impl Future<Output = Result<Response, Failing>>,
+) -> Response {
+    let (id, started_us) = (frame.names.fresh(), frame.outside.now_us());
+    let finish = |response: Response| tell(&frame, (&Method::GET, route), started_us, response);
+    let mut response = match answering.await {
+        Ok(response) if !enabled!(Level::DEBUG) => finish(response),
+        outcome => span(&id).in_scope(|| finish(outcome.unwrap_or_else(|failing| failing()))),
+    };
+    response.headers_mut().insert(request_id::HEADER, id);
+    response
 }
 
 fn observed<R: Future<Output = Response>>(
     frame: Arc<Frame>,
     id: HeaderValue,
-    (method, route): (Method, impl AsRef<str>),
+    (method, route): (Method, Route),
     begin: impl FnOnce() -> R,
 ) -> impl Future<Output = Response> {
     let started_us = frame.outside.now_us();
-    let span = error_span!("request", request_id = %id.to_str().unwrap_or_default());
+    let span = span(&id);
     let answering = begin();
     let observed = async move {
-        let mut response = answering.await;
+        let mut response = tell(&frame, (&method, route.as_ref()), started_us, answering.await);
         response.headers_mut().insert(request_id::HEADER, id);
-        let (route, status) = (route.as_ref(), response.status());
-        let elapsed_us = frame.outside.now_us().saturating_sub(started_us);
-        count(&method, route, status, elapsed_us);
-        debug!(%method, route, status = status.as_u16(), elapsed_us, "request answered");
         response
     };
     observed.instrument(span)
+}
+
+fn span(id: &HeaderValue) -> Span {
+    error_span!("request", request_id = %id.to_str().unwrap_or_default())
+}
+
+/// Counts an answer and tells of it.
+fn tell(frame: &Frame, (method, route): (&Method, &str), started_us: i64, response: Response) -> Response {
+    let status = response.status();
+    let elapsed_us = frame.outside.now_us().saturating_sub(started_us);
+    count(method, route, status, elapsed_us);
+    debug!(%method, route, status = status.as_u16(), elapsed_us, "request answered");
+    response
 }
 
 /// Labels are the route's template and never the path: a label per message would grow without bound.

@@ -11,18 +11,23 @@ use crate::error::Fault;
 
 /// The answer, and a 500 when a handler panics instead.
 pub(crate) async fn caught(answering: impl Future<Output = Response> + Send) -> Response {
+    caught_or(answering, Fault::into_response).await
+}
+
+/// What comes of it, and `instead` of it when it panics.
+pub(crate) async fn caught_or<T>(answering: impl Future<Output = T> + Send, instead: impl FnOnce(Fault) -> T) -> T {
     let mut answering = Box::pin(answering);
     // What a panic left half done goes with the request.
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))) {
-        Ok(polled) => polled,
-        Err(panic) => Poll::Ready(report(panic.as_ref())),
-    })
-    .await
+    let outcome = poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))) {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => Poll::Ready(Err(fault(panic.as_ref()))),
+    });
+    outcome.await.unwrap_or_else(instead)
 }
 
 /// The text of a panic goes to the log, never to the caller.
-fn report(panic: &(dyn Any + Send)) -> Response {
+fn fault(panic: &(dyn Any + Send)) -> Fault {
     let owned = panic.downcast_ref::<String>().map(String::as_str);
     let text = owned.or_else(|| panic.downcast_ref::<&'static str>().copied()).unwrap_or("no text");
-    Fault::Panicked(text.to_owned()).into_response()
+    Fault::Panicked(text.to_owned())
 }

@@ -8,3 +8,4 @@ mod methods;
 mod parameters;
 mod rates;
 mod settings;
+mod telling;

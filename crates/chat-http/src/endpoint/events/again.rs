@@ -13,7 +13,8 @@ use super::{Asker, LAST_EVENT_ID, Poll};
 use crate::auth::{Unauthenticated, holder, may_enter};
 use crate::error::Fault;
 use crate::long_wait::{LongWait, Repeat};
-use crate::middleware::{observe, panic};
+use crate::middleware::observe::{self, Failing};
+use crate::middleware::panic;
 use crate::state::App;
 
 /// The template of the route, for the counters.
@@ -37,20 +38,27 @@ impl Again {
         may_enter(&realm, holder(&realm, self.asker.user_id, self.asker.key)?)
     }
 
-    async fn answer(self: Arc<Self>, last_event_id: EventId) -> Response {
+    async fn answer(self: Arc<Self>, last_event_id: EventId) -> Result<Response, Failing> {
         let Self { app, asker, queue_id } = &*self;
-        let standing = match app.by_user.check(&asker.user_id) {
-            Ok(standing) => standing,
-            Err(exceeded) => return Fault::from(exceeded).into_response(),
-        };
+        let standing = app.by_user.check(&asker.user_id).map_err(|exceeded| failing(exceeded.into()))?;
         let poll = Poll { queue_id: queue_id.as_ref().to_owned(), last_event_id, dont_block: false };
         let answered = super::answer(app, *asker, poll, &LongWait::default()).await;
-        let mut response = answered.map_or_else(Fault::into_response, |answer| answer.into_response(&[]));
-        if let Some(standing) = standing {
-            standing.add_headers(response.headers_mut());
+        let with_standing = move |mut response: Response| {
+            if let Some(standing) = standing {
+                standing.add_headers(response.headers_mut());
+            }
+            response
+        };
+        match answered {
+            Ok(answer) => Ok(with_standing(answer.into_response(&[]))),
+            Err(fault) => Err(Box::new(move || with_standing(fault.into_response()))),
         }
-        response
     }
+}
+
+/// What went wrong is told when it is answered.
+fn failing(fault: Fault) -> Failing {
+    Box::new(move || fault.into_response())
 }
 
 impl Repeat for Again {
@@ -61,7 +69,7 @@ impl Repeat for Again {
     fn again(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
         self.may_enter().ok()?;
         let frame = Arc::clone(&self.app.frame);
-        let answering = panic::caught(self.answer(EventId(number)));
+        let answering = panic::caught_or(self.answer(EventId(number)), |fault| Err(failing(fault)));
         Some(Box::pin(observe::observe_again(frame, ROUTE, answering)))
     }
 }

@@ -39,5 +39,5 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     body.extend_from_slice(b",\"message\":");
     body.extend_from_slice(list.get(1..list.len().saturating_sub(1)).unwrap_or_default());
     body.push(b'}');
-    Ok(Answer::from_object(body))
+    Ok(Answer::from_object(&body))
 }

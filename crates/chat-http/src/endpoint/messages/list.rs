@@ -53,7 +53,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
-    let mut body = Vec::with_capacity(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
+    let mut body = Answer::begin(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
     // Writing to memory does not fail.
     let _ = write!(
         body,
@@ -64,7 +64,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let Page { messages, .. } = page;
     write_all(&call.app, &call.app.realm(), (&messages, asked.form), &mut body).await?;
     body.push(b'}');
-    Ok(Answer::from_object(body))
+    Ok(Answer::begun(body))
 }
 
 fn weight_bytes(message: &Message) -> usize {

@@ -1,0 +1,72 @@
+//! What goes to the log of a request, and within which span.
+
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::response::Response;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use super::world::parts;
+use crate::middleware::observe::{Failing, observe_again};
+use crate::middleware::request_id;
+use crate::state::Frame;
+
+/// Notes the level of what is told, and whether it was told within a request's span.
+#[derive(Clone)]
+struct Notes {
+    most: Level,
+    within: Arc<Mutex<usize>>,
+    told: Arc<Mutex<Vec<(Level, bool)>>>,
+}
+
+impl Subscriber for Notes {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= self.most
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        self.told.lock().unwrap().push((*event.metadata().level(), *self.within.lock().unwrap() > 0));
+    }
+
+    fn enter(&self, _: &Id) {
+        *self.within.lock().unwrap() += 1;
+    }
+
+    fn exit(&self, _: &Id) {
+        *self.within.lock().unwrap() -= 1;
+    }
+}
+
+async fn told(most: Level, outcome: Result<Response, Failing>) -> Vec<(Level, bool)> {
+    let notes = Notes { most, within: Arc::default(), told: Arc::default() };
+    let listening = tracing::subscriber::set_default(notes.clone());
+    let response = observe_again(Arc::new(Frame::new(parts())), "/x", async { outcome }).await;
+    drop(listening);
+    assert!(response.headers().contains_key(request_id::HEADER));
+    let told = notes.told.lock().unwrap();
+    told.clone()
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_poll_that_came_again_names_its_request() {
+    let well = || Ok(Response::new(Body::empty()));
+    let failing = || -> Result<Response, Failing> {
+        Err(Box::new(|| {
+            tracing::error!("a request failed");
+            Response::new(Body::empty())
+        }))
+    };
+    assert_eq!(told(Level::INFO, well()).await, []);
+    assert_eq!(told(Level::INFO, failing()).await, [(Level::ERROR, true)]);
+    assert_eq!(told(Level::DEBUG, well()).await, [(Level::DEBUG, true)]);
+    assert_eq!(told(Level::DEBUG, failing()).await, [(Level::ERROR, true), (Level::DEBUG, true)]);
+}
