@@ -24,6 +24,7 @@ const ANY_PORT: &str = "127.0.0.1:0";
 pub(crate) struct Server {
     child: Child,
     name: &'static str,
+    log: PathBuf,
     base_url: String,
 }
 
@@ -76,10 +77,10 @@ impl Server {
             .stderr(out)
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
-        let mut server = Self { child, name, base_url: String::new() };
-        match server.wait_until_healthy(&log, interrupted)? {
+        let mut server = Self { child, name, log, base_url: String::new() };
+        match server.wait_until_healthy(interrupted)? {
             None => Ok(Start::Serving(server)),
-            Some(status) => Ok(Start::Ended { status, log: fs::read_to_string(&log).unwrap_or_default() }),
+            Some(status) => Ok(Start::Ended { status, log: server.logged() }),
         }
     }
 
@@ -94,14 +95,13 @@ impl Server {
     }
 
     /// `Some` when the process ended instead.
-    fn wait_until_healthy(&mut self, log: &PathBuf, interrupted: &interrupt::Flag) -> Result<Option<ExitStatus>> {
+    fn wait_until_healthy(&mut self, interrupted: &interrupt::Flag) -> Result<Option<ExitStatus>> {
         let asked = Instant::now();
         while asked.elapsed() < START_LIMIT && !interrupted.is_raised() {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Some(status));
             }
-            let text = fs::read_to_string(log).unwrap_or_default();
-            if let Some(port) = bound_port(&text) {
+            if let Some(port) = bound_port(&self.logged()) {
                 self.base_url = format!("http://127.0.0.1:{port}");
                 let health = Call::get(format!("{}/health", self.base_url)).send();
                 if health.is_ok_and(|answer| answer.status == 200) {
@@ -110,14 +110,23 @@ impl Server {
             }
             thread::sleep(POLL);
         }
-        let text = fs::read_to_string(log).unwrap_or_default();
-        bail!("{} did not become healthy within {} s; its log:\n{text}", self.name, START_LIMIT.as_secs())
+        let log = self.logged();
+        bail!("{} did not become healthy within {} s; its log:\n{log}", self.name, START_LIMIT.as_secs())
+    }
+
+    /// What it has logged until now.
+    fn logged(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(Some(_))) {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            // Whoever asked it something knows only that there was no answer. One that never served told its caller.
+            if !self.base_url.is_empty() && !status.success() {
+                eprintln!("{} ended by itself, {status}; its log:\n{}", self.name, self.logged());
+            }
             return;
         }
         if let Err(error) = process::end(&mut self.child, "TERM") {
