@@ -6,17 +6,30 @@ use fhir_store::search::{Catalog, Document, FIRST_INSTALLED};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
+/// Definitions of one run; R4's own are looked into once for all of them.
+const DEFINITIONS_MAX: usize = 64;
+
 fuzz_target!(|text: &str| {
-    // The first line is the expression, the rest a resource.
-    let (expression, resource) = text.split_once('\n').unwrap_or((text, "{}"));
-    let definition = json!({
-        "url": "http://p/x", "code": "x", "base": ["Patient"], "type": "token", "expression": expression,
-    });
-    let (catalog, refused) = Catalog::with([(FIRST_INSTALLED, &definition)]);
+    // The last line is a resource, the others are expressions.
+    let (expressions, resource) = text.rsplit_once('\n').unwrap_or((text, "{}"));
+    let numbered = (FIRST_INSTALLED..).zip(expressions.lines().take(DEFINITIONS_MAX));
+    let definition = |(number, expression): (i64, &str)| {
+        let (code, url) = (code(number), format!("http://p/{number}"));
+        let base = ["Patient"];
+        (number, json!({"url": url, "code": code, "base": base, "type": "token", "expression": expression}))
+    };
+    let definitions: Vec<(i64, Value)> = numbered.map(definition).collect();
+    let (catalog, refused) = Catalog::with(definitions.iter().map(|(number, definition)| (*number, definition)));
     let Ok(kind) = "Patient".parse() else { return };
-    assert_eq!(refused.is_empty(), catalog.parameter(&kind, "x").is_some());
+    let is_used = |number: i64| catalog.parameter(&kind, &code(number)).is_some();
+    let used = definitions.iter().filter(|(number, _)| is_used(*number)).count();
+    assert_eq!(used + refused.len(), definitions.len(), "each is used or refused");
     if let Ok(body) = serde_json::from_str::<Value>(resource) {
         let document = Document { kind: &kind, id: "1", updated_us: 0, body: &body, own: "" };
         let _ = catalog.entries(&document);
     }
 });
+
+fn code(number: i64) -> String {
+    format!("x{number}")
+}
