@@ -12,6 +12,7 @@ mod page;
 mod patients;
 mod rebuild;
 mod row;
+mod rows;
 mod statement;
 mod write;
 

@@ -4,18 +4,15 @@
 //! the number it makes rows for. What a node that dies had done in a step is undone, and another takes
 //! the next step where the last one ended.
 
-use std::collections::BTreeMap;
-
 use fhir_store::ResourceType;
 
 use super::index::{self, Index, row_numbers};
 use super::number;
-use super::row::Place;
-use super::write::insert;
+use super::row::{Place, Rows};
+use super::rows::{self, Placed};
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
-use crate::elements::Elements;
 use crate::engine::{On, Tx, run};
 use crate::fault::retried;
 use crate::resources::{Found, Table, lock_name};
@@ -100,17 +97,18 @@ async fn advance(
     let Found::Table(table) = Table::find_in(tx, kind).await? else { return Ok(None) };
     let sql = table.sql(tx.dialect(), FOLLOWING);
     let resources: Vec<(String, Document)> = run!(tx.on(), fetch_all: sqlx::query_as(sql).bind(position).bind(STEP))?;
-    let mut rows: BTreeMap<Place, Elements> = BTreeMap::new();
-    let mut last = None;
-    for (id, document) in resources {
-        if let Some(body) = document.read(kind.as_str(), &id) {
-            for row in index.rows(number, (kind, &id), &body) {
-                row.push_to(rows.entry(row.cells.place()).or_default(), &id)?;
-            }
-        }
-        last = Some(id);
+    let last = resources.last().map(|(id, _)| id.clone());
+    let made = resources.into_iter().filter_map(|(id, document)| {
+        let body = document.read(kind.as_str(), &id)?;
+        let rows = index.rows(number, (kind, &id), &body);
+        Some((id, rows))
+    });
+    let made: Vec<(String, Rows)> = made.collect();
+    let mut added = Placed::default();
+    for (id, rows) in &made {
+        added.extend(rows.iter(), id);
     }
-    insert(tx, rows).await?;
+    rows::add(tx, added).await?;
     Ok(last)
 }
 

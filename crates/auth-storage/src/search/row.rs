@@ -4,10 +4,14 @@
 //! parameter are [`STRIDE`] apart, because what one parameter finds can be of several kinds: beside the
 //! rows of its own there are those of the parts of a composite, of URIs and of typed identifiers.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use aws_lc_rs::digest;
 use fhir_store::search::Entry;
+use sqlx::Arguments as _;
+use sqlx::error::BoxDynError;
+use sqlx::sqlite::SqliteArguments;
 
 use crate::elements::Elements;
 
@@ -54,6 +58,17 @@ impl Place {
             Self::Text => "search_string",
             Self::Range => "search_range",
             Self::Quantity => "search_quantity",
+        }
+    }
+
+    /// The columns of its key, which are all it has.
+    pub(super) const fn columns(self) -> &'static str {
+        match self {
+            Self::Token => "parameter, code, id, system",
+            Self::Reference => "parameter, target, id, kind",
+            Self::Text => "parameter, folded, id, exact",
+            Self::Range => "parameter, id, low, high",
+            Self::Quantity => "parameter, id, low, high, code, system",
         }
     }
 
@@ -104,21 +119,51 @@ impl Row {
     /// Adds the row to the parameter of the statements on its table: the columns in the order of the table's
     /// key.
     pub(super) fn push_to(&self, elements: &mut Elements, id: &str) -> Result<(), sqlx::Error> {
-        let parameter = self.parameter;
-        let of_element;
-        let id = match self.element {
-            0 => id,
-            element => {
-                of_element = format!("{id} {element:0ELEMENT_DIGITS$}");
-                &of_element
-            }
-        };
+        let (parameter, id) = (self.parameter, &*self.id_of(id));
         match &self.cells {
             Cells::Token { code, system } => elements.push(&(parameter, code, id, system)),
             Cells::Reference { target, kind } => elements.push(&(parameter, target, id, kind)),
             Cells::Text { folded, exact } => elements.push(&(parameter, folded, id, exact)),
             Cells::Range { low, high } => elements.push(&(parameter, id, low, high)),
             Cells::Quantity { low, high, code, system } => elements.push(&(parameter, id, low, high, code, system)),
+        }
+    }
+
+    /// Adds the values of the row to those of a statement, in the same order.
+    pub(super) fn bind_to(&self, arguments: &mut SqliteArguments, id: &str) -> Result<(), BoxDynError> {
+        arguments.add(self.parameter)?;
+        let id = &*self.id_of(id);
+        match &self.cells {
+            Cells::Token { code: text, system: number } | Cells::Text { folded: text, exact: number } => {
+                arguments.add(text.as_str())?;
+                arguments.add(id)?;
+                arguments.add(*number)
+            }
+            Cells::Reference { target, kind } => {
+                arguments.add(target.as_str())?;
+                arguments.add(id)?;
+                arguments.add(kind.as_str())
+            }
+            Cells::Range { low, high } => {
+                arguments.add(id)?;
+                arguments.add(*low)?;
+                arguments.add(*high)
+            }
+            Cells::Quantity { low, high, code, system } => {
+                arguments.add(id)?;
+                arguments.add(*low)?;
+                arguments.add(*high)?;
+                arguments.add(code.as_str())?;
+                arguments.add(*system)
+            }
+        }
+    }
+
+    /// The id of the row: that of its resource, and of which element of it.
+    fn id_of<'i>(&self, id: &'i str) -> Cow<'i, str> {
+        match self.element {
+            0 => Cow::Borrowed(id),
+            element => Cow::Owned(format!("{id} {element:0ELEMENT_DIGITS$}")),
         }
     }
 }

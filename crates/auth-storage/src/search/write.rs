@@ -1,7 +1,7 @@
 //! Writing the rows of resources, in the transaction that writes the resources.
 //!
-//! What a transaction changes is noted resource by resource and written at its end with two statements
-//! for each table at most, whatever the number of resources. Which rows go follows from the version that
+//! What a transaction changes is noted resource by resource and written at its end, many rows in a
+//! statement. Which rows go follows from the version that
 //! was there, so that rows need no second index by their resource, and what did not change is not
 //! written again.
 
@@ -14,99 +14,13 @@ use serde_json::Value;
 
 use super::index::{self, DEFINITIONS, Index};
 use super::number;
-use super::row::{Place, Rows};
+use super::row::Rows;
+use super::rows::{self, Placed};
 use crate::db::Db;
-use crate::dialect::Sql;
 use crate::document::Document;
-use crate::elements::Elements;
 use crate::engine::{Tx, run};
 use crate::resources::Table;
 
-/// `$1` is `[[parameter, …], …]` in the order of the table's key, here and below.
-static INSERT: [(Place, Sql); 5] = [
-    (
-        Place::Token,
-        Sql::new(
-            "INSERT INTO search_token (parameter, code, id, system)
-SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
-FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
-        ),
-    ),
-    (
-        Place::Reference,
-        Sql::new(
-            "INSERT INTO search_reference (parameter, target, id, kind)
-SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, e.value ->> 3
-FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
-        ),
-    ),
-    (
-        Place::Text,
-        Sql::new(
-            "INSERT INTO search_string (parameter, folded, id, exact)
-SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
-FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
-        ),
-    ),
-    (
-        Place::Range,
-        Sql::new(
-            "INSERT INTO search_range (parameter, id, low, high)
-SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT)
-FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
-        ),
-    ),
-    (
-        Place::Quantity,
-        Sql::new(
-            "INSERT INTO search_quantity (parameter, id, low, high, code, system)
-SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT),
-    e.value ->> 4, CAST(e.value ->> 5 AS BIGINT)
-FROM {elements:$1} WHERE TRUE ON CONFLICT DO NOTHING",
-        ),
-    ),
-];
-static DELETE: [(Place, Sql); 5] = [
-    (
-        Place::Token,
-        Sql::new(
-            "DELETE FROM search_token WHERE (parameter, code, id, system) IN (
-    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
-    FROM {elements:$1})",
-        ),
-    ),
-    (
-        Place::Reference,
-        Sql::new(
-            "DELETE FROM search_reference WHERE (parameter, target, id, kind) IN (
-    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, e.value ->> 3 FROM {elements:$1})",
-        ),
-    ),
-    (
-        Place::Text,
-        Sql::new(
-            "DELETE FROM search_string WHERE (parameter, folded, id, exact) IN (
-    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, e.value ->> 2, CAST(e.value ->> 3 AS BIGINT)
-    FROM {elements:$1})",
-        ),
-    ),
-    (
-        Place::Range,
-        Sql::new(
-            "DELETE FROM search_range WHERE (parameter, id, low, high) IN (
-    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT)
-    FROM {elements:$1})",
-        ),
-    ),
-    (
-        Place::Quantity,
-        Sql::new(
-            "DELETE FROM search_quantity WHERE (parameter, id, low, high, code, system) IN (
-    SELECT CAST(e.value ->> 0 AS BIGINT), e.value ->> 1, CAST(e.value ->> 2 AS BIGINT), CAST(e.value ->> 3 AS BIGINT),
-        e.value ->> 4, CAST(e.value ->> 5 AS BIGINT) FROM {elements:$1})",
-        ),
-    ),
-];
 /// `$1` is `[[id, …], …]`.
 const OF_IDS: &str = "SELECT t.id, t.resource FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
 
@@ -264,43 +178,22 @@ impl Pending {
     /// Writes the rows noted so far, so that they need not be held.
     pub(crate) async fn write_rows(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error> {
         let changes = std::mem::take(&mut self.changes);
-        let mut removed: BTreeMap<Place, Elements> = BTreeMap::new();
-        let mut added: BTreeMap<Place, Elements> = BTreeMap::new();
+        let (mut removed, mut added) = (Placed::default(), Placed::default());
         for ((_, id), changes) in &changes {
             for Change { complete, before, after } in changes {
-                for row in before.difference(after) {
-                    row.push_to(removed.entry(row.cells.place()).or_default(), id)?;
-                }
+                removed.extend(before.difference(after), id);
                 // Where rows are still being made, the version before may have none yet.
-                for row in after.iter().filter(|row| !*complete || !before.contains(row)) {
-                    row.push_to(added.entry(row.cells.place()).or_default(), id)?;
-                }
+                added.extend(after.iter().filter(|row| !*complete || !before.contains(row)), id);
             }
         }
-        put(tx, &DELETE, removed).await?;
-        put(tx, &INSERT, added).await?;
-        Ok(())
+        rows::remove(tx, removed).await?;
+        rows::add(tx, added).await
     }
 
     /// The index as it is known once the transaction is committed.
     pub(crate) fn known(self) -> Option<Arc<Index>> {
         self.index.filter(|_| self.compared)
     }
-}
-
-async fn put(tx: &mut Tx, statements: &[(Place, Sql)], mut rows: BTreeMap<Place, Elements>) -> Result<(), sqlx::Error> {
-    for (place, sql) in statements {
-        if let Some(rows) = rows.remove(place) {
-            let (sql, rows) = (sql.on(tx.dialect()), rows.closed()?);
-            run!(tx.on(), execute: sqlx::query(sql).bind(rows))?;
-        }
-    }
-    Ok(())
-}
-
-/// Adds rows that may be there already.
-pub(super) async fn insert(tx: &mut Tx, rows: BTreeMap<Place, Elements>) -> Result<(), sqlx::Error> {
-    put(tx, &INSERT, rows).await
 }
 
 async fn of_ids(tx: &mut Tx, table: &Table, rows: &str) -> Result<BTreeMap<String, Value>, sqlx::Error> {
