@@ -1,7 +1,8 @@
 //! `cargo xtask test-all`: everything, in an order where the cheap answers come first, ending with a table.
 //!
 //! A step that fails does not stop the others: one run says all that is wrong. A step that cannot run says
-//! so in its row. Nothing is skipped silently.
+//! so in its row. Nothing is skipped silently. The release build runs beside the steps before it and gives way to
+//! them: it takes the cores where they link, or wait for a database.
 
 mod count;
 mod step;
@@ -10,6 +11,7 @@ mod tools;
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    thread,
     time::Duration,
 };
 
@@ -22,11 +24,14 @@ use crate::{
     workspace::Workspace,
 };
 use count::Count;
-use step::{Outcome, Report};
+use step::{Outcome, Report, Timed};
 
 /// The longest each kind of step may take; a hanging test must not take the table with it.
 const SHORT: Duration = Duration::from_mins(3);
 const LONG: Duration = Duration::from_mins(25);
+
+/// How far the release build gives way to what runs beside it, from 0 to 19.
+const GIVES_WAY: &str = "10";
 
 /// What the steps share.
 struct Run<'w> {
@@ -57,10 +62,15 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     report.step("tools", || run.tools(&mut found));
     report.step("format", || run.format());
     report.step("tidy", || tidy::run(workspace).map(|()| Outcome::passed("edges, files, schema")));
-    report.step("clippy", || run.clippy());
-    report.step("tests", || run.tests(found.postgres.as_ref()));
-    report.step("deny", || run.deny());
-    report.step("release", || run.release(&mut found));
+    let released = thread::scope(|scope| {
+        let building = scope.spawn(|| Timed::of(|| run.release()));
+        report.step("clippy", || run.clippy());
+        report.step("tests", || run.tests(found.postgres.as_ref()));
+        report.step("deny", || run.deny());
+        building.join().unwrap_or_else(|_| Timed::of(|| bail!("the build was not waited for")))
+    });
+    found.released = released.is_passed();
+    report.ended("release", released);
     report.step("black-box", || run.black_box(&found, &[]));
 
     // Stopped before the table, so that the table is the end of the output.
@@ -79,7 +89,9 @@ pub(crate) fn conformance(workspace: &Workspace, write: bool) -> Result<()> {
     let mut report = Report::new(run.logs.clone());
     let mut found = Found::default();
     report.step("tools", || run.tools(&mut found));
-    report.step("release", || run.release(&mut found));
+    let released = Timed::of(|| run.release());
+    found.released = released.is_passed();
+    report.ended("release", released);
     let mut flags = vec!["--engine", "sqlite", "--only", "conformance"];
     flags.extend(write.then_some("--write-conformance"));
     report.step("black-box", || run.black_box(&found, &flags));
@@ -134,10 +146,10 @@ impl Run<'_> {
         Ok(Outcome::passed("advisories, bans, licences, sources"))
     }
 
-    fn release(&self, found: &mut Found) -> Result<Outcome> {
-        let arguments = ["build", "--release", "-p", "auth-server", "-p", "chat-server"];
-        self.cargo("release", &arguments, LONG)?;
-        found.released = true;
+    fn release(&self) -> Result<Outcome> {
+        let build = ["cargo", "build", "--release", "-p", "auth-server", "-p", "chat-server"];
+        let mut command = self.command("nice", &[["-n", GIVES_WAY].as_slice(), &build].concat());
+        process::run_logged(&mut command, &self.log("release"), LONG, &self.interrupted)?;
         Ok(Outcome::passed("auth-server, chat-server"))
     }
 

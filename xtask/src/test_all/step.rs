@@ -58,6 +58,27 @@ impl Outcome {
     }
 }
 
+/// How a step ended, and after what time.
+#[derive(Debug)]
+pub(super) struct Timed {
+    outcome: Outcome,
+    took: Duration,
+}
+
+impl Timed {
+    /// Does the work; an error is a failed step.
+    pub(super) fn of(work: impl FnOnce() -> Result<Outcome>) -> Self {
+        let started = Instant::now();
+        let outcome = work().unwrap_or_else(|error| Outcome::new(Mark::Failed, format!("{error:#}"), Count::default()));
+        Self { outcome, took: started.elapsed() }
+    }
+
+    /// Whether it went well.
+    pub(super) fn is_passed(&self) -> bool {
+        self.outcome.result == Mark::Passed
+    }
+}
+
 /// The rows so far.
 #[derive(Debug)]
 pub(super) struct Report {
@@ -74,9 +95,11 @@ impl Report {
     /// Runs one step and says at once how it ended; an error is a failed step.
     pub(super) fn step(&mut self, name: &'static str, work: impl FnOnce() -> Result<Outcome>) {
         println!("{name} …");
-        let started = Instant::now();
-        let outcome = work().unwrap_or_else(|error| Outcome::new(Mark::Failed, format!("{error:#}"), Count::default()));
-        let took = started.elapsed();
+        self.ended(name, Timed::of(work));
+    }
+
+    /// Says how a step ended that ran beside others.
+    pub(super) fn ended(&mut self, name: &'static str, Timed { outcome, took }: Timed) {
         if outcome.result == Mark::Failed {
             let log = log(&self.logs, name);
             let text = read(&log);
