@@ -114,6 +114,11 @@ const BENCHES: &[Listed] = &[
         what: "reads, searches and writes of the FHIR endpoint on 100,000 resources, on both engines",
         run: auth::fhir::run,
     },
+    Listed {
+        name: "crowd",
+        what: "the delay of token requests while 1,000 people wait for their password to be checked, on both engines",
+        run: auth::crowd,
+    },
     Listed { name: "packages", what: "installing a FHIR package on both engines", run: packages::run },
     Listed { name: "payers", what: "exports and member matches on both engines", run: payers::run },
     Listed {

@@ -12,6 +12,7 @@ mod queue;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::{
     Bench, Row, Target,
@@ -56,18 +57,12 @@ const WITH_NONCES_TARGET: Target = Target::alone(80.0);
 /// When a server does not start or an answer is not the right one.
 pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let limits = Signatures::generate()?;
-    // In the build folder, because what is for temporary files may be memory, where a sync costs nothing.
-    let folder = tempfile::Builder::new()
-        .prefix("bench-")
-        .tempdir_in(&bench.workspace.target)
-        .context("cannot create a folder for the databases")?;
-
+    let folder = databases(bench)?;
     let embedded = Deployment::start(bench, folder.path(), Engine::Sqlite)?;
     let mut rows = vec![at_rest(&embedded)?];
     rows.extend(documents(bench, &embedded)?);
     rows.extend(tokens(bench, &embedded, &limits)?);
     rows.extend(members::rows(bench, &embedded, (&limits, folder.path()))?);
-    rows.push(queue::row(bench, &embedded)?);
     drop(embedded);
 
     let postgres = Postgres::start(bench.workspace, Binaries::find_or_install()?)?;
@@ -75,8 +70,28 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     rows.push(at_rest(&served)?);
     rows.extend(tokens(bench, &served, &limits)?);
     rows.extend(members::rows(bench, &served, (&limits, folder.path()))?);
-    rows.push(queue::row(bench, &served)?);
     Ok(rows)
+}
+
+/// What a crowd that signs in does to tokens, on both engines.
+///
+/// # Errors
+/// When a server does not start or an answer is not the right one.
+pub(super) fn crowd(bench: &Bench<'_>) -> Result<Vec<Row>> {
+    let folder = databases(bench)?;
+    let embedded = Deployment::start(bench, folder.path(), Engine::Sqlite)?;
+    let on_sqlite = queue::row(bench, &embedded)?;
+    drop(embedded);
+    let postgres = Postgres::start(bench.workspace, Binaries::find_or_install()?)?;
+    let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
+    Ok(vec![on_sqlite, queue::row(bench, &served)?])
+}
+
+/// A folder for databases, which is gone when it is dropped. In the build folder, because what is for temporary files
+/// may be memory, where a sync costs nothing.
+fn databases(bench: &Bench<'_>) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&bench.workspace.target);
+    folder.context("cannot create a folder for the databases")
 }
 
 fn at_rest(deployment: &Deployment<'_>) -> Result<Row> {
