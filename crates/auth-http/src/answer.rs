@@ -11,9 +11,11 @@ use jiff::fmt::rfc2822;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::error::Fault;
 use crate::prefer::Return;
 use crate::state::App;
 use crate::surface::Dialect;
+use crate::view::View;
 use crate::{document, gate, guarded};
 
 /// What a caller sees of a stored resource.
@@ -39,15 +41,19 @@ pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Respon
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, conditional read; RFC 9110, section 13.2.2: the date is asked only where no tag is.
-pub(crate) fn found(app: &App, call: &Call, stored: &Stored) -> Response {
+pub(crate) fn found(app: &App, call: &Call, stored: &Stored) -> Result<Response, Fault> {
+    let view = match call.dialect {
+        Dialect::Fhir => View::of(&call.query)?,
+        Dialect::Native => View::default(),
+    };
     if is_held(&call.headers, stored) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         describe_version(response.headers_mut(), stored);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        return response;
+        return Ok(response);
     }
-    version(call, stored, Some(shown(app, call.dialect, stored)))
+    Ok(version(call, stored, Some(view.of_document(shown(app, call.dialect, stored)))))
 }
 
 fn is_held(sent: &HeaderMap, stored: &Stored) -> bool {

@@ -1,5 +1,6 @@
 //! What the address of a request, or of an entry of a Bundle, asks with: what policies see of it.
 
+use fhir_store::query;
 use serde_json::Value;
 
 /// A query and a condition, as sent and not decoded.
@@ -44,8 +45,8 @@ impl Asked {
 
     /// What the list of everything that meets the condition of a write would be asked with.
     pub(crate) fn as_list(&self) -> Self {
-        let text = self.condition.as_deref().map(|text| text.split_once('?').map_or(text, |(_, query)| query));
-        Self { query: text.or(self.query.as_deref()).map(str::to_owned), ..Self::NOTHING }
+        let text = self.condition.as_deref().or(self.query.as_deref());
+        Self { query: text.map(|text| query::criteria(text).to_owned()), ..Self::NOTHING }
     }
 }
 

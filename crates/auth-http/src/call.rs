@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequest, Request};
 use bytes::Bytes;
-use fhir_store::{IfMatch, PatchDocument, Precondition, patch, query};
+use fhir_store::{IfMatch, PatchDocument, Precondition, patch};
 use http::header::IF_MATCH;
 use http::{HeaderMap, HeaderName};
 use oauth_core::access::{self, Denied};
@@ -151,21 +151,9 @@ impl Call {
         Ok(Precondition { if_match: self.if_match()?, if_none_exist: None })
     }
 
-    /// The conditions of a create: `If-Match` and `If-None-Exist`.
-    pub(crate) fn precondition(&self) -> Result<Precondition, Fault> {
-        let condition = self.header(&IF_NONE_EXIST, "If-None-Exist")?;
-        let if_none_exist = condition.map(query::condition).transpose()?;
-        Ok(Precondition { if_match: self.if_match()?, if_none_exist })
-    }
-
-    /// The conditions of a write whose target the query finds. A second condition in a header is
-    /// refused: policies are asked about the one that decides.
-    pub(crate) fn search(&self) -> Result<Precondition, Fault> {
-        if self.headers.contains_key(IF_NONE_EXIST) {
-            return Err(Fault::ConditionOnPut);
-        }
-        let condition = query::condition(self.asked.query.as_deref().unwrap_or_default())?;
-        Ok(Precondition { if_match: self.if_match()?, if_none_exist: Some(condition) })
+    /// The condition of a create, as it was sent.
+    pub(crate) fn if_none_exist(&self) -> Result<Option<&str>, Fault> {
+        self.header(&IF_NONE_EXIST, "If-None-Exist")
     }
 
     fn header(&self, name: &HeaderName, shown: &'static str) -> Result<Option<&str>, Fault> {

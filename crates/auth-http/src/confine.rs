@@ -8,11 +8,13 @@
 //! # Source
 //! `reference/auth/oauth-smart.md`, section 7.3.
 
+use std::sync::Arc;
+
 use fhir_store::compartment::{Membership, membership};
 use fhir_store::history::{Change, Version};
 use fhir_store::limits;
 use fhir_store::query::QueryFault;
-use fhir_store::search::Request;
+use fhir_store::search::{Catalog, Request};
 use fhir_store::selection::{Criterion, Scoped, UnsupportedCriterion};
 use fhir_store::{Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored};
 use oauth_core::access::Denied;
@@ -30,28 +32,60 @@ use crate::surface::Dialect;
 /// # Errors
 /// When nothing is left that could be: [`Denied::InsufficientScope`] where a type is in no patient's
 /// compartment, [`Denied::UnappliedQuery`] where every scope has a search that is not applied here.
-pub(crate) fn selection(
+pub(crate) async fn selection(
     app: &App,
     call: &Call,
-    (kind, interaction): (&ResourceType, Interaction),
+    asked: (&ResourceType, Interaction),
     reach: Reach,
 ) -> Result<Selection, Denied> {
     let Reach::Parts(parts) = reach else { return Ok(Selection::Everything) };
-    let needed = |context: Context| format!("{context}/{kind}.{}", interaction.letter());
-    let own = if call.caller.user_id().is_some() { Context::User } else { Context::System };
-    let mut denied = Denied::InsufficientScope { needed: needed(own) };
-    let mut regions = Vec::with_capacity(parts.len());
-    for part in parts {
-        let context = if part.patient.is_some() { Context::Patient } else { own };
-        match region(app, (kind, interaction), &part) {
-            Ok(region) => regions.push(region),
-            Err(Unreached::Closed) => {}
-            Err(Unreached::Unapplied(cause)) => {
-                denied = Denied::UnappliedQuery { needed: needed(context), cause: cause.to_string() };
-            }
+    let store = |failed| Denied::Store(oauth_core::ports::StoreError(Box::new(failed)));
+    let known = app.search.known_catalog().await.map_err(store)?;
+    let mut opened = Opened::by((app, &known), call, asked, &parts);
+    if opened.unapplied.is_some() {
+        // Another node may have installed the parameter a moment ago.
+        let now = app.search.catalog().await.map_err(store)?;
+        if !Arc::ptr_eq(&now, &known) {
+            opened = Opened::by((app, &now), call, asked, &parts);
         }
     }
-    if regions.is_empty() { Err(denied) } else { Ok(Selection::union(regions)) }
+    let Opened { regions, needed, unapplied } = opened;
+    match unapplied {
+        _ if !regions.is_empty() => Ok(Selection::union(regions)),
+        Some((needed, cause)) => Err(Denied::UnappliedQuery { needed, cause: cause.to_string() }),
+        None => Err(Denied::InsufficientScope { needed }),
+    }
+}
+
+/// What scopes open of a type.
+struct Opened {
+    regions: Vec<Region>,
+    /// The scope that would open it.
+    needed: String,
+    /// A scope whose search is not applied, and so opens nothing.
+    unapplied: Option<(String, UnsupportedCriterion)>,
+}
+
+impl Opened {
+    fn by(
+        (app, catalog): (&App, &Catalog),
+        call: &Call,
+        (kind, interaction): (&ResourceType, Interaction),
+        parts: &[Part],
+    ) -> Self {
+        let needed = |context: Context| format!("{context}/{kind}.{}", interaction.letter());
+        let own = if call.caller.user_id().is_some() { Context::User } else { Context::System };
+        let mut opened = Self { regions: Vec::with_capacity(parts.len()), needed: needed(own), unapplied: None };
+        for part in parts {
+            let context = if part.patient.is_some() { Context::Patient } else { own };
+            match region((app, catalog), (kind, interaction), part) {
+                Ok(region) => opened.regions.push(region),
+                Err(Unreached::Closed) => {}
+                Err(Unreached::Unapplied(cause)) => opened.unapplied = Some((needed(context), cause)),
+            }
+        }
+        opened
+    }
 }
 
 /// Why a part of what scopes leave open holds nothing of a type.
@@ -69,9 +103,13 @@ impl From<UnsupportedCriterion> for Unreached {
 }
 
 /// What one part of what scopes leave open holds of a type.
-fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &Part) -> Result<Region, Unreached> {
+fn region(
+    (app, catalog): (&App, &Catalog),
+    (kind, interaction): (&ResourceType, Interaction),
+    part: &Part,
+) -> Result<Region, Unreached> {
     let parameters = part.query.iter().flat_map(ScopeQuery::parameters);
-    let criteria = parameters.map(|parameter| criterion(app, kind, parameter)).collect::<Result<_, _>>()?;
+    let criteria = parameters.map(|parameter| criterion((app, catalog), kind, parameter)).collect::<Result<_, _>>()?;
     let Some(patient) = &part.patient else {
         return Ok(Region { compartment: None, criteria });
     };
@@ -91,13 +129,17 @@ fn region(app: &App, (kind, interaction): (&ResourceType, Interaction), part: &P
 }
 
 /// A parameter of a granular scope as a condition: on the codings of an element, which needs no index, or by any
-/// search parameter of R4 that can be decided of a resource alone.
-fn criterion(app: &App, kind: &ResourceType, asked: &QueryParameter) -> Result<Criterion, UnsupportedCriterion> {
+/// search parameter, of R4 or installed, that can be decided of a resource alone.
+fn criterion(
+    (app, catalog): (&App, &Catalog),
+    kind: &ResourceType,
+    asked: &QueryParameter,
+) -> Result<Criterion, UnsupportedCriterion> {
     let QueryParameter { name, value } = asked;
     let own = app.settings.fhir_base();
     let request = Request::strict(kind, &own, app.now_us());
     Criterion::read(kind, name, value)
-        .or_else(|_| Scoped::read(&app.catalog, &request, (name, value)).map(Criterion::Search))
+        .or_else(|_| Scoped::read(catalog, &request, (name, value)).map(Criterion::Search))
 }
 
 /// A list, narrowed by some of its parameters.

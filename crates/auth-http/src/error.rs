@@ -22,7 +22,7 @@ use fhir_store::bundle::{self, BundleFault, EntryFault};
 use fhir_store::outcome;
 use fhir_store::query::QueryFault;
 use fhir_store::search::SearchFault;
-use fhir_store::{ResourceKey, ResourceType, SearchRefused, WriteFault};
+use fhir_store::{CriteriaFault, ResourceKey, ResourceType, SearchRefused, WriteFault};
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
 use http::{HeaderValue, StatusCode};
 use oauth_core::access::Denied;
@@ -201,6 +201,15 @@ impl From<SuppositionFault> for Fault {
         match cause {
             SuppositionFault::Store(failed) => Self::Parties(failed),
             fault => Self::Unexplained(ExplainFault::Supposed(fault)),
+        }
+    }
+}
+
+impl From<CriteriaFault> for Fault {
+    fn from(cause: CriteriaFault) -> Self {
+        match cause {
+            CriteriaFault::Query(cause) => cause.into(),
+            CriteriaFault::Search(cause) => cause.into(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Asking the rules whether a caller may do what it asks for, and on what.
 
 use fhir_store::bundle::ReadRequest;
-use fhir_store::{Operation, PatchDocument, Reach, ResourceId, ResourceKey, ResourceType, Selection, Stored, Write};
+use fhir_store::{
+    Criteria, Operation, PatchDocument, Reach, ResourceId, ResourceKey, ResourceType, Selection, Stored, Write,
+};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use oauth_core::access::{self, AccessRequest, Denied};
@@ -12,10 +14,11 @@ use smart_scopes::Interaction;
 
 use crate::asked::Asked;
 use crate::call::Call;
-use crate::confine;
+use crate::error::Fault;
 use crate::payer::Invoked;
 use crate::state::App;
 use crate::surface::Dialect;
+use crate::{confine, criteria};
 
 /// What is asked for: by a request of its own, or by an entry of a Bundle.
 #[derive(Clone, Copy)]
@@ -28,9 +31,9 @@ pub(crate) struct Act<'a> {
     operation: &'static str,
     interaction: Interaction,
     asked: &'a Asked,
-    /// Whether a condition finds the target: then the caller has to be one who may list what meets it,
+    /// The condition that finds the target: then the caller has to be one who may list what meets it,
     /// because the answer tells what does.
-    searches: bool,
+    criteria: Option<&'a Criteria>,
     /// Whether a policy has to spell it out.
     explicit: bool,
     /// Whether no policy can spell it out: it is the administrator's.
@@ -92,7 +95,7 @@ impl<'a> Act<'a> {
             operation: "FhirSearch",
             interaction: Interaction::Search,
             asked,
-            searches: false,
+            criteria: None,
             explicit: false,
             privileged: false,
             body: None,
@@ -102,8 +105,8 @@ impl<'a> Act<'a> {
 
     /// A write. Of a patch this shows the patch alone; what it makes is added by [`Act::making`].
     pub(crate) fn write(write: &'a Write, asked: &'a Asked) -> Self {
-        let searches = write.precondition.if_none_exist.is_some();
-        let (method, operation, interaction) = match (&write.operation, searches) {
+        let criteria = write.precondition.if_none_exist.as_ref();
+        let (method, operation, interaction) = match (&write.operation, criteria.is_some()) {
             (Operation::Create(_), false) => ("post", "FhirCreate", Interaction::Create),
             (Operation::Create(_), true) => ("post", "FhirConditionalCreate", Interaction::Create),
             (Operation::Put(_), false) => ("put", "FhirUpdate", Interaction::Update),
@@ -125,7 +128,7 @@ impl<'a> Act<'a> {
             method,
             operation,
             interaction,
-            searches,
+            criteria,
             explicit,
             privileged,
             body,
@@ -144,7 +147,7 @@ impl<'a> Act<'a> {
         match read {
             ReadRequest::One(key) => Self::read(key, asked),
             ReadRequest::Version(key, _) => Self::vread(key, asked.beneath(), asked),
-            ReadRequest::List(query) => Self::list(&query.kind, asked),
+            ReadRequest::List { kind, .. } => Self::list(kind, asked),
             ReadRequest::History { kind, id: None, .. } => Self::history(kind, asked),
             ReadRequest::History { kind, id: Some(id), .. } => {
                 Self { id: Some(id), interaction: Interaction::Read, ..Self::history(kind, asked) }
@@ -239,7 +242,7 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Sele
         request: &|| describe(app, call, act),
     };
     let allowed = access::authorize(&app.authority, &call.caller, access).await?;
-    confine::selection(app, call, (act.kind, act.interaction), allowed.reach)
+    confine::selection(app, call, (act.kind, act.interaction), allowed.reach).await
 }
 
 /// What the decision about `act` is made from.
@@ -273,10 +276,13 @@ pub(crate) fn permit_administrator(call: &Call) -> Result<(), Denied> {
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn permit_write(app: &App, call: &Call, act: &Act<'_>) -> Result<Reach, Denied> {
-    let search =
-        if act.searches { permit_search(app, call, act.kind, act.asked).await? } else { Selection::Everything };
-    Ok(Reach { search, target: permit(app, call, act).await? })
+pub(crate) async fn permit_write(app: &App, call: &Call, act: &Act<'_>) -> Result<Reach, Fault> {
+    let mut reach = Reach::default();
+    if let Some(criteria) = act.criteria {
+        reach.search = permit_search(app, call, act.kind, (act.asked, criteria)).await?;
+        reach.chained = criteria::chained(app, call, criteria).await?;
+    }
+    Ok(Reach { target: permit(app, call, act).await?, ..reach })
 }
 
 /// Whether the caller may list what meets the condition that a write was asked with, and which of it:
@@ -288,10 +294,12 @@ pub(crate) async fn permit_search(
     app: &App,
     call: &Call,
     kind: &ResourceType,
-    asked: &Asked,
+    (asked, criteria): (&Asked, &Criteria),
 ) -> Result<Selection, Denied> {
     let within = permit(app, call, &Act::list(kind, &asked.as_list())).await?;
-    confine::check_listable(kind, &within)?;
+    if criteria.sought.is_none() {
+        confine::check_listable(kind, &within)?;
+    }
     Ok(within)
 }
 
@@ -299,9 +307,9 @@ pub(crate) async fn permit_search(
 ///
 /// # Errors
 /// That they leave nothing open.
-pub(crate) fn reached(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
+pub(crate) async fn reached(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
     let reach = access::reach(&call.caller, Some((act.kind.as_str(), act.interaction)))?;
-    confine::selection(app, call, (act.kind, act.interaction), reach)
+    confine::selection(app, call, (act.kind, act.interaction), reach).await
 }
 
 /// Whether the caller may read a resource that it wrote, and so see it in the answer.

@@ -17,7 +17,9 @@ use crate::state::App;
 /// # Errors
 /// What is wrong with it.
 pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, Fault> {
-    check_filters(&write.kind, write.precondition.if_none_exist.as_deref().unwrap_or_default())?;
+    if let Some(criteria) = &write.precondition.if_none_exist {
+        check_filters(&write.kind, &criteria.filters)?;
+    }
     let operation = match write.operation {
         Operation::Create(body) => Operation::Create(admit_document(app, &write.kind, body).await?),
         Operation::Put(body) => Operation::Put(admit_document(app, &write.kind, body).await?),

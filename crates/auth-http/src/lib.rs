@@ -33,9 +33,11 @@ mod endpoint;
 mod address;
 mod asked;
 mod call;
+mod capability;
 mod confine;
 mod conform;
 mod credentials;
+mod criteria;
 mod form;
 
 mod gate;
@@ -57,6 +59,7 @@ mod surface;
 mod told;
 mod validation;
 mod value_sets;
+mod view;
 
 mod page;
 

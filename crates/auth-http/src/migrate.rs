@@ -104,8 +104,8 @@ async fn installation(app: &App, write: &Write, package: &PackageId) -> Result<E
 /// transaction.
 async fn is_done(app: &App, write: &Write) -> Result<bool, Fault> {
     let Operation::Create(body) = &write.operation else { return Ok(false) };
-    let conditions = write.precondition.if_none_exist.as_deref().unwrap_or_default();
-    let asked = conditions.iter().find_map(Filter::as_id);
+    let conditions = write.precondition.if_none_exist.iter().flat_map(|criteria| &criteria.filters);
+    let asked = conditions.into_iter().find_map(Filter::as_id);
     let named = || body.get("id").and_then(Value::as_str);
     let own = write.id.as_ref().map(ResourceId::as_str);
     let Some(id) = own.or(asked).or_else(named).and_then(|id| id.parse().ok()) else { return Ok(false) };

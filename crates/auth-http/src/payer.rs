@@ -267,7 +267,7 @@ pub(crate) async fn group(app: &App, id: &str) -> Result<Value, Fault> {
 pub(crate) async fn readable_group(app: &App, call: &Call, operation: &Invoked<'_>, id: &str) -> Result<Value, Fault> {
     let key = group_key(id)?;
     gate::permit_operation(app, call, operation, ("Group", Interaction::Read)).await?;
-    let within = gate::reached(app, call, &Act::read(&key, &call.asked))?;
+    let within = gate::reached(app, call, &Act::read(&key, &call.asked)).await?;
     Ok(confine::current(app, &key, &within).await?.resource)
 }
 

@@ -1,8 +1,8 @@
 //! Resources on their way in: checked and sealed, then stored all or none.
 
 use fhir_store::{
-    IfMatch, ListQuery, Operation, PatchDocument, ResourceKey, Selection, Stored, Write, WriteFault, Written, format,
-    patch,
+    Counting, Criteria, IfMatch, ListQuery, Operation, PatchDocument, ResourceKey, ResourceType, SearchQuery,
+    Selection, Stored, Write, WriteFault, Written, format, patch,
 };
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 use crate::surface::Dialect;
-use crate::{confine, conform, guarded, migrate};
+use crate::{confine, conform, criteria, guarded, migrate};
 
 /// How often a patch is made again on what somebody else wrote in between.
 const PATCH_ATTEMPTS: usize = 4;
@@ -124,7 +124,7 @@ pub(crate) struct Patchable {
 /// does not fit is judged without a document, and refused where it is applied.
 pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: Patch<'_>) -> Result<Patchable, Fault> {
     let Patch { key, change } = patch;
-    let found = confine::current(app, key, &gate::reached(app, call, act)?).await;
+    let found = confine::current(app, key, &gate::reached(app, call, act).await?).await;
     let made = found.as_ref().ok().and_then(|stored| {
         let before = spelled(app, call.dialect, stored);
         let patched = patch::apply(&before, change).ok()?;
@@ -152,17 +152,39 @@ fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -
 /// The one resource that the condition of a write finds, for whom may list what meets it.
 pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<ResourceKey, Fault> {
     // Who may not do it anyway is told so first, whatever the condition finds.
-    gate::reached(app, call, &Act::write(write, asked))?;
-    let within = gate::permit_search(app, call, &write.kind, asked).await?;
+    gate::reached(app, call, &Act::write(write, asked)).await?;
+    let Some(criteria) = &write.precondition.if_none_exist else { return Err(Fault::Unanswered) };
+    let within = gate::permit_search(app, call, &write.kind, (asked, criteria)).await?;
     let kind = write.kind.clone();
     let refused = |cause| Fault::Refused { cause, entry: None };
-    let filters = write.precondition.if_none_exist.clone().unwrap_or_default();
-    let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
-    let (_, page) = confine::page(app, query, within).await?;
-    let mut found = page.entries.into_iter();
+    let mut found = matches(app, call, (&kind, criteria), within).await?.into_iter();
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.key),
         (None, _) => Err(refused(WriteFault::NothingMatches(kind))),
         (Some(_), Some(_)) => Err(refused(WriteFault::MultipleMatches { kind })),
     }
+}
+
+/// What meets a condition, two resources at most.
+async fn matches(
+    app: &App,
+    call: &Call,
+    (kind, criteria): (&ResourceType, &Criteria),
+    within: Selection,
+) -> Result<Vec<Stored>, Fault> {
+    let filters = criteria.filters.clone();
+    let Some(sought) = &criteria.sought else {
+        let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
+        return Ok(confine::page(app, query, within).await?.1.entries);
+    };
+    guarded::check_filters(kind, &filters)?;
+    let query = SearchQuery {
+        search: sought.search.clone(),
+        filters,
+        within,
+        reaches: criteria::chained(app, call, criteria).await?,
+        count: 2,
+        counting: Counting::No,
+    };
+    Ok(app.search.search(&query).await??.entries)
 }

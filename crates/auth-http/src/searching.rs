@@ -19,6 +19,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 use crate::surface::Dialect;
+use crate::view::View;
 use crate::{answer, guarded, include, prefer, value_sets};
 
 /// Up to how many matches are counted when nobody asked: so far it costs less than the page.
@@ -33,29 +34,41 @@ pub(crate) async fn applies(app: &App, call: &Call, kind: &ResourceType) -> Resu
     Ok(app.search.indexes(&catalog, kind))
 }
 
-/// The Bundle that answers a search, for whom may search the type.
-pub(crate) async fn run(
+/// A search that was understood, within what its caller reaches.
+pub(crate) struct Searching<'a> {
+    query: SearchQuery,
+    catalog: Arc<Catalog>,
+    ignored: Vec<Ignored>,
+    pairs: &'a [(String, String)],
+}
+
+/// Reads what a search of a type asks for, for whom may search it.
+pub(crate) async fn prepare<'a>(
     app: &App,
     call: &Call,
-    kind: ResourceType,
-    (pairs, asked): (&[(String, String)], &Asked),
-) -> Result<Value, Fault> {
-    let within = gate::permit(app, call, &Act::list(&kind, asked)).await?;
-    let mut read = read(app, &kind, prefer::handling(&call.headers), pairs).await?;
-    value_sets::expand(app, &mut read.search).await?;
-    let reaches = reaches(app, call, &read.search).await?;
-    let query = SearchQuery {
-        count: count(&read.search),
-        counting: counting(&read.search),
-        filters: read.filters,
-        search: read.search,
-        within,
-        reaches,
-    };
-    let found = app.search.search(&query).await??;
-    let included = include::all(app, call, &read.catalog, (&query.search, &found.entries)).await?;
-    let page = Page { found: &found, included: &included, ignored: &read.ignored };
-    Ok(answer(app, call.dialect, (&query.search, pairs), &page))
+    kind: &ResourceType,
+    (pairs, asked): (&'a [(String, String)], &Asked),
+) -> Result<Searching<'a>, Fault> {
+    let within = gate::permit(app, call, &Act::list(kind, asked)).await?;
+    let Read { catalog, mut search, filters, ignored } =
+        read(app, kind, prefer::handling(&call.headers), pairs).await?;
+    value_sets::expand(app, &mut search).await?;
+    let kinds = search.clauses.iter().flat_map(|clause| clause.looks_at()).collect();
+    let reaches = reaches(app, call, kinds).await?;
+    let (count, counting) = (count(&search), counting(&search));
+    let query = SearchQuery { search, filters, within, reaches, count, counting };
+    Ok(Searching { query, catalog, ignored, pairs })
+}
+
+impl Searching<'_> {
+    /// The Bundle that answers it.
+    pub(crate) async fn answer(&self, app: &App, call: &Call) -> Result<Value, Fault> {
+        let Self { query, catalog, ignored, pairs } = self;
+        let found = app.search.search(query).await??;
+        let included = include::all(app, call, catalog, (&query.search, &found.entries)).await?;
+        let page = Page { found: &found, included: &included, ignored };
+        Ok(answer(app, call.dialect, (&query.search, pairs), &page))
+    }
 }
 
 /// A query as it was understood.
@@ -101,8 +114,11 @@ fn is_about_unknown(parsed: &Result<(Search, Vec<Ignored>), SearchFault>) -> boo
 }
 
 /// What the caller reaches of the types that chains look at.
-async fn reaches(app: &App, call: &Call, search: &Search) -> Result<BTreeMap<ResourceType, Selection>, Fault> {
-    let kinds: BTreeSet<&ResourceType> = search.clauses.iter().flat_map(|clause| clause.looks_at()).collect();
+pub(crate) async fn reaches(
+    app: &App,
+    call: &Call,
+    kinds: BTreeSet<&ResourceType>,
+) -> Result<BTreeMap<ResourceType, Selection>, Fault> {
     let mut reaches = BTreeMap::new();
     for kind in kinds {
         if let Some(within) = reach(app, call, kind).await? {
@@ -145,8 +161,9 @@ struct Page<'a> {
 
 fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: &Page<'_>) -> Value {
     let base = answer::base(app, dialect);
+    let view = View::of_search(search);
     let entry = |stored: &Stored, mode| {
-        let shown = bundle::subset(answer::shown(app, dialect, stored), search.summary, &search.elements);
+        let shown = view.of_document(answer::shown(app, dialect, stored));
         bundle::found_entry(&base, &stored.key, shown, mode)
     };
     let matches = page.found.entries.iter().map(|stored| entry(stored, SearchMode::Match));

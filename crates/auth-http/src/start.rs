@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
-use fhir_store::bundle::{self, BundleKind};
+use fhir_store::bundle::BundleKind;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -47,9 +47,9 @@ pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleR
     brand::rename(&app.settings.platform_name, &mut document);
     let asked = Asked::by_entries(&document);
     let stop = |fault: Fault| BundleStop(fault.for_operator());
-    let request = bundle::read(document).map_err(|fault| stop(fault.into()))?;
-    let (kind, entries) = (request.kind, request.entries.len());
     let call = Call::of_administrator(Dialect::Fhir);
+    let request = executed::read(&app, &call, document, &asked).await.map_err(stop)?;
+    let (kind, entries) = (request.kind, request.entries.len());
     let answered = executed::execute(&app, &call, request, &asked).await.map_err(stop)?;
     let failed = if kind == BundleKind::Batch { failures(&answered) } else { Vec::new() };
     Ok(BundleReport { entries, failed })

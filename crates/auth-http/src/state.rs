@@ -6,12 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::PayerStore;
-use fhir_store::search::Catalog;
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::Installer;
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
-use oauth_core::document::StaticDocument;
 use oauth_core::env::{Env, Random};
 
 use crate::body::InFlight;
@@ -120,12 +118,10 @@ pub(crate) struct Site {
     pub(crate) health: Health,
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
-    pub(crate) metadata: StaticDocument,
+    pub(crate) metadata: metadata::Statement,
     pub(crate) pages: Pages,
     pub(crate) hashing: Hashing,
     pub(crate) bodies: InFlight,
-    /// The search parameters that granular scopes may name.
-    pub(crate) catalog: Arc<Catalog>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
@@ -140,8 +136,7 @@ impl Site {
             limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
             hashing: Hashing::new(parts.authority.hashing().clone()),
             bodies: InFlight::new(),
-            catalog: Catalog::base(),
-            metadata: metadata::document(&parts.settings),
+            metadata: metadata::Statement::default(),
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,
             resources: parts.resources,

@@ -23,6 +23,7 @@ use crate::fault::{fhir, retried};
 
 pub(crate) use append::append;
 pub(crate) use conditions::Conditions;
+pub(crate) use history::kinds;
 pub(crate) use table::{Found, Table, lock_name};
 pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};
 pub(crate) use upsert::upsert;
@@ -55,7 +56,7 @@ impl ResourceStore for Db {
     }
 
     async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
-        history::kinds(self).await.map_err(fhir)
+        kinds(self).await.map_err(fhir)
     }
 
     async fn transact(

@@ -20,7 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fhir_store::search::{Catalog, Clause, Kind};
+use fhir_store::compartment::{Membership, membership};
+use fhir_store::search::{COMPARTMENT, Catalog, Clause, Kind};
 use fhir_store::{
     Matches, Referring, ResourceId, ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError,
     Stored,
@@ -31,10 +32,11 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use self::page::Ran;
 use self::statement::{Bound, Statement, Unanswerable};
 use crate::db::Db;
+use crate::dialect::Sql;
 use crate::document::Document;
 use crate::engine::run;
 use crate::fault::{fhir, retried};
-use crate::resources::Table;
+use crate::resources::{self, Table};
 
 pub(crate) use index::Index;
 pub(crate) use patients::{Begins, patients};
@@ -43,6 +45,14 @@ pub(crate) use write::Pending;
 /// How often a search is made again because the index changed meanwhile.
 const ATTEMPTS: usize = 3;
 const REVISION: &str = "SELECT revision FROM search_state";
+const ANY: &str = "SELECT t.txid FROM {table} t LIMIT 1";
+/// The numbers of `$1`, `[[number], …]`, under which something is in the compartment of the patient `$2`.
+static ABOUT: Sql = Sql::new(
+    "SELECT CAST(e.value ->> 0 AS BIGINT) FROM {elements:$1} WHERE EXISTS (
+    SELECT 1 FROM search_reference i
+    WHERE i.parameter = CAST(e.value ->> 0 AS BIGINT) AND i.target = $2 AND i.kind = 'Patient'
+)",
+);
 
 /// A row of a statement that finds resources.
 type Row = (String, i64, i64, Document);
@@ -63,6 +73,10 @@ impl SearchStore for Db {
 
     async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError> {
         search(self, query).await.map_err(fhir)
+    }
+
+    async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError> {
+        kinds_about(self, patient).await.map_err(fhir)
     }
 
     async fn among(
@@ -188,6 +202,37 @@ async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRe
         }
     }
     Ok(Err(SearchRefused::Indexing { parameter: query.search.kind.to_string() }))
+}
+
+async fn kinds_about(db: &Db, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, sqlx::Error> {
+    let index = current(db).await?;
+    let mut kinds = Vec::new();
+    let mut asked = BTreeMap::new();
+    for kind in resources::kinds(db).await? {
+        match (membership(&kind), index.number(&kind, COMPARTMENT)) {
+            (Membership::Reference(_), Some(number)) => drop(asked.insert(number, kind)),
+            (Membership::Reference(_), None) if !index.covers(&kind) => kinds.push(kind),
+            // Of a type that nothing was written to there are no rows to make.
+            (Membership::Reference(_), None) if has_any(db, &kind).await? => {
+                return Ok(Err(SearchRefused::Indexing { parameter: format!("{kind}.patient") }));
+            }
+            _ => {}
+        }
+    }
+    let numbers: Vec<serde_json::Value> = asked.keys().map(|number| json!([number])).collect();
+    let sql = ABOUT.on(db.dialect());
+    let found: Vec<i64> = run!(db.reader(), fetch_all: {
+        sqlx::query_scalar(sql).bind(serde_json::Value::Array(numbers).to_string()).bind(patient.as_str())
+    })?;
+    kinds.extend(found.iter().filter_map(|number| asked.remove(number)));
+    Ok(Ok(kinds))
+}
+
+async fn has_any(db: &Db, kind: &ResourceType) -> Result<bool, sqlx::Error> {
+    let Some(table) = Table::find(db, kind).await? else { return Ok(false) };
+    let sql = table.sql(db.dialect(), ANY);
+    let any: Option<i64> = run!(db.reader(), fetch_optional: sqlx::query_scalar(sql))?;
+    Ok(any.is_some())
 }
 
 async fn among(

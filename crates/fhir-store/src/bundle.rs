@@ -7,12 +7,13 @@ mod search;
 
 pub use history::{everything, history, history_entry};
 pub use request::{
-    BundleFault, BundleKind, BundleRequest, Entries, EntryFault, EntryProblem, EntryRequest, ReadRequest, read,
+    BundleFault, BundleKind, BundleRequest, Entries, EntryFault, EntryProblem, EntryRequest, ReadCriteria, ReadRequest,
+    read,
 };
 pub use response::{
     Links, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
 };
-pub use search::{SearchLinks, SearchMode, found, found_entry, outcome_entry, subset};
+pub use search::{SearchLinks, SearchMode, found, found_entry, outcome_entry};
 
 /// Where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
 #[must_use]

@@ -11,14 +11,14 @@
 //!
 //! ```text
 //! =Patient DomainResource
-//! gender 0..1 code !administrative-gender
-//! deceased[x] 0..1 boolean,dateTime
+//! gender 0..1+ code !administrative-gender
+//! deceased[x] 0..1+ boolean,dateTime
 //! contact 0..* BackboneElement
 //!  relationship 0..* CodeableConcept
 //! generalPractitioner 0..* Reference(Organization|Practitioner|PractitionerRole)
 //! ```
 //!
-//! After the types comes the value set a code has to be of: `!` where its codes are listed, `?` where they
+//! A `+` behind the bounds marks what is part of a summary. After the types comes the value set a code has to be of: `!` where its codes are listed, `?` where they
 //! cannot be. `#` instead of types names an element that this one is made like. A line that begins with `!` opens a
 //! value set: its id and its url. Each line below is a code system and its codes, with tabs between them.
 //!
@@ -91,6 +91,17 @@ pub(crate) fn structure(name: &str) -> Option<&'static Structure> {
 /// A value set by its id, as bindings in the data name it.
 pub(crate) fn value_set(id: &str) -> Option<&'static Arc<Codes>> {
     index().value_sets.get(id)?.get(|text| Some(parse::codes(text)))
+}
+
+/// The types that R4 has resources of, in no order.
+pub fn resource_types() -> impl Iterator<Item = &'static str> {
+    let is_concrete = |name: &str| !parse::ABSTRACT.contains(&name);
+    let of_a_resource = |text: &str| {
+        let base = text.lines().next().and_then(|line| Some(line.split_once(' ')?.1));
+        base.is_some_and(|base| parse::ABSTRACT.contains(&base))
+    };
+    let named = index().structures.iter().filter(move |(name, lazy)| is_concrete(name) && of_a_resource(lazy.text));
+    named.map(|(name, _)| *name)
 }
 
 /// Whether R4 has resources of this type. Abstract types and the platform's own are none.

@@ -2,12 +2,12 @@
 //! written under conditions and together, and how they are spelled.
 //!
 //! The crate owns the resource model ([`ports`]), the rules of a transaction ([`plan`]), Bundles
-//! ([`bundle`]), list queries ([`query`]), histories ([`history`]), references ([`mod@reference`]), the
+//! ([`bundle`]), list queries ([`query`]), the criteria of conditional writes ([`mod@criteria`]), histories ([`history`]), references ([`mod@reference`]), the
 //! patient compartment ([`compartment`]) and what of a type a caller reaches ([`selection`]), search
 //! without a database ([`search`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
-//! and `OperationOutcome` ([`outcome`]). It knows what the types of FHIR R4 are made of ([`definitions`]) and judges
-//! documents by it ([`validate`]). It refuses OAuth, HTTP and SQL: it has no status codes
+//! `OperationOutcome` ([`outcome`]) and what a `CapabilityStatement` says of searches ([`capability`]). It knows what the types of FHIR R4 are made of ([`definitions`]) and judges
+//! documents by it ([`validate`]), and shows as much of one as was asked for ([`mod@subset`]). It refuses OAuth, HTTP and SQL: it has no status codes
 //! but those a Bundle carries in its entries, opens nothing, reads no clock (the time is an
 //! argument in unix microseconds) and makes no random id (the engine brings it).
 //!
@@ -27,7 +27,7 @@
 //! A transaction Bundle whose Client refers to an Organization of the same Bundle:
 //!
 //! ```
-//! use fhir_store::{bundle, plan, Lookup, ResourceKey};
+//! use fhir_store::{bundle, plan, Criteria, Lookup, ResourceKey};
 //! use serde_json::json;
 //!
 //! let body = json!({
@@ -39,7 +39,7 @@
 //!          "resource": {"id": "c1", "organization": {"reference": "urn:uuid:a"}}},
 //!     ],
 //! });
-//! let entries = bundle::read(body)?.into_entries();
+//! let entries = bundle::read(body, &|_, text| Criteria::by_elements(text))?.into_entries();
 //! let writes: Vec<_> = entries.writes.into_iter().map(|(_, write)| write).collect();
 //!
 //! // First pass: the condition of the Client found nothing.
@@ -61,7 +61,9 @@
 //! ```
 
 pub mod bundle;
+pub mod capability;
 pub mod compartment;
+pub mod criteria;
 pub mod definitions;
 pub mod export;
 pub mod filter;
@@ -81,11 +83,13 @@ pub mod reference;
 pub mod search;
 pub mod selection;
 pub mod shape;
+pub mod subset;
 #[cfg(test)]
 mod testing;
 pub mod validate;
 
 pub use compartment::Compartment;
+pub use criteria::{Criteria, CriteriaFault, Sought};
 pub use filter::{Filter, FilterValue};
 pub use history::{HistoryPage, HistoryQuery, Version, Window};
 pub use key::{ResourceId, ResourceKey, ResourceType};

@@ -11,10 +11,12 @@ use uuid::{Builder, Uuid};
 
 use crate::history::{Change, HistoryPage, HistoryQuery, Pager, Version, Wants};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
-use crate::plan::{self, Condition, Decision, Target};
+use crate::plan::{self, Decision, Target};
 use crate::ports::{
     ListQuery, Lookup, Page, ResourceStore, StoreError, Stored, Write, WriteFault, WriteRefusal, Written,
 };
+use crate::search::Resolver;
+use crate::selection::Selection;
 
 /// Resources in a sorted map behind one lock; a transaction holds the lock from start to end.
 ///
@@ -62,8 +64,11 @@ impl ResourceStore for MemoryStore {
 
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
         let state = self.lock();
-        let asked = Condition { filters: &query.filters, within: &query.within };
-        let matching = || state.matching(&query.kind, asked);
+        let is_asked_for = |stored: &Stored| {
+            query.filters.iter().all(|filter| filter.matches(stored))
+                && query.within.contains(&stored.key, &stored.resource)
+        };
+        let matching = || state.live(&query.kind).filter(|stored| is_asked_for(stored));
         let skipped = usize::try_from(query.offset()).unwrap_or(usize::MAX);
         let count = usize::try_from(query.count).unwrap_or(usize::MAX);
         Ok(Page {
@@ -115,12 +120,12 @@ impl ResourceStore for MemoryStore {
 }
 
 impl State {
-    fn matching<'a>(&'a self, kind: &'a ResourceType, condition: Condition<'a>) -> impl Iterator<Item = &'a Stored> {
+    fn live<'a>(&'a self, kind: &'a ResourceType) -> impl Iterator<Item = &'a Stored> {
         let live = self.rows.values().filter_map(|row| match row {
             Row::Live(stored) => Some(stored),
             Row::Dead { .. } => None,
         });
-        live.filter(move |stored| stored.key.kind == *kind).filter(move |stored| condition.is_met_by(stored))
+        live.filter(move |stored| stored.key.kind == *kind)
     }
 
     fn commit(&mut self, changes: Changes) {
@@ -144,6 +149,32 @@ fn lookup(row: Option<&Row>) -> Lookup {
         Some(Row::Live(stored)) => Lookup::Found(stored.clone()),
         Some(Row::Dead { version }) => Lookup::Deleted { version: *version },
         None => Lookup::Missing,
+    }
+}
+
+/// What of other types the condition of a write may look at.
+struct Reached<'a> {
+    state: &'a State,
+    chained: &'a BTreeMap<ResourceType, Selection>,
+}
+
+impl Reached<'_> {
+    fn has(&self, stored: &Stored) -> bool {
+        let within = self.chained.get(&stored.key.kind);
+        within.is_some_and(|within| within.contains(&stored.key, &stored.resource))
+    }
+}
+
+impl Resolver for Reached<'_> {
+    fn read(&self, key: &ResourceKey) -> Option<Stored> {
+        match lookup(self.state.rows.get(key)) {
+            Lookup::Found(stored) if self.has(&stored) => Some(stored),
+            Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => None,
+        }
+    }
+
+    fn all(&self, kind: &ResourceType) -> Vec<Stored> {
+        self.state.live(kind).filter(|stored| self.has(stored)).cloned().collect()
     }
 }
 
@@ -188,7 +219,9 @@ impl Transaction<'_> {
     fn resolve(&mut self, write: &Write) -> Result<Target, WriteFault> {
         let matches: Vec<ResourceKey> = match plan::condition(write) {
             Some(condition) => {
-                let found = self.before.matching(&write.kind, condition);
+                let reached = Reached { state: self.before, chained: &condition.reach.chained };
+                let live = self.before.live(&write.kind);
+                let found = live.filter(|stored| condition.is_met_by(stored, Some(&reached)));
                 found.map(|stored| stored.key.clone()).take(2).collect()
             }
             None => Vec::new(),

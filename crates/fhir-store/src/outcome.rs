@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::bundle::{BundleFault, EntryFault};
-use crate::ports::WriteFault;
+use crate::ports::{SearchRefused, WriteFault};
 use crate::query::QueryFault;
 
 /// How bad an issue is.
@@ -226,8 +226,10 @@ impl From<&WriteFault> for Outcome {
             WriteFault::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
             WriteFault::NothingMatches(_) => with(NOT_FOUND),
             WriteFault::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
-            WriteFault::Outside => with(FORBIDDEN),
+            WriteFault::Outside | WriteFault::NotSearched(SearchRefused::Closed) => with(FORBIDDEN),
             WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),
+            WriteFault::NotSearched(SearchRefused::Indexing { .. }) => with(UNAVAILABLE),
+            WriteFault::NotSearched(SearchRefused::Cursor) => with(BAD_REQUEST),
             WriteFault::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),
             WriteFault::Invalid(faults) => {
                 let issues = faults

@@ -2,7 +2,7 @@
 //!
 //! An engine runs two passes over the writes, inside one transaction of its own:
 //!
-//! 1. For every write: when [`condition`] gives filters, look up the keys that match (two are
+//! 1. For every write: when [`condition`] gives criteria, look up the keys that match (two are
 //!    enough), then [`resolve`] says which resource the write is about. [`full_urls`] then
 //!    collects the names entries have for each other.
 //! 2. For every write, in order: read the current state of its target, let [`decide`] say what to
@@ -14,13 +14,14 @@
 
 use serde_json::Value;
 
-use crate::filter::Filter;
+use crate::criteria::Criteria;
 use crate::format;
 use crate::key::{ResourceId, ResourceKey};
 use crate::patch;
 use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, WriteFault, Written};
 use crate::reference::FullUrls;
-use crate::selection::Selection;
+use crate::search::Resolver;
+use crate::selection::{Reach, Selection};
 use crate::shape::{self, ShapeFault, ShapeProblem};
 use crate::validate;
 
@@ -89,25 +90,26 @@ impl Decision {
 /// What has to be looked up before a write can be resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition<'a> {
-    /// All of these hold for what is found.
-    pub filters: &'a [Filter],
-    /// And it lies in here.
-    pub within: &'a Selection,
+    /// What is found meets these.
+    pub criteria: &'a Criteria,
+    /// And its writer reaches it.
+    pub reach: &'a Reach,
 }
 
 impl Condition<'_> {
-    /// Whether a resource meets it.
+    /// Whether a resource meets it; with a `resolver`, which knows what of other types the writer reaches, also
+    /// when it looks at those.
     #[must_use]
-    pub fn is_met_by(&self, stored: &Stored) -> bool {
-        self.filters.iter().all(|filter| filter.matches(stored)) && self.within.contains(&stored.key, &stored.resource)
+    pub fn is_met_by(&self, stored: &Stored, resolver: Option<&dyn Resolver>) -> bool {
+        self.criteria.are_met_by(stored, resolver) && self.reach.search.contains(&stored.key, &stored.resource)
     }
 }
 
 /// The condition to evaluate before a write can be resolved.
 #[must_use]
 pub fn condition(write: &Write) -> Option<Condition<'_>> {
-    let filters = write.precondition.if_none_exist.as_deref()?;
-    Some(Condition { filters, within: &write.reach.search })
+    let criteria = write.precondition.if_none_exist.as_ref()?;
+    Some(Condition { criteria, reach: &write.reach })
 }
 
 /// Which resource a write is about.
@@ -190,7 +192,7 @@ fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -
     let Seen { current, hidden } = seen(&write.reach.target, current);
     check_version(write.precondition.if_match, &key, &current)?;
     let previous = match current {
-        Lookup::Found(stored) if guarded.is_some_and(|condition| condition.is_met_by(&stored)) => {
+        Lookup::Found(stored) if guarded.is_some_and(|condition| condition.is_met_by(&stored, None)) => {
             return Ok(Decision::Nothing(Written::Existing(stored)));
         }
         Lookup::Found(stored) => Some(stored),

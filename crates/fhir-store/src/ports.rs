@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::criteria::Criteria;
 use crate::filter::Filter;
 use crate::history::{HistoryPage, HistoryQuery, Version};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
@@ -189,13 +190,13 @@ pub enum PatchDocument {
 }
 
 /// The condition of a write.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precondition {
     /// The version the writer has seen.
     pub if_match: Option<IfMatch>,
     /// For a write with an id, and for every create: write only when nothing matches. For a put,
     /// patch or delete without an id: what to find the target by.
-    pub if_none_exist: Option<Vec<Filter>>,
+    pub if_none_exist: Option<Criteria>,
 }
 
 /// The right side of `If-Match`.
@@ -321,6 +322,9 @@ pub enum WriteFault {
     /// The resource is not what FHIR says of its type; every issue, one at least.
     #[error("the resource is not what FHIR says a resource of its type is")]
     Nonconforming(Vec<Issue>),
+    /// What the condition asks for cannot be searched for.
+    #[error(transparent)]
+    NotSearched(#[from] SearchRefused),
 }
 
 fn first_of(faults: &[ShapeFault]) -> String {

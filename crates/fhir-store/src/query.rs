@@ -131,15 +131,23 @@ fn number(name: &'static str, value: &str) -> Result<u32, QueryFault> {
 /// # Errors
 /// See [`QueryFault`]; a condition without any filter is one of them.
 pub fn condition(text: &str) -> Result<Vec<Filter>, QueryFault> {
-    let query = text.split_once('?').map_or(text, |(_, query)| query);
     let mut filters = Vec::new();
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+    for (name, value) in form_urlencoded::parse(criteria(text).as_bytes()) {
         if filters.len() == limits::MAX_FILTERS {
             return Err(QueryFault::TooMany);
         }
         filters.push(filter(&name, &value)?);
     }
     if filters.is_empty() { Err(QueryFault::Empty) } else { Ok(filters) }
+}
+
+/// A condition without the `Type?` or `?` it may begin with. A question mark in a value is part of the value.
+#[must_use]
+pub fn criteria(text: &str) -> &str {
+    match text.split_once('?') {
+        Some((before, criteria)) if !before.contains(['=', '&']) => criteria,
+        _ => text,
+    }
 }
 
 fn filter(name: &str, value: &str) -> Result<Filter, QueryFault> {

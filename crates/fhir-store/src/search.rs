@@ -60,6 +60,6 @@ pub use expression::ExpressionFault;
 pub use fault::{Ignored, SearchFault};
 pub use fold::folded;
 pub use matching::{Coding, Resolver, Unresolved};
-pub use parameter::{Column, Component, Kind, Parameter};
-pub use parse::{Handling, Request, parse};
+pub use parameter::{Column, Component, Kind, Outline, Parameter};
+pub use parse::{Handling, Request, is_about_the_answer, parse, view};
 pub use range::{Comparison, Prefix};

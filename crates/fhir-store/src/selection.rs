@@ -8,12 +8,13 @@
 mod criterion;
 mod scoped;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::compartment::{Compartment, Membership, membership};
-use crate::key::ResourceKey;
+use crate::key::{ResourceKey, ResourceType};
 
 pub use criterion::{Coded, Criterion, Token, UnsupportedCriterion};
 pub use scoped::Scoped;
@@ -42,6 +43,8 @@ pub struct Region {
 pub struct Reach {
     /// What a condition may find.
     pub search: Selection,
+    /// What of other types a condition may look at; a type that is missing is closed.
+    pub chained: BTreeMap<ResourceType, Selection>,
     /// What the write may be about: the version it replaces, and the one it makes.
     pub target: Selection,
 }

@@ -84,7 +84,8 @@ impl Lines<'_> {
         let depth = if parents.is_empty() { 0 } else { parents.split('.').count() };
         let min = element.get("min").and_then(Value::as_u64).context("an element has no min")?;
         let max = text(element, "max").context("an element has no max")?;
-        write!(self.written, "{:depth$}{name} {min}..{max} ", "")?;
+        let summary = if element.get("isSummary").is_some_and(|is| is == true) { "+" } else { "" };
+        write!(self.written, "{:depth$}{name} {min}..{max}{summary} ", "")?;
         match text(element, "contentReference") {
             Some(reference) => {
                 let target = reference.strip_prefix('#').and_then(|path| path.strip_prefix(of)?.strip_prefix('.'));

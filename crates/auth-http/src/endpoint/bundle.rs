@@ -13,10 +13,11 @@ use http::StatusCode;
 use oauth_core::caller::Identity;
 use serde_json::Value;
 
-use super::{history, list};
+use super::{history, search};
 use crate::asked::Asked;
 use crate::budget::Budget;
 use crate::call::Call;
+use crate::criteria::{self, Reader};
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::prefer::Return;
@@ -31,8 +32,16 @@ use crate::{answer, confine, guarded, save};
 pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
     let body = call.take_resource()?;
     let asked = Asked::by_entries(&body);
-    let answered = execute(&app, &call, bundle::read(body)?, &asked).await?;
+    let request = read(&app, &call, body, &asked).await?;
+    let answered = execute(&app, &call, request, &asked).await?;
     Ok(answer::json(StatusCode::OK, call.dialect, &answered))
+}
+
+/// Reads a Bundle, its conditions as those of requests of their own; `asked` is of its entries.
+pub(crate) async fn read(app: &App, call: &Call, body: Value, asked: &[Asked]) -> Result<BundleRequest, Fault> {
+    let asks = asked.iter().any(|asked| asked.query.is_some() || asked.condition.is_some());
+    let criteria = if asks { Reader::of(app, call.dialect).await? } else { Reader::of_none(app) };
+    Ok(bundle::read(body, &|kind, text| criteria.read(kind, text))?)
 }
 
 /// The Bundle that answers a Bundle; `asked` is of its entries.
@@ -54,7 +63,7 @@ pub(crate) async fn put(State(app): State<App>, mut call: Call) -> Result<Respon
         let key = key_in(&resource).ok_or(Fault::Unnamed { index })?;
         let write = Write::to(key, Operation::Put(resource));
         let permitted = gate::permit_write(&app, &call, &Act::write(&write, &Asked::NOTHING)).await;
-        let reach = permitted.map_err(|cause| Fault::Denied { cause, entry: Some(index) })?;
+        let reach = permitted.map_err(|fault| fault.at_entry(Some(index)))?;
         planned.push(Planned { write: Write { reach, ..write }, entry: Some(index) });
     }
     let written = save::all(&app, call.dialect, planned).await?;
@@ -111,6 +120,7 @@ async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest, asked
 }
 
 async fn write_alone(app: &App, call: &Call, write: Write, asked: &Asked, budget: &Budget) -> Result<Value, Fault> {
+    let write = criteria::expanded(app, write).await?;
     let permit = permit_write(app, call, &write, asked).await?;
     let written = save::one(app, call.dialect, permit.apply(write)).await?;
     Ok(written_entry(app, call, &written, budget).await)
@@ -123,9 +133,9 @@ async fn read_alone(
     asked: &Asked,
     budget: &Budget,
 ) -> Result<Value, Fault> {
-    let within = gate::permit(app, call, &Act::entry(read, asked)).await?;
+    let ready = Ready::of(app, call, read, asked).await?;
     budget.check()?;
-    read_entry(app, call, read, within).await
+    ready.answer(app, call).await
 }
 
 /// All or none; reads see what the writes did, whatever their place.
@@ -138,14 +148,15 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     let mut planned = Vec::with_capacity(writes.len());
     for (index, write) in writes {
         let entry = Some(index);
+        let write = criteria::expanded(app, write).await.map_err(|fault| fault.at_entry(entry))?;
         let permitted = permit_write(app, call, &write, asked_at(index)).await;
         let permit = permitted.map_err(|fault| fault.at_entry(entry))?;
         planned.push(Planned { write: permit.apply(write), entry });
     }
-    let mut reached = Vec::with_capacity(reads.len());
+    let mut ready = Vec::with_capacity(reads.len());
     for (index, read) in &reads {
-        let permitted = gate::permit(app, call, &Act::entry(read, asked_at(*index))).await;
-        reached.push(permitted.map_err(|cause| Fault::Denied { cause, entry: Some(*index) })?);
+        let permitted = Ready::of(app, call, read, asked_at(*index)).await;
+        ready.push(permitted.map_err(|fault| fault.at_entry(Some(*index)))?);
     }
     let places: Vec<Option<usize>> = planned.iter().map(|planned| planned.entry).collect();
     let written = save::all(app, call.dialect, planned).await?;
@@ -157,10 +168,10 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
         budget.spend(&answered);
         answers.insert(place, answered);
     }
-    for ((index, read), within) in reads.iter().zip(reached) {
+    for ((index, _), ready) in reads.iter().zip(ready) {
         // What a read finds missing does not undo what is committed by now.
         let answered = match budget.check() {
-            Ok(()) => read_entry(app, call, read, within).await,
+            Ok(()) => ready.answer(app, call).await,
             Err(spent) => Err(spent),
         };
         let answered = answered.unwrap_or_else(Fault::into_entry);
@@ -238,23 +249,38 @@ async fn written_entry(app: &App, call: &Call, written: &Written, budget: &Budge
     }
 }
 
-async fn read_entry(app: &App, call: &Call, read: &ReadRequest, within: Selection) -> Result<Value, Fault> {
-    match read {
-        ReadRequest::One(key) => {
-            let stored = confine::current(app, key, &within).await?;
-            Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
+/// A read that was understood and permitted, to be answered when its turn comes.
+enum Ready<'a> {
+    Read(&'a ReadRequest, Selection),
+    List(search::Prepared<'a>),
+}
+
+impl<'a> Ready<'a> {
+    async fn of(app: &App, call: &Call, read: &'a ReadRequest, asked: &Asked) -> Result<Self, Fault> {
+        match read {
+            ReadRequest::List { kind, parameters } => {
+                search::prepare(app, call, kind, (parameters, asked)).await.map(Self::List)
+            }
+            _ => Ok(Self::Read(read, gate::permit(app, call, &Act::entry(read, asked)).await?)),
         }
-        ReadRequest::Version(key, number) => {
-            let stored = confine::version(app, (key, *number), &within).await?;
-            Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
-        }
-        ReadRequest::History { kind, id, window } => {
-            let told = history::entry(app, call, (kind, id.as_ref()), (*window, within)).await?;
-            Ok(bundle::read_entry(None, told))
-        }
-        ReadRequest::List(query) => {
-            let (query, page) = confine::page(app, query.clone(), within).await?;
-            Ok(bundle::read_entry(None, list::searchset(app, call.dialect, &query, &page, &[])))
+    }
+
+    async fn answer(self, app: &App, call: &Call) -> Result<Value, Fault> {
+        match self {
+            Self::List(prepared) => Ok(bundle::read_entry(None, search::answer(app, call, prepared).await?)),
+            Self::Read(ReadRequest::One(key), within) => {
+                let stored = confine::current(app, key, &within).await?;
+                Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
+            }
+            Self::Read(ReadRequest::Version(key, number), within) => {
+                let stored = confine::version(app, (key, *number), &within).await?;
+                Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))
+            }
+            Self::Read(ReadRequest::History { kind, id, window }, within) => {
+                let told = history::entry(app, call, (kind, id.as_ref()), (*window, within)).await?;
+                Ok(bundle::read_entry(None, told))
+            }
+            Self::Read(ReadRequest::List { .. }, _) => Err(Fault::Unanswered),
         }
     }
 }

@@ -1,21 +1,27 @@
 //! `/Patient/{id}/$everything`: a patient and all that is in the patient's compartment.
 //!
-//! Types come one after the other, Patient first, and each as far as the caller may list it: by its scopes, by
-//! policies, by the searches its scopes are limited to. Not specified; types the caller may not list are left out,
+//! Types come one after the other, Patient first, each in the order of ids and as far as the caller may list it: by
+//! its scopes, by policies, by the searches its scopes are limited to. A page begins at a type and a place among its
+//! resources, so what is written meanwhile moves no page. Not specified; types the caller may not list are left out,
 //! as a page of a search leaves out what is not reached, and so is what only belongs to the world (practitioners,
-//! organizations), which is read by itself.
+//! organizations), which is read by itself. `AuditEvent`s, which tell of the record and are not of it, come when
+//! `_type` names them.
 //!
 //! # Source
 //! FHIR R4, Patient, operation `$everything`, with `_count`, `_since` and `_type`; `start` and `end` are refused
 //! by name.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use axum::extract::State;
 use axum::response::Response;
 use fhir_store::bundle::{self, Links};
 use fhir_store::query::{self, QueryFault};
-use fhir_store::{Compartment, ListQuery, Region, ResourceType, Selection, Stored, Window, compartment, limits};
+use fhir_store::search::{self, Request};
+use fhir_store::{
+    Compartment, Counting, ListQuery, Region, ResourceType, SearchQuery, Selection, Stored, Window, compartment, limits,
+};
 use http::StatusCode;
 use oauth_core::access::Denied;
 
@@ -24,7 +30,11 @@ use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
+use crate::view::View;
 use crate::{answer, confine};
+
+/// What is told of a record only when it is asked for.
+const ABOUT_THE_RECORD: &str = "AuditEvent";
 
 /// Answers a page of everything.
 pub(crate) async fn get(
@@ -35,13 +45,14 @@ pub(crate) async fn get(
     let within = gate::permit(&app, &call, &Act::everything(&key, &call.asked)).await?;
     let patient = confine::current(&app, &key, &within).await?;
     let asked = Asked::read(&call.query)?;
+    let view = View::of(&call.query)?;
     let page = page(&app, &call, &patient, &asked).await?;
     let base = answer::base(&app, call.dialect);
     let entries = page.entries.iter();
-    let entries = entries.map(|stored| bundle::search_entry(&base, stored, answer::shown(&app, call.dialect, stored)));
+    let shown = |stored| view.of_document(answer::shown(&app, call.dialect, stored));
+    let entries = entries.map(|stored| bundle::search_entry(&base, stored, shown(stored)));
     let address = format!("{base}/{key}/$everything");
-    let here = asked.from.map(|place| place.to_string());
-    let next = page.next.map(|place| place.to_string());
+    let [here, next] = [&asked.from, &page.next].map(|place| place.as_ref().map(ToString::to_string));
     let links = Links { address: &address, parameters: &call.query };
     let set = bundle::everything((here.as_deref(), next.as_deref()), links, entries.collect());
     Ok(answer::json(StatusCode::OK, call.dialect, &set))
@@ -56,32 +67,32 @@ struct Asked {
     from: Option<Place>,
 }
 
-/// Where a page begins: a type by its number, Patient being 0, and a page of its list.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Where a page begins: a type, and a place among its resources, or the first of them.
+#[derive(Clone, PartialEq, Eq)]
 struct Place {
-    kind: usize,
-    page: u32,
+    kind: &'static str,
+    behind: Option<String>,
 }
 
 impl FromStr for Place {
     type Err = QueryFault;
 
     fn from_str(text: &str) -> Result<Self, QueryFault> {
-        let (kind, page) = text.split_once('-').ok_or(QueryFault::Cursor)?;
-        let page = page.parse().ok().filter(|page| *page > 0).ok_or(QueryFault::Cursor)?;
-        Ok(Self { kind: kind.parse().map_err(|_| QueryFault::Cursor)?, page })
+        let (kind, behind) = text.split_once('-').ok_or(QueryFault::Cursor)?;
+        let kind = compartment::types().find(|known| *known == kind).ok_or(QueryFault::Cursor)?;
+        Ok(Self { kind, behind: Some(behind.to_owned()).filter(|behind| !behind.is_empty()) })
     }
 }
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{}", self.kind, self.page)
+        write!(f, "{}-{}", self.kind, self.behind.as_deref().unwrap_or_default())
     }
 }
 
 impl Asked {
     fn read(sent: &[(String, String)]) -> Result<Self, Fault> {
-        let own = |name: &str| matches!(name, "_type" | "_cursor");
+        let own = |name: &str| matches!(name, "_type" | "_cursor") || View::reads(name);
         let others = sent.iter().filter(|(name, _)| !own(name));
         let Window { since_us, count, .. } =
             query::history(others.map(|(name, value)| (name.as_str(), value.as_str())))?;
@@ -100,7 +111,10 @@ impl Asked {
     }
 
     fn wants(&self, kind: &str) -> bool {
-        self.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|wanted| wanted == kind))
+        match &self.kinds {
+            Some(kinds) => kinds.iter().any(|wanted| wanted == kind),
+            None => kind != ABOUT_THE_RECORD,
+        }
     }
 
     fn is_new(&self, stored: &Stored) -> bool {
@@ -116,55 +130,98 @@ struct Page {
 }
 
 async fn page(app: &App, call: &Call, patient: &Stored, asked: &Asked) -> Result<Page, Fault> {
-    let from = asked.from.unwrap_or(Place { kind: 0, page: 1 });
     let mut page = Page::default();
-    if from.kind == 0 && asked.wants("Patient") && asked.is_new(patient) {
+    if asked.from.is_none() && asked.wants("Patient") && asked.is_new(patient) {
         page.entries.push(patient.clone());
     }
-    let compartment = Compartment::of(patient.key.id.clone(), &app.settings.fhir_base());
-    for (at, name) in compartment::types().enumerate().map(|(at, name)| (at + 1, name)) {
-        if at < from.kind || !asked.wants(name) {
-            continue;
-        }
-        let Ok(kind) = name.parse::<ResourceType>() else { continue };
-        let reached = match gate::permit(app, call, &Act::list(&kind, &call.asked)).await {
-            Ok(reached) => reached,
+    let present = app.search.kinds_about(&patient.key.id).await??;
+    let base = app.settings.fhir_base();
+    let compartment = Some(Compartment::of(patient.key.id.clone(), &base));
+    let region = Region { compartment, criteria: Vec::new() };
+    let mut kinds = compartment::types().skip_while(|kind| asked.from.as_ref().is_some_and(|from| from.kind != *kind));
+    while let (Some(kind), None) = (kinds.next(), &page.next) {
+        let known = present.iter().find(|present| present.as_str() == kind);
+        let Some(known) = known.filter(|_| asked.wants(kind)) else { continue };
+        let reached = match gate::permit(app, call, &Act::list(known, &call.asked)).await {
+            Ok(reached) => reached.narrowed(&region),
             Err(Denied::Store(failed)) => return Err(failed.into()),
             Err(_) => continue,
         };
-        let first = if at == from.kind { from.page } else { 1 };
-        if add(app, (kind, &compartment), (Place { kind: at, page: first }, asked, &reached), &mut page).await? {
-            break;
-        }
+        let from = asked.from.as_ref().filter(|from| from.kind == kind);
+        let behind = from.and_then(|from| from.behind.clone());
+        add(app, (kind, known, reached), (asked, behind), &mut page).await?;
     }
     Ok(page)
 }
 
-/// Adds what there is of a type, page by page; whether the page is full.
+/// Adds what there is of a type as far as there is room, and notes where the next page begins.
 async fn add(
     app: &App,
-    (kind, compartment): (ResourceType, &Compartment),
-    (mut place, asked, reached): (Place, &Asked, &Selection),
+    (name, kind, reached): (&'static str, &ResourceType, Selection),
+    (asked, behind): (&Asked, Option<String>),
     page: &mut Page,
-) -> Result<bool, Fault> {
-    let room = usize::try_from(asked.count).unwrap_or(usize::MAX);
-    let region = Region { compartment: Some(compartment.clone()), criteria: Vec::new() };
-    let within = Selection::union(vec![region]);
-    loop {
-        let query =
-            ListQuery { within: within.clone(), count: asked.count, page: place.page, ..ListQuery::all(kind.clone()) };
-        let listed = app.resources.list(&query).await?;
+) -> Result<(), Fault> {
+    let room = asked.count.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
+    // On a full page it is looked whether there is something for the next one.
+    let part = Part { since_us: asked.since_us, behind, count: room.max(1) };
+    let (found, next) = part.of(app, kind, reached).await?;
+    if room == 0 {
+        page.next = (!found.is_empty()).then_some(Place { kind: name, behind: None });
+        return Ok(());
+    }
+    page.entries.extend(found);
+    page.next = next.map(|behind| Place { kind: name, behind: Some(behind) });
+    Ok(())
+}
+
+/// A part of the resources of one type.
+struct Part {
+    since_us: Option<i64>,
+    behind: Option<String>,
+    count: u32,
+}
+
+impl Part {
+    /// The resources, and the place of the next ones.
+    async fn of(
+        self,
+        app: &App,
+        kind: &ResourceType,
+        within: Selection,
+    ) -> Result<(Vec<Stored>, Option<String>), Fault> {
+        let catalog = app.search.known_catalog().await?;
+        if !app.search.indexes(&catalog, kind) {
+            return self.listed(app, kind, within).await;
+        }
+        let own = app.settings.fhir_base();
+        let since = self.since_us.map(|since_us| format!("ge{}", answer::instant(since_us)));
+        let pairs = since.iter().map(|since| ("_lastUpdated", since.as_str()));
+        let (search, _) = search::parse(&catalog, &Request::strict(kind, &own, app.now_us()), pairs)?;
+        let query = SearchQuery {
+            search: search::Search { cursor: self.behind, ..search },
+            filters: Vec::new(),
+            within,
+            reaches: BTreeMap::new(),
+            count: self.count,
+            counting: Counting::No,
+        };
+        let found = app.search.search(&query).await??;
+        Ok((found.entries, found.next))
+    }
+
+    /// The same of a type without an index, by pages.
+    async fn listed(
+        self,
+        app: &App,
+        kind: &ResourceType,
+        within: Selection,
+    ) -> Result<(Vec<Stored>, Option<String>), Fault> {
+        let page = self.behind.as_deref().map_or(Ok(1), str::parse).map_err(|_| QueryFault::Cursor)?;
+        let query = ListQuery { count: self.count, page, ..ListQuery::all(kind.clone()) };
+        let (query, listed) = confine::page(app, query, within).await?;
         let is_last = query.offset().saturating_add(u64::from(query.count)) >= listed.total;
-        let wanted = |stored: &Stored| reached.contains(&stored.key, &stored.resource) && asked.is_new(stored);
-        let found: Vec<Stored> = listed.entries.into_iter().filter(wanted).collect();
-        if !found.is_empty() && page.entries.len() + found.len() > room {
-            page.next = Some(place);
-            return Ok(true);
-        }
-        page.entries.extend(found);
-        if is_last {
-            return Ok(false);
-        }
-        place.page = place.page.saturating_add(1);
+        let is_new = |stored: &Stored| self.since_us.is_none_or(|since_us| stored.updated_us >= since_us);
+        let found = listed.entries.into_iter().filter(is_new).collect();
+        Ok((found, (!is_last).then(|| page.saturating_add(1).to_string())))
     }
 }

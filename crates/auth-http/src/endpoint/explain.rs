@@ -40,13 +40,14 @@ pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, 
     };
     let decided = match &write {
         Some(_) => gate::permit_write(&app, &call, &act).await.map(|reach| reach.target.is_confined()),
-        None => gate::permit(&app, &call, &act).await.map(|within| within.is_confined()),
+        None => gate::permit(&app, &call, &act).await.map(|within| within.is_confined()).map_err(Fault::from),
     };
     let explained = gate::explain(&app, &call, &act).await?;
     let (allowed, only_in_part, because) = match decided {
         Ok(confined) => (true, confined, None),
-        Err(failed @ Denied::Store(_)) => return Err(failed.into()),
-        Err(denied) => (false, false, Some(denied.to_string())),
+        Err(failed @ Fault::Denied { cause: Denied::Store(_), .. }) => return Err(failed),
+        Err(Fault::Denied { cause, .. }) => (false, false, Some(cause.to_string())),
+        Err(failed) => return Err(failed),
     };
     let told = json!({
         "allowed": allowed,

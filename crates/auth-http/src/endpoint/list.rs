@@ -1,39 +1,46 @@
 //! Lists of what no search parameter is about, and of the native endpoint.
 
-use axum::response::Response;
 use fhir_store::bundle::{self, Links};
-use fhir_store::{ListQuery, Page, ResourceType, query};
-use http::StatusCode;
+use fhir_store::{ListQuery, ResourceType, Selection, query};
 use serde_json::Value;
 
+use crate::asked::Asked;
 use crate::call::Call;
 use crate::confine::Narrowed;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
-use crate::surface::Dialect;
 use crate::{answer, confine};
 
-/// Lists the resources of a type that meet the query, a page at a time.
-pub(crate) async fn answer(app: &App, kind: ResourceType, call: &Call) -> Result<Response, Fault> {
-    let within = gate::permit(app, call, &Act::list(&kind, &call.asked)).await?;
-    let Narrowed { within, others } = confine::narrow(app, &kind, within, (call.dialect, &call.query))?;
-    let (asked, page) = confine::page(app, query::list(kind, others)?, within).await?;
-    let set = searchset(app, call.dialect, &asked, &page, &call.query);
-    Ok(answer::json(StatusCode::OK, call.dialect, &set))
+/// A list that the caller may ask for.
+pub(crate) struct List<'a> {
+    query: ListQuery,
+    within: Selection,
+    pairs: &'a [(String, String)],
 }
 
-/// The Bundle that answers a list.
-pub(crate) fn searchset(
+/// Reads what a list asks for: the resources of a type that meet the query, a page at a time.
+pub(crate) async fn prepare<'a>(
     app: &App,
-    dialect: Dialect,
-    asked: &ListQuery,
-    page: &Page,
-    parameters: &[(String, String)],
-) -> Value {
-    let base = answer::base(app, dialect);
-    let address = format!("{base}/{}", asked.kind);
-    let entries = page.entries.iter();
-    let entries = entries.map(|stored| bundle::search_entry(&base, stored, answer::shown(app, dialect, stored)));
-    bundle::searchset(asked, page, Links { address: &address, parameters }, entries.collect())
+    call: &Call,
+    kind: &ResourceType,
+    (pairs, asked): (&'a [(String, String)], &Asked),
+) -> Result<List<'a>, Fault> {
+    let within = gate::permit(app, call, &Act::list(kind, asked)).await?;
+    let Narrowed { within, others } = confine::narrow(app, kind, within, (call.dialect, pairs))?;
+    Ok(List { query: query::list(kind.clone(), others)?, within, pairs })
+}
+
+impl List<'_> {
+    /// The Bundle that answers it.
+    pub(crate) async fn answer(self, app: &App, call: &Call) -> Result<Value, Fault> {
+        let (asked, page) = confine::page(app, self.query, self.within).await?;
+        let base = answer::base(app, call.dialect);
+        let address = format!("{base}/{}", asked.kind);
+        let entries = page.entries.iter();
+        let entries =
+            entries.map(|stored| bundle::search_entry(&base, stored, answer::shown(app, call.dialect, stored)));
+        let links = Links { address: &address, parameters: self.pairs };
+        Ok(bundle::searchset(&asked, &page, links, entries.collect()))
+    }
 }

@@ -9,13 +9,13 @@ use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
-use crate::{answer, confine, save};
+use crate::{answer, confine, criteria, save};
 
 /// Reads a resource.
 pub(crate) async fn get(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
     let stored = confine::current(&app, &key, &within).await?;
-    Ok(answer::found(&app, &call, &stored))
+    answer::found(&app, &call, &stored)
 }
 
 /// Creates or replaces a resource.
@@ -43,21 +43,21 @@ pub(crate) async fn delete(State(app): State<App>, Target(key): Target, call: Ca
 
 /// Creates a resource; an id in the body is honoured.
 pub(crate) async fn post(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
-    let precondition = call.precondition()?;
+    let precondition = criteria::of_create(&app, &call, &kind).await?;
     let operation = Operation::Create(call.take_resource()?);
     write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
 
 /// Creates or replaces the resource the query finds.
 pub(crate) async fn put_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
-    let precondition = call.search()?;
+    let precondition = criteria::of_address(&app, &call, &kind).await?;
     let operation = Operation::Put(call.take_resource()?);
     write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
 
 /// Changes the resource the query finds.
 pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
-    let precondition = call.search()?;
+    let precondition = criteria::of_address(&app, &call, &kind).await?;
     let patch = call.take_resource()?;
     let operation = Operation::Patch(call.read_patch(patch)?);
     let write = Write::by_condition(kind, operation, precondition);
@@ -68,7 +68,7 @@ pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut ca
 
 /// Removes the resource the query finds.
 pub(crate) async fn delete_found(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    let precondition = call.search()?;
+    let precondition = criteria::of_address(&app, &call, &kind).await?;
     write_one(&app, &call, Write::by_condition(kind, Operation::Delete, precondition)).await
 }
 

@@ -2,22 +2,23 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use fhir_store::ResourceType;
 use http::StatusCode;
+use serde_json::Value;
 
-use super::list;
+use super::list::{self, List};
 use crate::address::Kind;
 use crate::answer;
+use crate::asked::Asked;
 use crate::call::Call;
 use crate::error::Fault;
-use crate::searching;
+use crate::searching::{self, Searching};
 use crate::state::App;
 
 /// Searches a type: by search parameters where it has some, else by its elements.
 pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    if !searching::applies(&app, &call, &kind).await? {
-        return list::answer(&app, kind, &call).await;
-    }
-    let found = searching::run(&app, &call, kind, (&call.query, &call.asked)).await?;
+    let prepared = prepare(&app, &call, &kind, (&call.query, &call.asked)).await?;
+    let found = answer(&app, &call, prepared).await?;
     Ok(answer::json(StatusCode::OK, call.dialect, &found))
 }
 
@@ -27,4 +28,34 @@ pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) ->
 /// FHIR R4, `RESTful` API, search: the parameters of the form and those of the address belong together.
 pub(crate) async fn post(app: State<App>, kind: Kind, call: Call) -> Result<Response, Fault> {
     get(app, kind, call).await
+}
+
+/// A search that the caller may make.
+pub(crate) enum Prepared<'a> {
+    /// By search parameters.
+    Search(Box<Searching<'a>>),
+    /// By elements.
+    List(List<'a>),
+}
+
+/// Reads what a search of a type asks for, for whom may search it.
+pub(crate) async fn prepare<'a>(
+    app: &App,
+    call: &Call,
+    kind: &ResourceType,
+    (pairs, asked): (&'a [(String, String)], &Asked),
+) -> Result<Prepared<'a>, Fault> {
+    if searching::applies(app, call, kind).await? {
+        searching::prepare(app, call, kind, (pairs, asked)).await.map(Box::new).map(Prepared::Search)
+    } else {
+        list::prepare(app, call, kind, (pairs, asked)).await.map(Prepared::List)
+    }
+}
+
+/// The Bundle that answers it.
+pub(crate) async fn answer(app: &App, call: &Call, prepared: Prepared<'_>) -> Result<Value, Fault> {
+    match prepared {
+        Prepared::Search(search) => search.answer(app, call).await,
+        Prepared::List(list) => list.answer(app, call).await,
+    }
 }

@@ -40,6 +40,7 @@ pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
         WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) | WriteFault::Nonconforming(_) => {
             row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID)
         }
+        WriteFault::NotSearched(cause) => return not_searched(cause).at_entry(entry),
         WriteFault::Invalid(faults) => {
             let misaddressed = faults.iter().any(|fault| is_about_address(fault.problem));
             let status = if misaddressed { StatusCode::BAD_REQUEST } else { StatusCode::UNPROCESSABLE_ENTITY };

@@ -73,12 +73,43 @@ async fn everything_is_the_patient_and_the_compartment_in_pages_of_any_size() {
         }
         assert_eq!(everything(world, None, "?_type=Observation,Patient&_count=2").await.len(), 5);
         assert_eq!(everything(world, None, "?_since=2026-01-01T00:00:01Z").await, ["Condition/me-c", "Coverage/me-v"]);
-        for refused in ["start=2026-01-01", "_count=x", "_cursor=1", "_cursor=1-0", "name=x"] {
+        for refused in [
+            "start=2026-01-01",
+            "_count=x",
+            "_cursor=1",
+            "_cursor=1-0",
+            "_cursor=Practitioner-",
+            "_cursor=Observation-zz",
+            "name=x",
+        ] {
             let answer = world.get(&format!("/fhir/Patient/me/$everything?{refused}")).by_root().send().await;
             assert_eq!(answer.outcome().0, 400, "{refused}");
         }
         let nobody = world.get("/fhir/Patient/nobody/$everything").by_root().send().await;
         assert_eq!(nobody.outcome(), (404, "not-found"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_written_between_two_pages_moves_neither() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        let first = world.get("/fhir/Patient/me/$everything?_count=5").by_root().send().await;
+        let ids = |page: &Value| {
+            let entries = page["entry"].as_array().unwrap().iter();
+            entries.map(|entry| entry["resource"]["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&first.body), ["me", "me-c", "me-v", "me-0", "me-1"]);
+        let body = json!({"resourceType": "Observation", "status": "final", "subject": {"reference": "Patient/me"}});
+        for id in ["a-before", "z-behind"] {
+            world.put(&format!("/Observation/{id}"), &body).await;
+        }
+        world.call("DELETE", "/fhir/Observation/me-1").by_root().send().await;
+        let next = first.body["link"][1]["url"].as_str().unwrap().strip_prefix(BASE).unwrap();
+        let second = world.get(next).by_root().send().await;
+        assert_eq!(ids(&second.body), ["me-2", "me-3", "z-behind"]);
+        assert_eq!(second.body["link"].as_array().unwrap().len(), 1, "it is the last one: {second:?}");
     })
     .await;
 }

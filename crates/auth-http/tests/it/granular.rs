@@ -77,6 +77,38 @@ async fn a_scope_whose_search_cannot_be_decided_opens_nothing() {
 }
 
 #[tokio::test]
+async fn a_scope_may_name_an_installed_parameter_and_is_refused_by_name_without_it() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        for (id, nickname) in [("me", "Bo"), ("you", "Al")] {
+            world.put(&format!("/Patient/{id}"), &json!({"resourceType": "Patient", "nickname": nickname})).await;
+        }
+        let token = world.mint(Some("ada"), None, "user/Patient.rs?nickname=bo");
+        let get = async |path: &str| world.get(&format!("/fhir/{path}")).bearer(&token).send().await;
+        for path in ["Patient/me", "Patient/you", "Patient", "Patient/_history", "Patient/me/$everything"] {
+            let refused = get(path).await;
+            assert_eq!(refused.outcome().0, 403, "{path}");
+            assert!(refused.text.contains("nickname"), "{refused:?}");
+        }
+        let definition = json!({
+            "url": "http://payer.example/SearchParameter/nickname", "name": "nickname", "status": "active",
+            "code": "nickname", "base": ["Patient"], "type": "string", "expression": "Patient.nickname",
+        });
+        world.put("/SearchParameter/nickname", &definition).await;
+        world.db().index_resources().await.unwrap();
+        assert_eq!(get("Patient/me").await.status, 200);
+        assert_eq!(get("Patient/you").await.outcome(), (404, "not-found"));
+        let found = get("Patient").await;
+        assert_eq!((&found.body["total"], &found.body["entry"][0]["resource"]["id"]), (&json!(1), &json!("me")));
+        let history = get("Patient/_history").await;
+        assert_eq!(history.body["entry"].as_array().unwrap().len(), 1, "{history:?}");
+        assert_eq!(world.call("DELETE", "/SearchParameter/nickname").by_root().send().await.status, 200);
+        assert_eq!(get("Patient/me").await.outcome().0, 403, "a parameter that is gone opens nothing");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_type_history_shows_the_versions_that_meet_the_scope() {
     on_every_engine(async |world| {
         populate(world).await;

@@ -13,6 +13,10 @@ mod browser;
 #[cfg(test)]
 mod bundles;
 #[cfg(test)]
+mod capability;
+#[cfg(test)]
+mod conditional;
+#[cfg(test)]
 mod discovery;
 #[cfg(test)]
 mod everything;

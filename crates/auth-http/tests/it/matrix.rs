@@ -4,6 +4,8 @@
 //! itself, letter by letter, at the one resource in question. Data and interactions are few, their
 //! combinations are all tried.
 
+mod crossing;
+
 use serde_json::{Value, json};
 
 use crate::world::{World, on_every_engine};
@@ -56,6 +58,7 @@ enum Interaction {
     History,
     HistoryOfType,
     Search,
+    SearchByForm,
     SearchById,
     Create,
     Update,
@@ -67,12 +70,13 @@ enum Interaction {
     ConditionalDelete,
 }
 
-const INTERACTIONS: [Interaction; 14] = [
+const INTERACTIONS: [Interaction; 15] = [
     Interaction::Read,
     Interaction::Vread,
     Interaction::History,
     Interaction::HistoryOfType,
     Interaction::Search,
+    Interaction::SearchByForm,
     Interaction::SearchById,
     Interaction::Create,
     Interaction::Update,
@@ -88,7 +92,13 @@ impl Interaction {
     fn writes(self) -> bool {
         !matches!(
             self,
-            Self::Read | Self::Vread | Self::History | Self::HistoryOfType | Self::Search | Self::SearchById
+            Self::Read
+                | Self::Vread
+                | Self::History
+                | Self::HistoryOfType
+                | Self::Search
+                | Self::SearchByForm
+                | Self::SearchById
         )
     }
 }
@@ -172,6 +182,9 @@ impl Target {
             body["subject"] = json!({"reference": format!("Patient/{}", self.patient.unwrap())});
             body["category"] = json!([{"coding": [{"system": "http://lab.example", "code": self.category}]}]);
         }
+        if self.kind != "Linkage" {
+            body["identifier"] = json!([{"system": "http://id.example", "value": self.id}]);
+        }
         if self.kind == "Linkage" {
             body["item"] = json!([{"type": "source", "resource": {"display": "somebody"}}]);
         }
@@ -189,6 +202,11 @@ impl Target {
     fn path(self) -> String {
         format!("{}/{}", self.kind, self.id)
     }
+
+    /// What finds it and nothing else: a search parameter, where its type has one for that.
+    fn criteria(self) -> String {
+        format!("{}={}", if self.kind == "Linkage" { "_id" } else { "identifier" }, self.id)
+    }
 }
 
 /// What a case has to be answered, and whether it writes.
@@ -204,7 +222,7 @@ fn expected(token: Token, interaction: Interaction, target: Target) -> Outcome {
     let listed = |total: usize| Outcome { status: 200, total: Some(u64::try_from(total).unwrap()) };
     let needs = match interaction {
         Interaction::Read | Interaction::Vread | Interaction::History => "r",
-        Interaction::HistoryOfType | Interaction::Search | Interaction::SearchById => "s",
+        Interaction::HistoryOfType | Interaction::Search | Interaction::SearchByForm | Interaction::SearchById => "s",
         Interaction::Create => "c",
         Interaction::Update | Interaction::Patch => "u",
         Interaction::Delete => "d",
@@ -225,7 +243,7 @@ fn expected(token: Token, interaction: Interaction, target: Target) -> Outcome {
         Interaction::Search => {
             listed(TARGETS.iter().filter(|other| other.kind == target.kind && token.reaches(**other, 's')).count())
         }
-        Interaction::SearchById => listed(usize::from(found)),
+        Interaction::SearchById | Interaction::SearchByForm => listed(usize::from(found)),
         Interaction::Update | Interaction::Patch => status(if token.reaches(target, 'u') { 200 } else { 404 }),
         Interaction::Delete => status(if token.reaches(target, 'd') { deleted } else { 204 }),
         Interaction::ConditionalCreate if found => status(200),
@@ -249,6 +267,7 @@ struct Request {
 
 fn request(interaction: Interaction, target: Target, version: &str) -> Request {
     let by_id = format!("{}?_id={}", target.kind, target.id);
+    let by_criteria = format!("{}?{}", target.kind, target.criteria());
     let mut changed = json!({});
     target.set(&mut changed, "amended", false);
     let with_id = |id: &str| {
@@ -264,15 +283,16 @@ fn request(interaction: Interaction, target: Target, version: &str) -> Request {
         Interaction::HistoryOfType => ("GET", format!("{}/_history", target.kind), None),
         Interaction::Search => ("GET", format!("{}?_count=2", target.kind), None),
         Interaction::SearchById => ("GET", by_id, None),
+        Interaction::SearchByForm => ("POST", format!("{}/_search?{}", target.kind, target.criteria()), None),
         Interaction::Create | Interaction::ConditionalCreate => ("POST", target.kind.to_owned(), Some(with_id("made"))),
         Interaction::Update => ("PUT", target.path(), Some(with_id(target.id))),
         Interaction::Patch => ("PATCH", target.path(), Some(changed)),
         Interaction::Delete => ("DELETE", target.path(), None),
-        Interaction::ConditionalUpdate => ("PUT", by_id, Some(with_id(target.id))),
-        Interaction::ConditionalPatch => ("PATCH", by_id, Some(changed)),
-        Interaction::ConditionalDelete => ("DELETE", by_id, None),
+        Interaction::ConditionalUpdate => ("PUT", by_criteria, Some(with_id(target.id))),
+        Interaction::ConditionalPatch => ("PATCH", by_criteria, Some(changed)),
+        Interaction::ConditionalDelete => ("DELETE", by_criteria, None),
     };
-    let condition = (interaction == Interaction::ConditionalCreate).then(|| format!("_id={}", target.id));
+    let condition = (interaction == Interaction::ConditionalCreate).then(|| target.criteria());
     Request { method, path, condition, body }
 }
 
@@ -331,6 +351,9 @@ async fn try_every_interaction(world: &World, token: Token, target: Target, ways
     let mut tried = 0;
     for interaction in INTERACTIONS {
         for way in ways {
+            if interaction == Interaction::SearchByForm && matches!(way, Way::Batch | Way::Transaction) {
+                continue;
+            }
             let request = request(interaction, target, &version);
             let outcome = match way {
                 Way::Fhir => request.alone(world, "/fhir", &text).await,

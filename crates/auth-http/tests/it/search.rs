@@ -159,6 +159,44 @@ async fn elements_are_chosen_and_what_is_left_out_is_marked() {
 }
 
 #[tokio::test]
+async fn a_summary_shows_as_much_as_it_says_wherever_a_resource_is_shown() {
+    on_every_engine(async |world| {
+        ward(world).await;
+        let text = json!({"status": "generated", "div": "<div xmlns=\"http://www.w3.org/1999/xhtml\">n</div>"});
+        let body = json!({"resourceType": "Observation", "text": text, "status": "final", "code": {"text": "c"},
+            "subject": {"reference": "Patient/me"}, "note": [{"text": "n"}], "valueString": "v"});
+        let written = world.put("/Observation/told", &body).await;
+        let version = written.body["meta"]["versionId"].as_str().unwrap();
+        for (query, shows, lacks) in [
+            ("_summary=true", &["status", "code", "subject", "valueString"] as &[&str], &["text", "note"] as &[&str]),
+            ("_summary=text", &["text", "status", "code"], &["subject", "note", "valueString"]),
+            ("_summary=data", &["status", "code", "note", "valueString"], &["text"]),
+            ("_elements=note", &["status", "code", "note"], &["text", "subject", "valueString"]),
+            ("_summary=false", &["text", "status", "code", "subject", "note", "valueString"], &[]),
+        ] {
+            let read = found(world, &format!("Observation/told?{query}")).await.body;
+            let shown = [
+                found(world, &format!("Observation?_id=told&{query}")).await.body["entry"][0]["resource"].clone(),
+                found(world, &format!("Observation/told/_history/{version}?{query}")).await.body,
+                found(world, &format!("Patient/me/$everything?_type=Observation&{query}")).await.body["entry"][2]["resource"].clone(),
+            ];
+            for other in shown {
+                assert_eq!(other, read, "{query}");
+            }
+            assert!(shows.iter().all(|name| !read[name].is_null()), "{query}: {read}");
+            assert!(lacks.iter().all(|name| read[name].is_null()), "{query}: {read}");
+            assert_eq!(read["meta"]["tag"][0]["code"] == "SUBSETTED", !lacks.is_empty(), "{query}: {read}");
+        }
+        for path in ["Observation/told?_summary=some", "Observation?_summary=some", "Observation/told?_elements=a.b"] {
+            assert_eq!(world.get(&format!("/fhir/{path}")).by_root().send().await.outcome().0, 400, "{path}");
+        }
+        let kept = world.get("/fhir/Observation/told").by_root().send().await.body;
+        assert_eq!((&kept["note"], &kept["meta"]["tag"]), (&body["note"], &Value::Null), "it is a view, and changes nothing");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn chains_and_includes_show_no_more_than_the_caller_may_search() {
     on_every_engine(async |world| {
         ward(world).await;

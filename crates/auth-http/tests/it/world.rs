@@ -440,6 +440,11 @@ impl SearchStore for Counted {
         self.0.search(query).await
     }
 
+    async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.kinds_about(patient).await
+    }
+
     async fn among(
         &self,
         kind: &ResourceType,

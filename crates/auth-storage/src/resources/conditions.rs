@@ -5,7 +5,6 @@
 //! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
 
 use fhir_store::compartment::{Membership, Path, membership};
-use fhir_store::plan::Condition;
 use fhir_store::selection::{Criterion, Token};
 use fhir_store::{Compartment, Filter, Region, ResourceType, Selection};
 use serde_json::{Value, json};
@@ -76,9 +75,13 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// The values are bound from `$3` on; `None` when nothing can meet them.
-    pub(super) fn of(dialect: Dialect, kind: &ResourceType, asked: Condition<'_>) -> Option<Self> {
-        let mut conditions = Self::filters(dialect, asked.filters, BEHIND_PAGE)?;
-        if let Selection::Within(regions) = asked.within {
+    pub(super) fn of(
+        dialect: Dialect,
+        kind: &ResourceType,
+        (filters, within): (&[Filter], &Selection),
+    ) -> Option<Self> {
+        let mut conditions = Self::filters(dialect, filters, BEHIND_PAGE)?;
+        if let Selection::Within(regions) = within {
             let regions: Vec<String> = regions.iter().map(|region| conditions.region(kind, region)).collect();
             conditions.sql.extend([" AND ", &any(&regions)]);
         }
@@ -230,7 +233,7 @@ mod tests {
     use super::*;
 
     fn of(filters: &[Filter], within: &Selection) -> Conditions {
-        Conditions::of(Dialect::Postgres, &"Observation".parse().unwrap(), Condition { filters, within }).unwrap()
+        Conditions::of(Dialect::Postgres, &"Observation".parse().unwrap(), (filters, within)).unwrap()
     }
 
     #[test]
@@ -252,8 +255,7 @@ mod tests {
         let compartment = Compartment::of("p".parse().unwrap(), "https://payer.example/fhir");
         let region = Region { compartment: Some(compartment), criteria: Vec::new() };
         let within = Selection::union(vec![region]);
-        let asked = Condition { filters: &[], within: &within };
-        let closed = Conditions::of(Dialect::Sqlite, &"Client".parse().unwrap(), asked).unwrap();
+        let closed = Conditions::of(Dialect::Sqlite, &"Client".parse().unwrap(), (&[], &within)).unwrap();
         assert_eq!(closed.sql, "TRUE AND (FALSE OR (TRUE AND FALSE))");
     }
 }

@@ -1,7 +1,7 @@
 //! Lists, and what the condition of a write finds.
 
 use fhir_store::plan::Condition;
-use fhir_store::{ListQuery, Page, ResourceKey, Stored};
+use fhir_store::{ListQuery, Page, ResourceKey, ResourceType, Stored};
 
 use super::conditions::Conditions;
 use crate::db::Db;
@@ -30,8 +30,7 @@ pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<Page, sqlx::Error
     let Some(table) = Table::find(db, &query.kind).await? else {
         return Ok(empty);
     };
-    let asked = Condition { filters: &query.filters, within: &query.within };
-    let Some(conditions) = Conditions::of(db.dialect(), &query.kind, asked) else {
+    let Some(conditions) = Conditions::of(db.dialect(), &query.kind, (&query.filters, &query.within)) else {
         return Ok(empty);
     };
     let sql = table.sql(db.dialect(), &LIST.replace("{conditions}", &conditions.sql));
@@ -43,13 +42,14 @@ pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<Page, sqlx::Error
     page(query, rows)
 }
 
-/// The keys of the resources that meet a condition, two at most.
+/// The keys of the resources that meet a condition on their elements, two at most.
 pub(super) async fn matches(
     tx: &mut Tx,
     table: &Table,
-    kind: &fhir_store::ResourceType,
+    kind: &ResourceType,
     asked: Condition<'_>,
 ) -> Result<Vec<ResourceKey>, sqlx::Error> {
+    let asked = (asked.criteria.filters.as_slice(), &asked.reach.search);
     let Some(conditions) = Conditions::of(tx.dialect(), kind, asked) else {
         return Ok(Vec::new());
     };

@@ -178,7 +178,7 @@ impl Attempt {
         self.find_tables(db, writes).await?;
         let mut targets = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
-            targets.push(self.target(write).await?.map_err(refused_at(index))?);
+            targets.push(self.target(db, write).await?.map_err(refused_at(index))?);
         }
         self.lock_resources(&alone, &targets).await?;
         let urls = plan::full_urls(writes, &targets);
@@ -308,10 +308,17 @@ impl Attempt {
         for write in writes {
             let name = table::lock_name(&write.kind);
             let first = db.known_table(write.kind.as_str()).is_none();
-            if first || plan::condition(write).is_some() {
+            let condition = plan::condition(write);
+            if first || condition.is_some() {
                 alone.insert(name.clone());
             }
             *counts.entry(name).or_default() += 1;
+            // What a condition looks at stays as it is until what it decided is committed.
+            for kind in condition.iter().flat_map(|condition| condition.criteria.looks_at()) {
+                let name = table::lock_name(kind);
+                alone.insert(name.clone());
+                counts.entry(name).or_default();
+            }
         }
         let long = counts.iter().filter(|(_, count)| **count > RESOURCE_LOCKS_MAX);
         alone.extend(long.map(|(name, _)| name.clone()));
@@ -371,10 +378,16 @@ impl Attempt {
     }
 
     /// The resource a write is about.
-    async fn target(&mut self, write: &Write) -> Result<Result<Target, WriteFault>, sqlx::Error> {
+    async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<Target, WriteFault>, sqlx::Error> {
         let table = self.tables.get(&write.kind).cloned().flatten();
         let matches = match (table, plan::condition(write)) {
-            (Some(table), Some(asked)) => list::matches(&mut self.tx, &table, &write.kind, asked).await?,
+            (Some(table), Some(asked)) => match &asked.criteria.sought {
+                None => list::matches(&mut self.tx, &table, &write.kind, asked).await?,
+                Some(sought) => match self.search.matches((&mut self.tx, db), &table, (sought, asked)).await? {
+                    Ok(matches) => matches,
+                    Err(refused) => return Ok(Err(refused.into())),
+                },
+            },
             _ => Vec::new(),
         };
         let new_id = ResourceId::from(new_id(self.now_us));

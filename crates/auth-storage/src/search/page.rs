@@ -1,7 +1,9 @@
 //! A page of a search: the statement as a whole, its order, and where the next page begins.
 
 use fhir_store::search::{Clause, Column, Kind, Parameter, Sort};
-use fhir_store::{Counting, Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, Selection, Stored};
+use fhir_store::{
+    Counting, Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, SearchRefused, Selection, Stored,
+};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
@@ -13,7 +15,7 @@ use super::statement::{Bound, RANK_OF_COMPARTMENT, Statement, Unanswerable, rank
 use crate::db::Db;
 use crate::dialect::{Dialect, hex};
 use crate::document::Document;
-use crate::engine::run;
+use crate::engine::{Tx, run};
 use crate::resources::Table;
 
 /// A row of the statement: the total, the revision of the index, the keys of the order, then the resource.
@@ -101,6 +103,37 @@ fn prepare(db: &Db, index: &Index, table: &Table, query: &SearchQuery) -> Result
         Ok(None) => Err(Ran::Found(Matches { total: Some(0), ..Matches::default() })),
         Err(unanswerable) => Err(Ran::Refused(unanswerable)),
     }
+}
+
+/// The keys of what a search finds, as many as a page of it has, within a transaction.
+pub(super) async fn keys(
+    tx: &mut Tx,
+    (db, index): (&Db, &Index),
+    table: &Table,
+    query: &SearchQuery,
+) -> Result<Result<Vec<ResourceKey>, SearchRefused>, sqlx::Error> {
+    let mut statement = Statement::new(db, index, &query.reaches);
+    let matching = match matching(&mut statement, table, query) {
+        Ok(Some(matching)) => matching,
+        Ok(None) => return Ok(Ok(Vec::new())),
+        Err(unanswerable) => return Ok(Err(unanswerable.into())),
+    };
+    let limit = statement.bind(i64::from(query.count));
+    let sql = format!("{matching} ORDER BY w.id LIMIT {limit}");
+    let bound = statement.bound;
+    let sql = AssertSqlSafe(db.dialect().render(&sql)).into_sql_str();
+    let ids: Vec<String> = run!(tx.on(), fetch_all: {
+        bound.into_iter().fold(sqlx::query_scalar(sql), |asked, value| match value {
+            Bound::Text(text) => asked.bind(text),
+            Bound::Integer(number) => asked.bind(number),
+        })
+    })?;
+    let kind = &query.search.kind;
+    let key = |id: String| {
+        let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        Ok(ResourceKey { kind: kind.clone(), id })
+    };
+    ids.into_iter().map(key).collect::<Result<_, _>>().map(Ok)
 }
 
 /// The statement; `None` when nothing can meet what is asked.

@@ -8,18 +8,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fhir_store::ResourceType;
-use fhir_store::plan::Decision;
+use fhir_store::plan::{Condition, Decision};
+use fhir_store::{Counting, ResourceKey, ResourceType, SearchQuery, SearchRefused, Sought};
 use serde_json::Value;
 
 use super::index::{self, DEFINITIONS, Index};
-use super::number;
 use super::row::Rows;
 use super::rows::{self, Placed};
+use super::{number, page};
 use crate::db::Db;
 use crate::document::Document;
 use crate::engine::{Tx, run};
-use crate::resources::Table;
+use crate::resources::{Found, Table};
 
 /// `$1` is `[[id, …], …]`.
 const OF_IDS: &str = "SELECT t.id, t.resource FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
@@ -108,15 +108,8 @@ impl Pending {
         (before, after): (Option<&Value>, Option<&Value>),
     ) -> Result<(), sqlx::Error> {
         self.redefined |= kind.as_str() == DEFINITIONS;
-        let mut index = self.index(tx).await?;
-        if !index.covers(kind) {
-            return Ok(());
-        }
-        if index.numbers(kind).is_none() {
-            number::register(tx, &index, kind).await?;
-            index = self.reload(tx).await?;
-        }
-        let Some(numbers) = index.numbers(kind) else { return Ok(()) };
+        let index = self.registered(tx, kind).await?;
+        let Some(numbers) = index.numbers(kind).filter(|_| index.covers(kind)) else { return Ok(()) };
         let rows = |number: i64, body: Option<&Value>| {
             body.map(|body| index.rows(number, (kind, id), body)).unwrap_or_default()
         };
@@ -139,6 +132,43 @@ impl Pending {
             }
         }
         Ok(())
+    }
+
+    /// The keys of the resources that meet a condition, two at most. The transaction has the types it looks at
+    /// to itself, so their rows stay until it ends.
+    pub(crate) async fn matches(
+        &mut self,
+        (tx, db): (&mut Tx, &Db),
+        table: &Table,
+        (sought, asked): (&Sought, Condition<'_>),
+    ) -> Result<Result<Vec<ResourceKey>, SearchRefused>, sqlx::Error> {
+        db.remember_tables([table.clone()]);
+        let mut index = self.registered(tx, &sought.search.kind).await?;
+        for kind in asked.criteria.looks_at() {
+            if let Found::Table(table) = Table::find_in(tx, kind).await? {
+                db.remember_tables([table]);
+                index = self.registered(tx, kind).await?;
+            }
+        }
+        let query = SearchQuery {
+            search: sought.search.clone(),
+            filters: asked.criteria.filters.clone(),
+            within: asked.reach.search.clone(),
+            reaches: asked.reach.chained.clone(),
+            count: 2,
+            counting: Counting::No,
+        };
+        page::keys(tx, (db, &index), table, &query).await
+    }
+
+    /// The state of the index in which a type has its number, if it is one of those that have one.
+    async fn registered(&mut self, tx: &mut Tx, kind: &ResourceType) -> Result<Arc<Index>, sqlx::Error> {
+        let index = self.index(tx).await?;
+        if !index.covers(kind) || index.numbers(kind).is_some() {
+            return Ok(index);
+        }
+        number::register(tx, &index, kind).await?;
+        self.reload(tx).await
     }
 
     /// The state of the index as this transaction sees it. The locks of the types are held by now, so

@@ -16,7 +16,7 @@ fn key(id: &str) -> ResourceKey {
 /// A migration that is to run unless there is one of its id.
 fn step(id: &str, sql: &str) -> Step {
     let mut write = Write::to(key(id), Operation::Create(json!({"status": "to-run", "sql": sql})));
-    write.precondition.if_none_exist = Some(vec![Filter::id(id)]);
+    write.precondition.if_none_exist = Some(vec![Filter::id(id)].into());
     Step { write, effect: Some(Effect::RunSql { sql: sql.to_owned() }) }
 }
 

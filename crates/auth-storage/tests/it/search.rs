@@ -1,5 +1,8 @@
 //! Searches: what the statements find is what the model finds, on every engine.
 
+mod conditional;
+mod included;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use auth_storage::Db;

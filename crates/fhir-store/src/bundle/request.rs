@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::criteria::{Criteria, CriteriaFault};
 use crate::history::Window;
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::patch;
-use crate::ports::{IfMatch, ListQuery, NotAnIfMatch, Operation, PatchDocument, Precondition, Write};
+use crate::ports::{IfMatch, NotAnIfMatch, Operation, PatchDocument, Precondition, Write};
 use crate::query::{self, QueryFault};
 
 /// How the entries of a Bundle hang together.
@@ -46,8 +47,13 @@ pub enum ReadRequest {
     One(ResourceKey),
     /// A version of a resource.
     Version(ResourceKey, i64),
-    /// A list of resources.
-    List(ListQuery),
+    /// A list of resources, or a search: which one, whoever answers knows.
+    List {
+        /// The type.
+        kind: ResourceType,
+        /// The parameters, decoded, in the order sent.
+        parameters: Vec<(String, String)>,
+    },
     /// The versions of a resource, or of a type.
     History {
         /// The type.
@@ -151,9 +157,12 @@ pub enum EntryProblem {
     /// `ifMatch` cannot be read.
     #[error("request.ifMatch: {0}")]
     IfMatch(#[from] NotAnIfMatch),
-    /// The condition or the list cannot be read.
+    /// The query of a history cannot be read.
     #[error("the query of the request: {0}")]
     Query(#[from] QueryFault),
+    /// The condition cannot be read.
+    #[error("the query of the request: {0}")]
+    Criteria(#[from] CriteriaFault),
     /// A create with a condition in its URL.
     #[error("`ifNoneExist` and a query in the URL exclude each other")]
     TwoConditions,
@@ -162,7 +171,10 @@ pub enum EntryProblem {
     DuplicateFullUrl,
 }
 
-/// Reads a Bundle of requests.
+/// Reads the condition of an entry that writes to a type.
+pub type ReadCriteria<'a> = &'a dyn Fn(&ResourceType, &str) -> Result<Criteria, CriteriaFault>;
+
+/// Reads a Bundle of requests, their conditions as `criteria` reads them.
 ///
 /// The bodies are taken as they are; at the FHIR endpoint
 /// [`write_to_native`](crate::format::write_to_native) is for each write. The id in the body of a
@@ -170,7 +182,7 @@ pub enum EntryProblem {
 ///
 /// # Errors
 /// See [`BundleFault`].
-pub fn read(body: Value) -> Result<BundleRequest, BundleFault> {
+pub fn read(body: Value, criteria: ReadCriteria<'_>) -> Result<BundleRequest, BundleFault> {
     let Value::Object(mut bundle) = body else { return Err(BundleFault::NotABundle) };
     if bundle.get("resourceType").and_then(Value::as_str) != Some("Bundle") {
         return Err(BundleFault::NotABundle);
@@ -192,7 +204,7 @@ pub fn read(body: Value) -> Result<BundleRequest, BundleFault> {
     let entries = entries
         .into_iter()
         .enumerate()
-        .map(|(index, value)| entry(value, &mut names).map_err(|problem| EntryFault { index, problem }));
+        .map(|(index, value)| entry(value, &mut names, criteria).map_err(|problem| EntryFault { index, problem }));
     let entries = match kind {
         BundleKind::Batch => entries.collect(),
         BundleKind::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
@@ -200,7 +212,7 @@ pub fn read(body: Value) -> Result<BundleRequest, BundleFault> {
     Ok(BundleRequest { kind, entries })
 }
 
-fn entry(value: Value, names: &mut BTreeSet<String>) -> Result<EntryRequest, EntryProblem> {
+fn entry(value: Value, names: &mut BTreeSet<String>, criteria: ReadCriteria<'_>) -> Result<EntryRequest, EntryProblem> {
     let Value::Object(mut entry) = value else { return Err(EntryProblem::NotARequest) };
     let Some(Value::Object(request)) = entry.remove("request") else {
         return Err(EntryProblem::NotARequest);
@@ -217,7 +229,7 @@ fn entry(value: Value, names: &mut BTreeSet<String>) -> Result<EntryRequest, Ent
     }
     let url = Url::read(address)?;
     let operation = operation(method, &url, entry.remove("resource"))?;
-    let precondition = precondition(&request, &url)?;
+    let precondition = precondition(&request, &url, criteria)?;
     let write = Write::by_condition(url.kind, operation, precondition);
     Ok(EntryRequest::Write(Write { id: url.id, full_url, ..write }))
 }
@@ -261,11 +273,15 @@ fn patch_document(kind: &ResourceType, body: Value) -> Result<PatchDocument, Ent
     }
 }
 
-fn precondition(request: &Map<String, Value>, url: &Url<'_>) -> Result<Precondition, EntryProblem> {
+fn precondition(
+    request: &Map<String, Value>,
+    url: &Url<'_>,
+    criteria: ReadCriteria<'_>,
+) -> Result<Precondition, EntryProblem> {
     let if_match = text(request, "ifMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_exist = match (text(request, "ifNoneExist")?, url.query) {
         (Some(_), Some(_)) => return Err(EntryProblem::TwoConditions),
-        (Some(text), None) | (None, Some(text)) => Some(query::condition(text)?),
+        (Some(text), None) | (None, Some(text)) => Some(criteria(&url.kind, text)?),
         (None, None) => None,
     };
     Ok(Precondition { if_match, if_none_exist })
@@ -307,7 +323,10 @@ fn get(address: &str) -> Result<ReadRequest, EntryProblem> {
     let kind = |text: &str| text.parse::<ResourceType>().map_err(|_| FORM);
     let key = |kind: ResourceType, id: &str| Ok(ResourceKey { kind, id: id.parse().map_err(|_| FORM)? });
     match path.split('/').collect::<Vec<_>>().as_slice() {
-        [name] => Ok(ReadRequest::List(query::list(kind(name)?, pairs())?)),
+        [name] => {
+            let parameters = pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            Ok(ReadRequest::List { kind: kind(name)?, parameters })
+        }
         [name, "_history"] => {
             Ok(ReadRequest::History { kind: kind(name)?, id: None, window: query::history(pairs())? })
         }

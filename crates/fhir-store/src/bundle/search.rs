@@ -3,12 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use crate::key::ResourceKey;
-use crate::search::Summary;
-
-/// Marks a resource of which elements were left out.
-const SUBSETTED_SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
-/// Elements that every answer keeps.
-const KEPT: [&str; 3] = ["resourceType", "id", "meta"];
 
 /// Why a resource stands in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,57 +54,9 @@ pub fn outcome_entry(outcome: Value) -> Value {
     [("resource", outcome), ("search", json!({"mode": "outcome"}))].into_iter().collect()
 }
 
-/// As much of a resource as was asked for, marked where something is missing.
-///
-/// Not specified; `_summary=true` and `_summary=text` are answered with the whole resource, which a
-/// server may do: which elements belong to a summary depends on the profile.
-#[must_use]
-pub fn subset(document: Value, summary: Summary, elements: &[String]) -> Value {
-    let Value::Object(mut members) = document else { return document };
-    let before = members.len();
-    if !elements.is_empty() {
-        members.retain(|name, _| KEPT.contains(&name.as_str()) || elements.iter().any(|asked| is_of(name, asked)));
-    }
-    if summary == Summary::Data {
-        members.remove("text");
-    }
-    if members.len() < before {
-        mark(&mut members);
-    }
-    Value::Object(members)
-}
-
-/// Whether a member is the element of this name: of one with a choice of types, or the extensions of a
-/// primitive one, the member has a longer name.
-fn is_of(name: &str, element: &str) -> bool {
-    let rest = name.strip_prefix('_').unwrap_or(name).strip_prefix(element);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_uppercase()))
-}
-
-fn mark(members: &mut Map<String, Value>) {
-    let meta = members.entry("meta").or_insert_with(|| json!({}));
-    let Some(meta) = meta.as_object_mut() else { return };
-    if let Some(tags) = meta.entry("tag").or_insert_with(|| json!([])).as_array_mut() {
-        tags.push(json!({"system": SUBSETTED_SYSTEM, "code": "SUBSETTED"}));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_left_out_is_marked_and_what_names_the_resource_stays() {
-        let document = json!({"resourceType": "Observation", "id": "a", "status": "final", "valueQuantity": {"value": 1},
-            "valued": 1, "_status": {"id": "x"}, "text": {"div": ""}});
-        let asked = ["value".to_owned(), "status".to_owned()];
-        let shown = subset(document.clone(), Summary::False, &asked);
-        let expected = json!({"resourceType": "Observation", "id": "a", "status": "final", "valueQuantity": {"value": 1},
-            "_status": {"id": "x"}, "meta": {"tag": [{"system": SUBSETTED_SYSTEM, "code": "SUBSETTED"}]}});
-        assert_eq!(shown, expected);
-        assert_eq!(subset(document.clone(), Summary::False, &[]), document);
-        assert!(subset(document, Summary::Data, &[]).get("text").is_none());
-    }
 
     #[test]
     fn a_page_without_a_total_has_none() {

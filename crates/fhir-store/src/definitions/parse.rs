@@ -9,7 +9,7 @@ use super::structure::{Binding, Content, Element, Node, Structure, Type};
 use super::{structure as inherited, value_set};
 
 /// Resources that there are only as bases of others.
-const ABSTRACT: [&str; 2] = ["Resource", "DomainResource"];
+pub(super) const ABSTRACT: [&str; 2] = ["Resource", "DomainResource"];
 
 /// A type or a value set, and its lines.
 pub(super) enum Section {
@@ -91,6 +91,7 @@ impl Reader {
             None => name.to_owned(),
         };
         self.open.push(path.clone());
+        let (bounds, is_summary) = bounds.strip_suffix('+').map_or((bounds, false), |bounds| (bounds, true));
         let (min, max) = bounds.split_once("..")?;
         let model = types.strip_prefix('#').map(str::to_owned);
         let choice = name.strip_suffix("[x]");
@@ -99,6 +100,7 @@ impl Reader {
             is_choice: choice.is_some(),
             min: min.parse().ok()?,
             max: if max == "*" { u32::MAX } else { max.parse().ok()? },
+            is_summary,
             types: if model.is_some() { Vec::new() } else { types.split(',').map(kind).collect() },
             binding: match bound {
                 Some(bound) => Some(binding(bound)?),

@@ -52,6 +52,13 @@ impl Node {
         Some((element, found, found.types.get(kind)?))
     }
 
+    /// The element a member of a JSON object belongs to: that of this name, or a choice whose type the name does
+    /// not say, as in the native spelling.
+    pub(crate) fn element(&self, name: &str) -> Option<&Element> {
+        let named = self.member(name).map(|(_, element, _)| element);
+        named.or_else(|| self.elements.iter().find(|element| *element.name == *name))
+    }
+
     /// Adds an element under the names that JSON has for it.
     pub(super) fn push(&mut self, element: Element) {
         let at = self.elements.len();
@@ -81,6 +88,8 @@ pub(crate) struct Element {
     pub(crate) min: u32,
     /// `u32::MAX` where there is no bound. More than 1 is a list in JSON, however many there are.
     pub(crate) max: u32,
+    /// Whether it is part of a summary of what it belongs to.
+    pub(crate) is_summary: bool,
     /// At least one.
     pub(crate) types: Vec<Type>,
     pub(crate) binding: Option<Binding>,

@@ -35,6 +35,8 @@ fn every_line_of_the_data_is_read() {
 fn resources_are_the_146_of_r4() {
     let (structures, _) = names();
     assert_eq!(structures.into_iter().filter(|name| is_resource_type(name)).count(), 146);
+    assert_eq!(resource_types().count(), 146);
+    assert!(resource_types().all(is_resource_type));
     for name in ["Client", "User", "AccessPolicy", "Resource", "DomainResource", "HumanName", "SubscriptionStatus", ""]
     {
         assert!(!is_resource_type(name), "{name}");

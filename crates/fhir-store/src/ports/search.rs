@@ -106,6 +106,13 @@ pub trait SearchStore: Send + Sync {
     /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
     async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError>;
 
+    /// The types of which something is in a patient's compartment, and those of the compartment that are not in
+    /// the index, where something of them is stored at all.
+    ///
+    /// # Errors
+    /// See [`SearchStore::search`].
+    async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError>;
+
     /// The resources with these ids that lie in `within`, in the order of their ids.
     ///
     /// # Errors

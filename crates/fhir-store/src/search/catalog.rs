@@ -12,7 +12,7 @@ pub use definition::{DefinitionFault, Refused};
 
 use self::definition::Definition;
 use super::entry::{Document, Entry};
-use super::parameter::Parameter;
+use super::parameter::{Outline, Parameter};
 use crate::key::ResourceType;
 
 /// The number of the rows that say in which patients' compartments a resource is: an
@@ -79,6 +79,18 @@ impl Catalog {
     /// The parameters of a type in the order of their codes.
     pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<Parameter>> {
         self.of_kind(kind).0.iter()
+    }
+
+    /// What the parameters of a type are called, in the order of their codes. Asking it of all types keeps none
+    /// of their parameters in memory.
+    #[must_use]
+    pub fn outlines(&self, kind: &ResourceType) -> Vec<Outline> {
+        let outlined =
+            |parameters: &Parameters| parameters.0.iter().map(|parameter| parameter.as_ref().into()).collect();
+        match self.kinds.get(kind.as_str()).and_then(OnceLock::get) {
+            Some(kept) => outlined(kept),
+            None => outlined(&self.compiled(kind.as_str())),
+        }
     }
 
     /// Whether a definition names the type, so that it has more than what all resources have.

@@ -88,6 +88,26 @@ pub struct Parameter {
     pub(super) expression: Expression,
 }
 
+/// What is said of a search parameter to those who may use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// See [`Parameter::code`].
+    pub code: String,
+    /// See [`Parameter::url`].
+    pub url: String,
+    /// See [`Parameter::kind`].
+    pub kind: Kind,
+    /// See [`Parameter::targets`].
+    pub targets: Vec<ResourceType>,
+}
+
+impl From<&Parameter> for Outline {
+    fn from(parameter: &Parameter) -> Self {
+        let Parameter { code, url, kind, targets, .. } = parameter;
+        Self { code: code.clone(), url: url.clone(), kind: *kind, targets: targets.clone() }
+    }
+}
+
 /// One part of a composite parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {

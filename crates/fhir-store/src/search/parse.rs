@@ -16,6 +16,7 @@ use crate::limits;
 
 pub(super) use date::period;
 pub(super) use decimal::Decimal;
+pub use result::{is_about_the_answer, view};
 
 /// What is done about a parameter that is not supported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ fn mine() -> Selection {
 
 /// By the patient `me`.
 fn by_me(write: Write) -> Write {
-    Write { reach: Reach { search: mine(), target: mine() }, ..write }
+    Write { reach: Reach { search: mine(), target: mine(), ..Reach::default() }, ..write }
 }
 
 fn of(patient: &str) -> Value {

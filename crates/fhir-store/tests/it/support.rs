@@ -54,7 +54,7 @@ pub(crate) trait WriteWords {
 
 impl WriteWords for Write {
     fn if_none_exist(mut self, filters: &[Filter]) -> Self {
-        self.precondition.if_none_exist = Some(filters.to_vec());
+        self.precondition.if_none_exist = Some(filters.to_vec().into());
         self
     }
 

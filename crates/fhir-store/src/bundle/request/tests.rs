@@ -5,9 +5,11 @@ use super::*;
 use crate::filter::Filter;
 use crate::testing;
 
+const BY_ELEMENTS: ReadCriteria<'static> = &|_, text| Criteria::by_elements(text);
+
 fn transaction(entries: Value) -> Result<BundleRequest, BundleFault> {
     let members = [("resourceType", "Bundle".into()), ("type", "transaction".into()), ("entry", entries)];
-    read(members.into_iter().collect())
+    read(members.into_iter().collect(), BY_ELEMENTS)
 }
 
 fn one(entry: Value) -> Result<EntryRequest, EntryProblem> {
@@ -36,7 +38,7 @@ fn a_migration_bundle_is_read_as_it_is_submitted() {
         "request": {"method": "POST", "url": "PlatformMigration", "ifNoneExist": "id=m1"},
         "resource": resource,
     }));
-    let precondition = Precondition { if_match: None, if_none_exist: Some(vec![Filter::id("m1")]) };
+    let precondition = Precondition { if_match: None, if_none_exist: Some(vec![Filter::id("m1")].into()) };
     let kind = "PlatformMigration".parse().unwrap();
     let expected = Write::by_condition(kind, Operation::Create(resource), precondition);
     assert_eq!(write, expected);
@@ -53,10 +55,10 @@ fn each_method_becomes_its_operation() {
     assert_eq!((delete.operation, delete.id), (Operation::Delete, id));
     let read = one(request("GET", "Client/c1"));
     assert_eq!(read, Ok(EntryRequest::Read(ReadRequest::One("Client/c1".parse().unwrap()))));
-    let Ok(EntryRequest::Read(ReadRequest::List(list))) = one(request("GET", "Client?name=a%20b&_count=5")) else {
-        panic!("no list")
-    };
-    assert_eq!((list.filters, list.count), (vec![Filter::new(["name"], "a b")], 5));
+    let list = one(request("GET", "Client?name=a%20b&_count=5"));
+    let parameters = [("name", "a b"), ("_count", "5")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let expected = ReadRequest::List { kind: "Client".parse().unwrap(), parameters: parameters.into() };
+    assert_eq!(list, Ok(EntryRequest::Read(expected)));
 }
 
 #[test]
@@ -87,13 +89,13 @@ fn conditions_and_versions_are_read() {
     assert_eq!(put.precondition.if_match, Some(IfMatch::Version(3)));
     assert_eq!(put.full_url.as_deref(), Some("urn:uuid:1"));
     let put = write(request("PUT", "Client?name=a"));
-    assert_eq!((put.id, put.precondition.if_none_exist), (None, Some(vec![Filter::new(["name"], "a")])));
+    assert_eq!((put.id, put.precondition.if_none_exist), (None, Some(vec![Filter::new(["name"], "a")].into())));
     let both = json!({"request": {"method": "PUT", "url": "Client?a=b", "ifNoneExist": "a=b"}, "resource": {}});
     assert_eq!(one(both), Err(EntryProblem::TwoConditions));
     let bad = json!({"request": {"method": "PUT", "url": "Client/c1", "ifMatch": "x"}, "resource": {}});
     assert_eq!(one(bad), Err(EntryProblem::IfMatch(NotAnIfMatch)));
     let empty = json!({"request": {"method": "POST", "url": "Client", "ifNoneExist": ""}, "resource": {}});
-    assert_eq!(one(empty), Err(EntryProblem::Query(QueryFault::Empty)));
+    assert_eq!(one(empty), Err(EntryProblem::Criteria(QueryFault::Empty.into())));
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn a_url_that_does_not_fit_its_method_is_refused() {
         assert!(matches!(problem, EntryProblem::Url(_)), "{method} {url}: {problem}");
     }
     let nothing = json!({"request": {"method": "DELETE", "url": "Client?"}});
-    assert_eq!(one(nothing), Err(EntryProblem::Query(QueryFault::Empty)));
+    assert_eq!(one(nothing), Err(EntryProblem::Criteria(QueryFault::Empty.into())));
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn a_fault_of_a_transaction_names_its_entry_and_of_a_batch_only_its_entry() {
     let Err(BundleFault::Entry(fault)) = transaction(entries.clone()) else { panic!("read") };
     assert_eq!((fault.index, fault.expression()), (1, "Bundle.entry[1]".to_owned()));
     let batch = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
-    let batch = read(batch).unwrap();
+    let batch = read(batch, BY_ELEMENTS).unwrap();
     assert_eq!(batch.kind, BundleKind::Batch);
     assert!(batch.entries[0].is_ok());
     assert_eq!(batch.entries[1], Err(fault));
@@ -157,7 +159,7 @@ fn entries_keep_their_index_when_they_are_sorted() {
         request("DELETE", "Client/c1"),
     ]);
     let batch = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
-    let entries = read(batch).unwrap().into_entries();
+    let entries = read(batch, BY_ELEMENTS).unwrap().into_entries();
     assert_eq!(entries.writes.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [1, 4]);
     assert_eq!(entries.reads.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 3]);
     assert_eq!(entries.faults.iter().map(|fault| fault.index).collect::<Vec<_>>(), [2]);
@@ -175,10 +177,10 @@ fn two_entries_cannot_share_a_name() {
 #[test]
 fn what_is_no_bundle_to_execute_is_refused() {
     for body in [json!(null), json!([]), json!({}), json!({"resourceType": "Client"})] {
-        assert_eq!(read(body), Err(BundleFault::NotABundle));
+        assert_eq!(read(body, BY_ELEMENTS), Err(BundleFault::NotABundle));
     }
     for kind in [json!("collection"), json!(null), json!(1)] {
-        assert_eq!(read(json!({"resourceType": "Bundle", "type": kind})), Err(BundleFault::Type));
+        assert_eq!(read(json!({"resourceType": "Bundle", "type": kind}), BY_ELEMENTS), Err(BundleFault::Type));
     }
     assert_eq!(transaction(json!({})), Err(BundleFault::EntriesNotAnArray));
     let many = vec![json!({}); limits::MAX_BUNDLE_ENTRIES + 1];
@@ -187,7 +189,7 @@ fn what_is_no_bundle_to_execute_is_refused() {
 
 #[test]
 fn a_bundle_without_entries_is_an_empty_one() {
-    let bundle = read(json!({"resourceType": "Bundle", "type": "transaction"})).unwrap();
+    let bundle = read(json!({"resourceType": "Bundle", "type": "transaction"}), BY_ELEMENTS).unwrap();
     assert_eq!(bundle, BundleRequest { kind: BundleKind::Transaction, entries: Vec::new() });
 }
 
@@ -202,7 +204,7 @@ proptest! {
         url in "/?[A-Z]?[a-z]{0,3}[/?]?.{0,8}",
         condition in ".{0,16}",
     ) {
-        let _ = read(body.clone());
+        let _ = read(body.clone(), BY_ELEMENTS);
         let _ = transaction(Value::Array(entries));
         let request = json!({"method": method, "url": url, "ifNoneExist": condition, "ifMatch": condition});
         let entry = json!({"request": request, "resource": body});

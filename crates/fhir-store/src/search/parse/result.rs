@@ -7,8 +7,39 @@ use crate::search::catalog::Catalog;
 use crate::search::clause::{Include, IncludeTarget, Search, Sort, Summary, Total};
 use crate::search::parameter::Kind;
 
+/// The values of `_summary`, for the reader.
+const SUMMARIES: &str = "true, false, text, data or count";
+
 /// Parameters about how the answer is written, which a search has nothing to do with.
 const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
+
+/// Parameters about the answer: its order, its size, how much it shows.
+const ABOUT_THE_ANSWER: [&str; 8] =
+    ["_count", "_cursor", "_total", "_summary", "_elements", "_sort", "_include", "_revinclude"];
+
+/// Whether a parameter selects nothing but says what the answer is to look like; how it is written
+/// (`_format`) is neither.
+#[must_use]
+pub fn is_about_the_answer(name: &str) -> bool {
+    ABOUT_THE_ANSWER.contains(&name.split_once(':').map_or(name, |(code, _)| code))
+}
+
+/// Reads `_summary` and `_elements` where nothing is searched for.
+///
+/// # Errors
+/// [`SearchFault::Value`].
+pub fn view<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(Summary, Vec<String>), SearchFault> {
+    let (mut whole, mut chosen) = (Summary::default(), Vec::new());
+    for (name, value) in pairs {
+        let fault = |expected| SearchFault::Value { name: name.to_owned(), value: shown(value), expected };
+        match name {
+            "_summary" => whole = summary(value).ok_or_else(|| fault(SUMMARIES))?,
+            "_elements" => chosen.extend(elements(value).ok_or_else(|| fault("names of elements"))?),
+            _ => {}
+        }
+    }
+    Ok((whole, chosen))
+}
 
 /// Reads a parameter about the answer; says whether it was one.
 pub(super) fn read(catalog: &Catalog, search: &mut Search, name: &str, value: &str) -> Result<bool, SearchFault> {
@@ -20,7 +51,7 @@ pub(super) fn read(catalog: &Catalog, search: &mut Search, name: &str, value: &s
         "_count" => search.count = Some(count(value).ok_or_else(|| fault("a number"))?),
         "_cursor" => search.cursor = Some(value.to_owned()),
         "_total" => search.total = total(value).ok_or_else(|| fault("none, estimate or accurate"))?,
-        "_summary" => search.summary = summary(value).ok_or_else(|| fault("true, false, text, data or count"))?,
+        "_summary" => search.summary = summary(value).ok_or_else(|| fault(SUMMARIES))?,
         "_elements" => search.elements.extend(elements(value).ok_or_else(|| fault("names of elements"))?),
         "_sort" => sort(catalog, search, value)?,
         "_include" | "_include:iterate" => {

@@ -1,0 +1,148 @@
+//! The `CapabilityStatement`: everything the FHIR endpoint does, and nothing else.
+//!
+//! It names the types of R4, because it has no word for others; the platform's own types (`Client`, `User`,
+//! `AccessPolicy` and the like) take the same interactions and are listed by their elements.
+//!
+//! # Source
+//! FHIR R4, `CapabilityStatement`; SMART App Launch 2.2.0, conformance; the `oauth-uris` extension is
+//! SMART 1's and still what older clients read. Operations are named as Bulk Data Access 2.0, Da Vinci `HRex`, `PDex`
+//! and Member Attribution name theirs.
+
+use fhir_store::capability::{self, Searchable};
+use fhir_store::compartment;
+use fhir_store::search::Catalog;
+use serde_json::{Value, json};
+
+use crate::state::{App, HttpSettings};
+
+/// The day of the last change to what [`statement`] says without having been asked for parameters.
+const DATE: &str = "2026-11-22";
+
+/// What is done with the resources of every type.
+const INTERACTIONS: [&str; 9] =
+    ["read", "vread", "update", "patch", "delete", "history-instance", "history-type", "create", "search-type"];
+
+/// What is done with several types at once.
+const SYSTEM_INTERACTIONS: [&str; 3] = ["transaction", "batch", "history-system"];
+
+/// The operations: the type they are called on, none for the whole system, their name and what defines them.
+const OPERATIONS: [(Option<&str>, &str, &str); 8] = [
+    (Some("Patient"), "everything", "http://hl7.org/fhir/OperationDefinition/Patient-everything"),
+    (Some("Patient"), "export", "http://hl7.org/fhir/uv/bulkdata/OperationDefinition/patient-export"),
+    (Some("Patient"), "member-match", "http://hl7.org/fhir/us/davinci-hrex/OperationDefinition/member-match"),
+    (Some("Group"), "export", "http://hl7.org/fhir/uv/bulkdata/OperationDefinition/group-export"),
+    (Some("Group"), "bulk-member-match", "http://hl7.org/fhir/us/davinci-pdex/OperationDefinition/BulkMemberMatch"),
+    (
+        Some("Group"),
+        "provider-member-match",
+        "http://hl7.org/fhir/us/davinci-pdex/OperationDefinition/ProviderMemberMatch",
+    ),
+    (
+        Some("Group"),
+        "davinci-data-export",
+        "http://hl7.org/fhir/us/davinci-atr/OperationDefinition/davinci-data-export",
+    ),
+    (None, "export", "http://hl7.org/fhir/uv/bulkdata/OperationDefinition/export"),
+];
+/// The operation on every type.
+const VALIDATE: (&str, &str) = ("validate", "http://hl7.org/fhir/OperationDefinition/Resource-validate");
+/// The operations of the administrator on packages, which this platform defines itself.
+const OF_PACKAGES: [&str; 3] = ["packages", "fhir-package-install", "fhir-package-uninstall"];
+
+/// The whole statement, of a server that has these search parameters.
+pub(crate) fn statement(app: &App, catalog: &Catalog) -> Value {
+    let settings = &app.settings;
+    let searchable = capability::searchable(catalog, |kind| app.search.indexes(catalog, kind));
+    json!({
+        "resourceType": "CapabilityStatement",
+        "status": "active",
+        "date": DATE,
+        "kind": "instance",
+        "software": {"name": "auth-server", "version": settings.version},
+        "implementation": {"description": "Authorization server of a health-data platform", "url": settings.fhir_base()},
+        "fhirVersion": "4.0.1",
+        "format": ["json"],
+        "patchFormat": ["application/json-patch+json", "application/merge-patch+json"],
+        "rest": [{
+            "mode": "server",
+            "documentation": "Conditional patch is supported as conditional update is.",
+            "security": security(settings),
+            "resource": searchable.into_iter().map(resource).collect::<Vec<_>>(),
+            "interaction": SYSTEM_INTERACTIONS.map(|code| json!({"code": code})),
+            "operation": system_operations(&app.authority.settings.ext_base),
+        }],
+    })
+}
+
+fn resource(searchable: Searchable) -> Value {
+    let Searchable { kind, parameters, includes, revincludes } = searchable;
+    let parameters = if parameters.is_empty() { listed(kind.as_str()) } else { parameters };
+    let mut told = json!({
+        "type": kind.as_str(),
+        "interaction": INTERACTIONS.map(|code| json!({"code": code})),
+        "versioning": "versioned-update",
+        "readHistory": true,
+        "updateCreate": true,
+        "conditionalCreate": true,
+        "conditionalRead": "full-support",
+        "conditionalUpdate": true,
+        "conditionalDelete": "single",
+        "searchParam": parameters,
+        "operation": operations(kind.as_str()),
+    });
+    // An element without a value is none.
+    for (name, taken) in [("searchInclude", includes), ("searchRevInclude", revincludes)] {
+        if let (false, Some(members)) = (taken.is_empty(), told.as_object_mut()) {
+            members.insert(name.to_owned(), taken.into());
+        }
+    }
+    told
+}
+
+/// The parameters of a type that is listed by its elements.
+fn listed(kind: &str) -> Vec<Value> {
+    let mut parameters = vec![json!({"name": "_id", "type": "token"})];
+    if compartment::types().any(|of_a_record| of_a_record == kind) {
+        parameters.push(json!({"name": "patient", "type": "reference"}));
+    }
+    parameters
+}
+
+fn operations(kind: &str) -> Vec<Value> {
+    let own = OPERATIONS.iter().filter(|(of, ..)| *of == Some(kind)).map(|(_, name, definition)| (*name, *definition));
+    own.chain([VALIDATE]).map(|(name, definition)| operation(name, definition)).collect()
+}
+
+fn system_operations(ext_base: &str) -> Vec<Value> {
+    let of_packages = OF_PACKAGES.iter().map(|name| operation(name, &format!("{ext_base}/OperationDefinition/{name}")));
+    let named = OPERATIONS.iter().filter(|(of, ..)| of.is_none());
+    named.map(|(_, name, definition)| operation(name, definition)).chain(of_packages).collect()
+}
+
+fn operation(name: &str, definition: &str) -> Value {
+    json!({"name": name, "definition": definition})
+}
+
+fn security(settings: &HttpSettings) -> Value {
+    let uri = |name: &str, path: &str| json!({"url": name, "valueUri": format!("{}{path}", settings.base_url)});
+    json!({
+        "cors": true,
+        "service": [{
+            "coding": [{
+                "system": "http://terminology.hl7.org/CodeSystem/restful-security-service",
+                "code": "SMART-on-FHIR",
+            }],
+            "text": "OAuth2 using SMART-on-FHIR profile (see http://docs.smarthealthit.org)",
+        }],
+        "extension": [{
+            "url": "http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris",
+            "extension": [
+                uri("authorize", "/auth/authorize"),
+                uri("token", "/auth/token"),
+                uri("introspect", "/auth/introspect"),
+                uri("revoke", "/auth/revoke"),
+                uri("manage", "/auth/apps"),
+            ],
+        }],
+    })
+}

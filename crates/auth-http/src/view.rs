@@ -1,0 +1,44 @@
+//! How much of each resource a reader asked for.
+
+use fhir_store::search::{self, Search, Summary};
+use fhir_store::subset::subset;
+use serde_json::Value;
+
+use crate::error::Fault;
+
+/// What `_summary` and `_elements` say.
+///
+/// # Source
+/// FHIR R4, `RESTful` API, General Parameters: they are for every interaction that shows resources.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    summary: Summary,
+    elements: Vec<String>,
+}
+
+impl View {
+    /// Reads them from among the parameters of a request.
+    ///
+    /// # Errors
+    /// For a value that is none.
+    pub(crate) fn of(pairs: &[(String, String)]) -> Result<Self, Fault> {
+        let own = pairs.iter().filter(|(name, _)| Self::reads(name));
+        let (summary, elements) = search::view(own.map(|(name, value)| (name.as_str(), value.as_str())))?;
+        Ok(Self { summary, elements })
+    }
+
+    /// What a search says.
+    pub(crate) fn of_search(search: &Search) -> Self {
+        Self { summary: search.summary, elements: search.elements.clone() }
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn reads(name: &str) -> bool {
+        matches!(name, "_summary" | "_elements")
+    }
+
+    /// As much of a document as they say.
+    pub(crate) fn of_document(&self, document: Value) -> Value {
+        subset(document, self.summary, &self.elements)
+    }
+}

@@ -1,0 +1,117 @@
+//! Conditional writes by search parameters: what the model finds decides what is written.
+
+use std::sync::Arc;
+
+use fhir_store::{Criteria, Precondition, Reach, WriteFault, WriteRefusal, Written};
+use tokio::task::JoinSet;
+
+use super::*;
+
+async fn criteria(db: &Db, of: &str, text: &str) -> Criteria {
+    let (kind, catalog) = (kind(of), db.catalog().await.unwrap());
+    let read = Criteria::by_parameters(&catalog, &Request::strict(&kind, OWN, NOW_US), text);
+    read.unwrap_or_else(|fault| panic!("{text}: {fault}"))
+}
+
+/// A write under a condition, by who reaches everything.
+fn conditional(of: &str, operation: Operation, criteria: Criteria) -> Write {
+    let precondition = Precondition { if_match: None, if_none_exist: Some(criteria) };
+    let chained = KINDS.into_iter().map(|name| (kind(name), Selection::Everything)).collect();
+    let reach = Reach { chained, ..Reach::default() };
+    Write { reach, ..Write::by_condition(kind(of), operation, precondition) }
+}
+
+async fn one(db: &Db, write: Write) -> Result<Written, WriteFault> {
+    match db.transact(vec![write], NOW_US).await.unwrap() {
+        Ok(mut written) => Ok(written.pop().unwrap()),
+        Err(WriteRefusal { cause, .. }) => Err(cause),
+    }
+}
+
+told! {
+    async fn a_condition_decides_as_the_model_says(home) {
+        let db = home.open().await;
+        db.set_fhir_base(OWN).await.unwrap();
+        let mut seeded = Seeded(21);
+        fill(&db, &mut seeded).await;
+        let world = World::of(&db).await;
+        let mut counts = [0; 3];
+        for _ in 0..200 {
+            let (of, mut text) = query(&mut seeded);
+            if seeded.sometimes() {
+                let ids: Vec<_> = world.all(&kind(of)).into_iter().map(|stored| stored.key.id).collect();
+                text = format!("_id={}&{}", seeded.one(&ids), if seeded.sometimes() { "" } else { &text });
+            }
+            let expected = world.expected(&read(&db, of, &text).await);
+            let criteria = criteria(&db, of, &text).await;
+            let created = one(&db, conditional(of, Operation::Create(json!({})), criteria.clone())).await;
+            let deleted = match &created {
+                // It went in because nothing met the condition, and goes again.
+                Ok(Written::Created(stored)) => {
+                    transact(&db, vec![Write::to(stored.key.clone(), Operation::Delete)]).await;
+                    one(&db, conditional(of, Operation::Delete, criteria)).await
+                }
+                _ => one(&db, conditional(of, Operation::Delete, criteria)).await,
+            };
+            let many = || WriteFault::MultipleMatches { kind: kind(of) };
+            match expected.len() {
+                0 => {
+                    assert!(matches!(created, Ok(Written::Created(_))), "{of}?{text}: {created:?}");
+                    assert_eq!(deleted, Ok(Written::Absent), "{of}?{text}");
+                }
+                1 => {
+                    let (Ok(Written::Existing(found)), Ok(Written::Deleted(gone))) = (created, deleted) else {
+                        panic!("{of}?{text}")
+                    };
+                    assert_eq!((found.key.id.as_str(), &gone), (expected.first().unwrap().as_str(), &found), "{of}?{text}");
+                    transact(&db, vec![Write::to(gone.key, Operation::Put(gone.resource))]).await;
+                }
+                _ => assert_eq!((created, deleted), (Err(many()), Err(many())), "{of}?{text}"),
+            }
+            counts[expected.len().min(2)] += 1;
+        }
+        assert!(counts.iter().all(|count| *count > 10), "none, one and several: {counts:?}");
+        assert_eq!(World::of(&db).await.0.len(), world.0.len());
+        db.close().await;
+    }
+
+    async fn of_many_creates_under_one_condition_one_creates(home) {
+        let db = Arc::new(home.open().await);
+        let condition = criteria(&db, "Patient", "identifier=http://s|1&_has:Observation:patient:code:missing=false").await;
+        let alone = criteria(&db, "Patient", "identifier=http://s|1").await;
+        let body = json!({"identifier": [{"system": "http://s", "value": "1"}]});
+        let mut tries = JoinSet::new();
+        for _ in 0..12 {
+            let (db, write) = (Arc::clone(&db), conditional("Patient", Operation::Create(body.clone()), alone.clone()));
+            tries.spawn(async move { one(&db, write).await });
+        }
+        let answers = tries.join_all().await;
+        let created = answers.iter().filter(|answer| matches!(answer, Ok(Written::Created(_)))).count();
+        assert_eq!(created, 1);
+        // A transaction sees what was there before it, and its own writes do not count.
+        let second = one(&db, conditional("Patient", Operation::Create(body), condition)).await;
+        assert!(matches!(second, Ok(Written::Created(_))), "nothing refers to a Patient: {second:?}");
+        db.close().await;
+    }
+
+    async fn a_condition_that_cannot_be_answered_writes_nothing(home) {
+        let db = home.open().await;
+        transact(&db, vec![put("Patient/p", json!({"active": true})), put("Practitioner/d", json!({}))]).await;
+        let chained = criteria(&db, "Patient", "general-practitioner:Practitioner.name=x").await;
+        let closed = conditional("Patient", Operation::Create(json!({})), chained);
+        let closed = Write { reach: Reach::default(), ..closed };
+        assert_eq!(one(&db, closed).await, Err(SearchRefused::Closed.into()));
+        for table in ["search_type", "search_token"] {
+            db.run_sql(&format!("DELETE FROM {table}")).await.unwrap().unwrap();
+        }
+        db.run_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
+        let unindexed = || async { criteria(&db, "Patient", "active=true").await };
+        for operation in [Operation::Create(json!({})), Operation::Put(json!({})), Operation::Delete] {
+            let refused = one(&db, conditional("Patient", operation, unindexed().await)).await;
+            let parameter = "Patient.active".to_owned();
+            assert_eq!(refused, Err(SearchRefused::Indexing { parameter }.into()), "not as if nothing were there");
+        }
+        assert_eq!(db.list(&ListQuery::all(kind("Patient"))).await.unwrap().total, 1);
+        db.close().await;
+    }
+}

@@ -1,0 +1,114 @@
+//! What can be searched for, as a `CapabilityStatement` says it: of every type of R4 its search parameters, and
+//! what can be included with it.
+//!
+//! It is told from a [`Catalog`], so it is true of what is installed as well.
+//!
+//! # Source
+//! FHIR R4, `CapabilityStatement.rest.resource`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::definitions;
+use crate::key::ResourceType;
+use crate::search::{Catalog, Kind, Outline};
+
+/// What can be searched for of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searchable {
+    /// The type.
+    pub kind: ResourceType,
+    /// `searchParam`: name, definition and type of each.
+    pub parameters: Vec<Value>,
+    /// `searchInclude`: what `_include` takes.
+    pub includes: Vec<String>,
+    /// `searchRevInclude`: what `_revinclude` takes.
+    pub revincludes: Vec<String>,
+}
+
+/// What can be searched for of every type of R4, in the order of their names. Of a type that `indexes` says is not
+/// in the index nothing can be.
+pub fn searchable(catalog: &Catalog, indexes: impl Fn(&ResourceType) -> bool) -> Vec<Searchable> {
+    let kinds = definitions::resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
+    let told_of = |kind: &ResourceType| if indexes(kind) { catalog.outlines(kind) } else { Vec::new() };
+    let outlines: BTreeMap<ResourceType, Vec<Outline>> = kinds.map(|kind| (kind.clone(), told_of(&kind))).collect();
+    let mut revincludes: BTreeMap<&ResourceType, Vec<String>> = BTreeMap::new();
+    for (kind, outline) in outlines.iter().flat_map(|(kind, all)| all.iter().map(move |outline| (kind, outline))) {
+        if outline.kind == Kind::Reference {
+            // What may refer to any type refers to each.
+            let named: Vec<&ResourceType> =
+                if outline.targets.is_empty() { outlines.keys().collect() } else { outline.targets.iter().collect() };
+            for target in named {
+                revincludes.entry(target).or_default().push(include(kind, outline));
+            }
+        }
+    }
+    let told = outlines.iter().map(|(kind, outlines)| {
+        let references = outlines.iter().filter(|outline| outline.kind == Kind::Reference);
+        Searchable {
+            kind: kind.clone(),
+            parameters: outlines.iter().map(parameter).collect(),
+            includes: references.map(|outline| include(kind, outline)).collect(),
+            revincludes: revincludes.get(kind).filter(|_| indexes(kind)).cloned().unwrap_or_default(),
+        }
+    });
+    told.collect()
+}
+
+fn include(kind: &ResourceType, outline: &Outline) -> String {
+    format!("{kind}:{}", outline.code)
+}
+
+fn parameter(outline: &Outline) -> Value {
+    json!({"name": outline.code, "definition": outline.url, "type": outline.kind.as_str()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of<'a>(all: &'a [Searchable], kind: &str) -> &'a Searchable {
+        all.iter().find(|searchable| searchable.kind.as_str() == kind).unwrap()
+    }
+
+    #[test]
+    fn every_type_of_r4_is_told_of_with_what_its_catalog_has() {
+        let catalog = Catalog::base();
+        let all = searchable(&catalog, |kind| kind.as_str() != "AuditEvent");
+        assert_eq!(all.len(), 146);
+        for Searchable { kind, parameters, includes, revincludes } in &all {
+            for parameter in parameters {
+                let known = catalog.parameter(kind, parameter["name"].as_str().unwrap()).unwrap();
+                assert_eq!(
+                    (&parameter["definition"], &parameter["type"]),
+                    (&json!(known.url), &json!(known.kind.as_str()))
+                );
+            }
+            assert_eq!(parameters.is_empty(), kind.as_str() == "AuditEvent", "{kind}");
+            for text in includes.iter().chain(revincludes) {
+                let (kind, code) = text.split_once(':').unwrap();
+                assert_eq!(catalog.parameter(&kind.parse().unwrap(), code).unwrap().kind, Kind::Reference, "{text}");
+            }
+        }
+        let patient = of(&all, "Patient");
+        assert!(patient.includes.contains(&"Patient:general-practitioner".to_owned()));
+        assert!(patient.revincludes.contains(&"Observation:patient".to_owned()));
+        assert!(patient.revincludes.contains(&"Provenance:target".to_owned()), "a reference to anything");
+        assert!(!of(&all, "Practitioner").revincludes.contains(&"Observation:patient".to_owned()));
+    }
+
+    #[test]
+    fn what_is_installed_is_told_of() {
+        let installed = json!({
+            "resourceType": "SearchParameter", "url": "http://payer.example/SearchParameter/nickname",
+            "code": "nickname", "base": ["Patient"], "type": "string", "expression": "Patient.nickname",
+        });
+        let (catalog, refused) = Catalog::with([(10_000, &installed)]);
+        assert_eq!(refused, []);
+        let all = searchable(&catalog, |_| true);
+        let told = json!({"name": "nickname", "definition": installed["url"], "type": "string"});
+        assert!(of(&all, "Patient").parameters.contains(&told));
+        assert!(!of(&all, "Group").parameters.contains(&told));
+    }
+}

@@ -1,0 +1,187 @@
+//! What the condition of a write asks for: the search criteria of `ifNoneExist`, and of an address without an id.
+//!
+//! A condition decides what is written over and removed, so nothing of it is passed over: a parameter that is not
+//! known, has no value or is about the answer refuses the whole condition by name.
+//!
+//! # Source
+//! FHIR R4, `RESTful` API, conditional create, update, patch and delete.
+
+use std::collections::BTreeSet;
+
+use crate::filter::Filter;
+use crate::key::ResourceType;
+use crate::ports::Stored;
+use crate::query::{self, QueryFault};
+use crate::search::{self, Catalog, Document, Handling, Request, Resolver, Search, SearchFault};
+
+/// The criteria of one condition; a resource has to meet all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criteria {
+    /// Conditions on elements.
+    pub filters: Vec<Filter>,
+    /// Conditions by search parameters, which an engine answers from its index.
+    pub sought: Option<Box<Sought>>,
+}
+
+/// A search that decides on a write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sought {
+    /// What is searched for; only its clauses say anything.
+    pub search: Search,
+    /// The address of our own FHIR endpoint, which references to our resources may begin with.
+    pub own: String,
+}
+
+/// Why criteria cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CriteriaFault {
+    /// A condition on an element, or one that says nothing.
+    #[error(transparent)]
+    Query(#[from] QueryFault),
+    /// A condition by a search parameter.
+    #[error(transparent)]
+    Search(#[from] SearchFault),
+}
+
+impl From<Vec<Filter>> for Criteria {
+    fn from(filters: Vec<Filter>) -> Self {
+        Self { filters, sought: None }
+    }
+}
+
+impl FromIterator<Filter> for Criteria {
+    fn from_iter<T: IntoIterator<Item = Filter>>(filters: T) -> Self {
+        filters.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl Criteria {
+    /// Reads criteria whose names are elements, all of them equalities.
+    ///
+    /// # Errors
+    /// See [`query::condition`].
+    pub fn by_elements(text: &str) -> Result<Self, CriteriaFault> {
+        Ok(query::condition(text)?.into())
+    }
+
+    /// Reads criteria whose names are search parameters; a path of elements (`.name.family`) is an equality
+    /// here as well, and `id` stands for `_id`, as it does where elements are named.
+    ///
+    /// # Errors
+    /// [`CriteriaFault`], for whatever does not select: also `_count`, `_sort`, `_include` and the like.
+    pub fn by_parameters(catalog: &Catalog, request: &Request<'_>, text: &str) -> Result<Self, CriteriaFault> {
+        let pairs: Vec<_> = form_urlencoded::parse(query::criteria(text).as_bytes()).collect();
+        if let Some((name, _)) = pairs.iter().find(|(name, _)| search::is_about_the_answer(name)) {
+            return Err(SearchFault::Unsupported(name.to_string()).into());
+        }
+        let (paths, named): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
+        let paths = paths.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+        let filters = query::list(request.kind.clone(), paths)?.filters;
+        let named = named.iter().map(|(name, value)| match name.as_ref() {
+            "id" => ("_id", value.as_ref()),
+            name => (name, value.as_ref()),
+        });
+        let request = Request { handling: Handling::Strict, ..*request };
+        let (search, _) = search::parse(catalog, &request, named)?;
+        if search.clauses.is_empty() && filters.is_empty() {
+            return Err(QueryFault::Empty.into());
+        }
+        let sought = (!search.clauses.is_empty()).then(|| Box::new(Sought { search, own: request.own.to_owned() }));
+        Ok(Self { filters, sought })
+    }
+
+    /// The other types they look at.
+    #[must_use]
+    pub fn looks_at(&self) -> BTreeSet<&ResourceType> {
+        let clauses = self.sought.iter().flat_map(|sought| &sought.search.clauses);
+        clauses.flat_map(search::Clause::looks_at).collect()
+    }
+
+    /// Whether a resource meets them; what looks at other resources is met by none without a `resolver`.
+    #[must_use]
+    pub fn are_met_by(&self, stored: &Stored, resolver: Option<&dyn Resolver>) -> bool {
+        let found = self.sought.as_ref().is_none_or(|sought| {
+            let Sought { search, own } = sought.as_ref();
+            let Stored { key, updated_us, resource, .. } = stored;
+            let document =
+                Document { kind: &key.kind, id: key.id.as_str(), updated_us: *updated_us, body: resource, own };
+            search.matches(&document, resolver) == Ok(true)
+        });
+        found && self.filters.iter().all(|filter| filter.matches(stored))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Criteria, CriteriaFault> {
+        let kind = "Patient".parse().unwrap();
+        Criteria::by_parameters(&Catalog::base(), &Request::strict(&kind, "https://payer.example/fhir", 0), text)
+    }
+
+    fn is_met(text: &str) -> bool {
+        let body = json!({"name": [{"family": "Muster"}], "identifier": [{"system": "http://s", "value": "1"}]});
+        let stored = Stored { key: "Patient/p".parse().unwrap(), version: 1, updated_us: 5, resource: body };
+        read(text).unwrap().are_met_by(&stored, None)
+    }
+
+    #[test]
+    fn parameters_and_paths_have_to_be_met_together() {
+        for text in [
+            "identifier=http://s|1",
+            "Patient?identifier=http%3A%2F%2Fs%7C1&family=must",
+            "?_id=p",
+            "id=p",
+            ".name.family=Muster&identifier=1",
+            ".name.family=Muster",
+            "identifier=1&_format=json",
+        ] {
+            assert!(is_met(text), "{text}");
+        }
+        for text in ["identifier=http://t|1", "identifier=1&family=other", "identifier=1&.name.family=Other", "id=q"] {
+            assert!(!is_met(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_condition_is_passed_over() {
+        for text in [
+            "identifier=1&unheard=of",
+            "identifier=1&family=",
+            "identifier=1&_count=1",
+            "identifier=1&_sort=family",
+            "identifier=1&_include=Patient:organization",
+            "identifier=1&_revinclude:iterate=Observation:patient",
+            "identifier=1&_summary=count",
+            "identifier=1&_elements=id",
+            "identifier=1&_total=none",
+            "identifier=1&_cursor=x",
+            "identifier=1&_text=x",
+            "birthdate=soon",
+        ] {
+            assert!(matches!(read(text), Err(CriteriaFault::Search(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_condition_that_selects_nothing_is_none() {
+        for text in ["", "?", "Patient?", "_format=json", "&"] {
+            assert_eq!(read(text), Err(QueryFault::Empty.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_mark_in_a_value_takes_nothing_away_from_the_condition() {
+        assert!(!is_met("identifier=x?_id=p"), "it is one value, and no condition on the id");
+        assert_eq!(Criteria::by_elements("a=b?id=p").unwrap(), vec![Filter::new(["a"], "b?id=p")].into());
+    }
+
+    #[test]
+    fn without_others_a_chain_is_met_by_nobody() {
+        assert!(!is_met("general-practitioner.name=x"));
+        assert_eq!(read("general-practitioner:Practitioner.name=x").unwrap().looks_at().len(), 1);
+    }
+}

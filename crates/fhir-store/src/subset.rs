@@ -1,0 +1,217 @@
+//! As much of a resource as a reader asked for (`_summary`, `_elements`).
+//!
+//! What a summary has is said by the base definitions, element by element, down to the data types: an attachment
+//! comes without its data. What a resource must have stays, and so do modifier extensions, because without them
+//! it would say something else. Not specified of types that no definition of R4 knows; they are shown whole where
+//! the definitions decide.
+//!
+//! # Source
+//! FHIR R4, Search, Managing Returned Resources; `ElementDefinition.isSummary`.
+
+use serde_json::{Map, Value, json};
+
+use crate::definitions::{self, Content, Node, Structure};
+use crate::search::Summary;
+
+/// Marks a resource of which elements were left out.
+const SUBSETTED_SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
+/// The mark itself.
+const SUBSETTED: &str = "SUBSETTED";
+/// Elements that every answer keeps.
+const KEPT: [&str; 4] = ["resourceType", "id", "meta", "modifierExtension"];
+
+/// As much of a resource as was asked for, marked where something is missing: all of it but what `_summary`
+/// leaves out and, if there are `elements`, what is none of them.
+#[must_use]
+pub fn subset(document: Value, summary: Summary, elements: &[String]) -> Value {
+    let Value::Object(mut members) = document else { return document };
+    let structure = members.get("resourceType").and_then(Value::as_str).and_then(definitions::structure);
+    let mut missing = false;
+    if !elements.is_empty() {
+        missing |= keep(&mut members, |name| is_mandatory(structure, name) || is_asked_for(elements, name));
+    }
+    missing |= match (summary, structure) {
+        (Summary::Data, _) => members.shift_remove("text").is_some(),
+        (Summary::Text, Some(_)) => keep(&mut members, |name| name == "text" || is_mandatory(structure, name)),
+        (Summary::True, Some(structure)) => {
+            structure.root().is_some_and(|root| summarize(&mut members, (structure, root)))
+        }
+        (Summary::True | Summary::Text, None) | (Summary::False | Summary::Count, _) => false,
+    };
+    if missing {
+        mark(&mut members);
+    }
+    Value::Object(members)
+}
+
+/// Keeps what every answer has and what `wanted` says; whether something went.
+fn keep(members: &mut Map<String, Value>, wanted: impl Fn(&str) -> bool) -> bool {
+    let before = members.len();
+    members.retain(|name, _| {
+        // The extensions of a primitive element stay or go with it.
+        let name = name.strip_prefix('_').unwrap_or(name);
+        KEPT.contains(&name) || wanted(name)
+    });
+    members.len() < before
+}
+
+fn is_mandatory(structure: Option<&Structure>, name: &str) -> bool {
+    let element = structure.and_then(Structure::root).and_then(|root| root.element(name));
+    element.is_some_and(|element| element.min > 0)
+}
+
+/// Whether a member is one of these elements: of one with a choice of types the member has a longer name.
+fn is_asked_for(elements: &[String], name: &str) -> bool {
+    elements.iter().any(|element| {
+        let rest = name.strip_prefix(element.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_uppercase()))
+    })
+}
+
+/// Leaves of an object what is part of a summary; whether something went.
+fn summarize(members: &mut Map<String, Value>, (structure, node): (&Structure, &Node)) -> bool {
+    let mut missing =
+        keep(members, |name| node.element(name).is_some_and(|element| element.is_summary || element.min > 0));
+    for (name, value) in members.iter_mut() {
+        let Some((_, _, kind)) = node.member(name) else { continue };
+        let inner = match kind.content {
+            Content::Own(at) => structure.node(at).map(|node| (structure, node)),
+            Content::Complex => {
+                definitions::structure(&kind.name).and_then(|structure| Some((structure, structure.root()?)))
+            }
+            Content::Primitive(_) | Content::Resource => None,
+        };
+        if let Some(inner) = inner {
+            missing |= summarize_each(value, inner);
+        }
+    }
+    missing
+}
+
+fn summarize_each(value: &mut Value, of: (&Structure, &Node)) -> bool {
+    match value {
+        Value::Array(values) => {
+            let mut missing = false;
+            for value in values {
+                missing |= summarize_each(value, of);
+            }
+            missing
+        }
+        Value::Object(members) => {
+            let mut summary = members.clone();
+            let missing = summarize(&mut summary, of);
+            // An element has something in it; of one with extensions alone they are what it says.
+            if summary.is_empty() || !missing {
+                return false;
+            }
+            *members = summary;
+            true
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn mark(members: &mut Map<String, Value>) {
+    let meta = members.entry("meta").or_insert_with(|| json!({}));
+    let Some(meta) = meta.as_object_mut() else { return };
+    let Some(tags) = meta.entry("tag").or_insert_with(|| json!([])).as_array_mut() else { return };
+    if !tags.iter().any(|tag| tag.get("code").is_some_and(|code| code == SUBSETTED)) {
+        tags.push(json!({"system": SUBSETTED_SYSTEM, "code": SUBSETTED}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(document: &Value) -> Vec<&str> {
+        document.as_object().unwrap().keys().map(String::as_str).collect()
+    }
+
+    fn tagged() -> Value {
+        json!({"tag": [{"system": SUBSETTED_SYSTEM, "code": "SUBSETTED"}]})
+    }
+
+    fn observation() -> Value {
+        json!({
+            "resourceType": "Observation", "id": "a", "text": {"status": "generated", "div": "<div/>"},
+            "extension": [{"url": "http://x", "valueString": "y"}], "modifierExtension": [{"url": "http://m"}],
+            "contained": [{"resourceType": "Device", "id": "d"}], "status": "final", "_status": {"id": "s"},
+            "code": {"text": "c", "extension": [{"url": "http://z"}]}, "valueQuantity": {"value": 1, "id": "q"},
+            "note": [{"text": "n"}],
+            "component": [{"code": {"text": "c"}, "interpretation": [{"text": "i"}], "valueString": "v"}],
+        })
+    }
+
+    #[test]
+    fn elements_come_with_what_the_type_must_have_and_are_marked() {
+        let shown = subset(observation(), Summary::False, &["value".to_owned()]);
+        assert_eq!(
+            names(&shown),
+            ["resourceType", "id", "modifierExtension", "status", "_status", "code", "valueQuantity", "meta"]
+        );
+        assert_eq!(shown["meta"], tagged());
+        assert_eq!(shown["code"], observation()["code"], "an element is shown as a whole");
+        let unknown = json!({"resourceType": "Client", "id": "a", "name": "n", "named": 1, "secret": "s"});
+        assert_eq!(
+            names(&subset(unknown, Summary::False, &["name".to_owned()])),
+            ["resourceType", "id", "name", "meta"]
+        );
+    }
+
+    #[test]
+    fn a_summary_has_what_the_definitions_mark_down_to_the_types_of_elements() {
+        let shown = subset(observation(), Summary::True, &[]);
+        let expected = json!({
+            "resourceType": "Observation", "id": "a", "modifierExtension": [{"url": "http://m"}],
+            "status": "final", "_status": {"id": "s"}, "code": {"text": "c"}, "valueQuantity": {"value": 1, "id": "q"},
+            "component": [{"code": {"text": "c"}, "valueString": "v"}], "meta": tagged(),
+        });
+        assert_eq!(shown, expected);
+        let document = json!({
+            "resourceType": "DocumentReference", "id": "d", "status": "current",
+            "content": [{"attachment": {"contentType": "text/plain", "data": "AAAA", "url": "http://x"}}],
+        });
+        let shown = subset(document, Summary::True, &[]);
+        assert_eq!(shown["content"], json!([{"attachment": {"contentType": "text/plain", "url": "http://x"}}]));
+    }
+
+    #[test]
+    fn an_element_of_extensions_alone_stays_as_it_is() {
+        let only = json!({"resourceType": "Patient", "id": "p", "name": [{"extension": [{"url": "http://absent"}]}]});
+        assert_eq!(subset(only.clone(), Summary::True, &[]), only);
+    }
+
+    #[test]
+    fn a_text_comes_with_what_the_type_must_have() {
+        let shown = subset(observation(), Summary::Text, &[]);
+        assert_eq!(
+            names(&shown),
+            ["resourceType", "id", "text", "modifierExtension", "status", "_status", "code", "meta"]
+        );
+    }
+
+    #[test]
+    fn data_come_without_the_text_alone() {
+        let mut expected = observation();
+        expected.as_object_mut().unwrap().shift_remove("text");
+        expected["meta"] = tagged();
+        assert_eq!(subset(observation(), Summary::Data, &[]), expected);
+        assert_eq!(
+            subset(expected.clone(), Summary::Data, &[]),
+            expected,
+            "marked once, and only where something went"
+        );
+    }
+
+    #[test]
+    fn what_is_asked_for_whole_and_what_nobody_defined_is_shown_whole() {
+        for summary in [Summary::False, Summary::Count] {
+            assert_eq!(subset(observation(), summary, &[]), observation());
+        }
+        let unknown = json!({"resourceType": "Client", "id": "a", "name": "n"});
+        for summary in [Summary::True, Summary::Text] {
+            assert_eq!(subset(unknown.clone(), summary, &[]), unknown);
+        }
+    }
+}
