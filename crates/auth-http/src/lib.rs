@@ -48,6 +48,7 @@ mod migrate;
 mod packages;
 mod payer;
 mod prefer;
+mod recorded;
 mod save;
 mod searching;
 

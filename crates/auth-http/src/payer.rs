@@ -1,6 +1,6 @@
 //! What the operations of payers are asked for, by whom, and why they are not done.
 
-use fhir_store::export::{Asked, ExportFault, ExportWork, Query, Shape, Subjects, TypeWork, exportable};
+use fhir_store::export::{Asked, ExportFault, ExportWork, Query, Shape, Subjects, Terms, TypeWork, exportable};
 use fhir_store::jobs::{NewJob, TooManyJobs, Work};
 use fhir_store::payer::davinci::DavinciFault;
 use fhir_store::payer::{ConsentRule, Member, Requester, SentFault, sent};
@@ -169,7 +169,7 @@ pub(crate) async fn reach(
         let needed = || Denied::InsufficientScope { needed: format!("system/{kind}.{}", interaction.letter()) };
         let queries: Option<Vec<Query>> = parts.iter().map(query).collect();
         let queries = queries.ok_or_else(needed)?;
-        applied(kind, &queries).map_err(|cause| Denied::UnappliedQuery {
+        applied(app, kind, &queries).map_err(|cause| Denied::UnappliedQuery {
             needed: format!("system/{kind}.{}", interaction.letter()),
             cause,
         })?;
@@ -187,9 +187,10 @@ fn query(part: &Part) -> Option<Query> {
     part.patient.is_none().then_some(query)
 }
 
-fn applied(kind: &str, queries: &[Query]) -> Result<(), String> {
+fn applied(app: &App, kind: &str, queries: &[Query]) -> Result<(), String> {
     let kind: ResourceType = kind.parse().map_err(|_| kind.to_owned())?;
-    fhir_store::export::selection(&kind, queries).map(drop).map_err(|cause| cause.to_string())
+    let terms = Terms { own: &app.settings.fhir_base(), now_us: app.now_us() };
+    fhir_store::export::selection(&kind, queries, terms).map(drop).map_err(|cause| cause.to_string())
 }
 
 /// What an export adds to the parameters of its request.
@@ -240,7 +241,7 @@ async fn types(
                 let filters = asked.filters.iter().filter(|(of, _)| *of == kind).map(|(_, query)| query.clone());
                 let filters: Vec<Query> = filters.collect();
                 within.extend((!filters.is_empty()).then_some(filters));
-                types.push(TypeWork { kind: name.to_owned(), within });
+                types.push(TypeWork { kind: name.to_owned(), within, elements: asked.elements_of(&kind) });
             }
             Err(Denied::Store(cause)) => return Err(Denied::Store(cause).into()),
             Err(cause) if asked.types.is_some() => return Err(cause.into()),

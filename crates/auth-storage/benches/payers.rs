@@ -2,10 +2,12 @@
 //! same rows (on SQLite reading them all), and a query for each of 1,000 members by the index that finds them.
 //!
 //! Prints a line per engine and kind: engine, `export` or `match`, the limit and ours, both in milliseconds on the
-//! clock, the quickest of several rounds. Postgres takes part when `TEST_DATABASE_URL` names a server.
+//! clock, the quickest of several rounds; and `statements`, how many of them there are in one match, beside one for
+//! each member. Postgres takes part when `TEST_DATABASE_URL` names a server.
 
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use auth_storage::{Db, JobSettings, Jobs};
@@ -17,16 +19,50 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgPoolCopyExt as _;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, SqliteConnection};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, Subscriber, set_global_default};
+use tracing::{Event, Metadata};
 
 const PATIENTS: usize = 100_000;
 const MEMBERS: usize = 1_000;
 const ROUNDS: usize = 3;
+const POLL: Duration = Duration::from_millis(5);
 /// 2026-01-01T00:00:00Z.
 const NOW_US: i64 = 1_767_225_600_000_000;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
+/// Counts what the driver says about statements, while it is told to.
+struct Statements;
+
+static COUNTS: AtomicBool = AtomicBool::new(false);
+static COUNTED: AtomicU64 = AtomicU64::new(0);
+
+impl Subscriber for Statements {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        COUNTS.load(Ordering::Relaxed) && metadata.target() == "sqlx::query"
+    }
+
+    fn event(&self, _: &Event<'_>) {
+        COUNTED.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
 fn main() -> Outcome<()> {
+    set_global_default(Statements)?;
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         on_sqlite().await?;
         if let Some(url) = server() {
@@ -135,8 +171,9 @@ async fn on_postgres(server: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// The quickest export of all patients and the quickest match, each from its kick-off until it is complete.
-async fn ours(db: &Db) -> Outcome<[Duration; 2]> {
+/// The quickest export of all patients and the quickest match, each from its kick-off until it is complete, and the
+/// statements of one match.
+async fn ours(db: &Db) -> Outcome<([Duration; 2], u64)> {
     let settings = JobSettings {
         fhir_base: "http://payer.example/fhir".to_owned(),
         correct_format: true,
@@ -147,26 +184,38 @@ async fn ours(db: &Db) -> Outcome<[Duration; 2]> {
     let mut quickest = [Duration::MAX; 2];
     for _ in 0..ROUNDS {
         for (quickest, work) in quickest.iter_mut().zip([export(), matching()]) {
-            let job = NewJob { owner: "bench".to_owned(), url: String::new(), work };
-            let began = Instant::now();
-            let id = jobs.enqueue(job, NOW_US).await??;
-            while let Some(job) = jobs.job(&id, "bench").await? {
-                match job.state {
-                    JobState::Completed => break,
-                    JobState::Failed => return Err("the job failed".into()),
-                    JobState::Requested | JobState::Running => tokio::time::sleep(Duration::from_millis(5)).await,
-                }
-            }
-            *quickest = (*quickest).min(began.elapsed());
-            jobs.end(&id, "bench", NOW_US).await?;
+            *quickest = (*quickest).min(done(&jobs, work, POLL).await?);
         }
     }
+    // Asked once it must be complete, so that nothing else is counted.
+    COUNTS.store(true, Ordering::Relaxed);
+    done(&jobs, matching(), quickest[1] * 4 + Duration::from_secs(1)).await?;
     jobs.stop().await;
-    Ok(quickest)
+    Ok((quickest, COUNTED.load(Ordering::Relaxed)))
+}
+
+/// How long it takes until work is complete, asking in these intervals.
+async fn done(jobs: &Jobs, work: Work, poll: Duration) -> Outcome<Duration> {
+    let job = NewJob { owner: "bench".to_owned(), url: String::new(), work };
+    let began = Instant::now();
+    let id = jobs.enqueue(job, NOW_US).await??;
+    loop {
+        tokio::time::sleep(poll).await;
+        let job = jobs.job(&id, "bench").await?.ok_or("the job is gone")?;
+        match job.state {
+            JobState::Completed => break,
+            JobState::Failed => return Err("the job failed".into()),
+            JobState::Requested | JobState::Running => {}
+        }
+    }
+    let took = began.elapsed();
+    COUNTS.store(false, Ordering::Relaxed);
+    jobs.end(&id, "bench", NOW_US).await?;
+    Ok(took)
 }
 
 fn export() -> Work {
-    let types = vec![TypeWork { kind: "Patient".to_owned(), within: Vec::new() }];
+    let types = vec![TypeWork { kind: "Patient".to_owned(), within: Vec::new(), elements: Vec::new() }];
     let subjects = Subjects::Everything;
     Work::Export(ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole })
 }
@@ -188,8 +237,9 @@ fn matching() -> Work {
     Work::Match(Box::new(MatchWork { kind: MatchKind::Payer, requester, members, within: Vec::new() }))
 }
 
-fn tell(engine: &str, limits: [Duration; 2], ours: [Duration; 2]) {
+fn tell(engine: &str, limits: [Duration; 2], (ours, statements): ([Duration; 2], u64)) {
     for ((kind, limit), ours) in ["export", "match"].into_iter().zip(limits).zip(ours) {
         println!("{engine} {kind} {:.1} {:.1}", limit.as_secs_f64() * 1e3, ours.as_secs_f64() * 1e3);
     }
+    println!("{engine} statements {MEMBERS} {statements}");
 }

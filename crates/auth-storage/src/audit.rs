@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fhir_store::ResourceType;
+use fhir_store::{ResourceId, ResourceType};
 use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -23,8 +23,9 @@ use tokio::task::JoinSet;
 use tokio::time::Interval;
 
 use crate::db::Db;
+use crate::engine::Tx;
 use crate::fault::retried;
-use crate::resources::append;
+use crate::resources::{append, upsert};
 
 use alike::{Entry, Refusals};
 
@@ -99,6 +100,15 @@ impl AuditSink for AuditLog {
             }
         }
     }
+}
+
+/// The event of a record, under an id that makes it one however often it is written, within a transaction: what is
+/// told with what was done cannot be lost.
+pub(crate) async fn tell(db: &Db, tx: &mut Tx, (id, record): (&ResourceId, AuditRecord)) -> Result<(), sqlx::Error> {
+    let kind: ResourceType = event::TYPE.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    let at_us = record.at_us;
+    let event = event::of(&Entry::once(record));
+    upsert(db, tx, &kind, &[(id.to_string(), event)], at_us).await
 }
 
 fn count_lost(records: usize) {

@@ -81,6 +81,20 @@ const FRAGMENTS: &[Fragment] = &[
     ),
     // What members are found by, as the indexes of Patient and Coverage have it, and whose a Consent is.
     ("member", "t.resource ->> '@'", "CASE WHEN json_valid(t.resource) THEN t.resource ->> '@' END"),
+    // When what a Group is for is over.
+    (
+        "group_end",
+        "@ #>> '{characteristic,0,period,end}'",
+        "CASE WHEN json_valid(@) THEN @ ->> '$.characteristic[0].period.end' END",
+    ),
+    // Whether a Patient may have a family name, as far as letters of ASCII tell; whoever asks compares exactly.
+    (
+        "may_be_named",
+        "EXISTS (SELECT 1 FROM jsonb_path_query(t.resource, '$.name[*].family') n
+            WHERE strpos(lower((n #>> '{}') COLLATE \"C\"), @) > 0)",
+        "EXISTS (SELECT 1 FROM json_each(t.resource, '$.name') n
+            WHERE CASE n.type WHEN 'object' THEN instr(lower(n.value ->> 'family'), @) > 0 END)",
+    ),
     (
         "of_patient",
         "t.resource -> 'patient' ->> '@'",

@@ -5,22 +5,25 @@
 //! lease that runs out, and whoever takes the job then goes on from the last step: nothing is lost, nothing twice.
 //! After a while a node gives a long job back, so that short ones have their turn.
 //!
-//! **The decision:** what a job makes is kept in the database, in parts of about a megabyte. Any node can serve it
+//! **The decision:** what a job makes is kept in the database, in parts of about a megabyte, packed. Any node can serve it
 //! without shared storage, it is there exactly when the progress that made it is, and it goes with the job. Files on
 //! the disks of the nodes were the road not taken: they are on one node, and outlive what they belong to. It costs a
-//! second copy of what is exported until the job expires.
+//! second copy of what is exported until the job expires, a packed one.
 
 mod export;
 mod matching;
+mod over;
+mod packing;
 mod people;
 mod rows;
+mod told;
 mod worker;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, TooManyJobs};
+use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, Packing, TooManyJobs};
 use fhir_store::payer::group;
 use fhir_store::{Operation, ResourceId, ResourceKey, ResourceStore as _, StoreError, Write};
 use tokio::sync::{Notify, watch};
@@ -63,6 +66,7 @@ impl fmt::Debug for JobSettings {
 #[derive(Debug)]
 pub struct Jobs {
     db: Db,
+    settings: Arc<JobSettings>,
     /// Told when there is something new.
     news: Arc<Notify>,
     stop: watch::Sender<bool>,
@@ -85,7 +89,7 @@ impl Jobs {
             };
             tasks.spawn(worker.work());
         }
-        Self { db, news, stop, tasks: Mutex::new(tasks) }
+        Self { db, settings, news, stop, tasks: Mutex::new(tasks) }
     }
 
     /// Ends the tasks after their current steps and gives their jobs back. Again does nothing.
@@ -101,12 +105,16 @@ impl Jobs {
     }
 
     /// Deletes jobs that ended before `before_us`, microseconds since the UNIX epoch, with their files. Returns how
-    /// many. Groups and Consents that a match made stay: they are for what comes after it.
+    /// many. Groups and Consents that a match made stay: they are for what comes after it. Only Groups whose time is
+    /// over are no longer active from now on, and go ninety days later.
     ///
     /// # Errors
     /// [`StoreError`]; what was deleted until then stays deleted.
     pub async fn forget_ended(&self, before_us: i64) -> Result<u64, StoreError> {
-        rows::forget_before(&self.db, before_us).await.map_err(fhir)
+        let forgotten = rows::forget_before(&self.db, before_us).await.map_err(fhir)?;
+        let groups = over::end(&self.db, (self.settings.now_us)()).await?;
+        tracing::debug!(groups, "Groups whose time is over were ended");
+        Ok(forgotten)
     }
 
     /// Deletes what a completed match wrote besides its files: its Groups, and the Consents it kept.
@@ -160,7 +168,18 @@ impl JobStore for Jobs {
         }))
     }
 
-    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError> {
-        rows::part(&self.db, id.as_str(), file, i64::from(part)).await.map_err(fhir)
+    async fn part(
+        &self,
+        id: &ResourceId,
+        (file, part): (&str, u32),
+        packing: Packing,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let kept = rows::part(&self.db, id.as_str(), file, i64::from(part)).await.map_err(fhir)?;
+        match (kept, packing) {
+            (Some(packed), Packing::None) => {
+                Ok(Some(packing::unpacked(packed).await.map_err(|error| fhir(error.into()))?))
+            }
+            (kept, _) => Ok(kept),
+        }
     }
 }

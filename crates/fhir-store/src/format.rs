@@ -21,6 +21,8 @@
 //! `params`) are never taken for one. Of an access policy only `link` is rewritten: the rest of it is
 //! patterns, which mean what they say.
 
+pub(crate) mod text;
+
 use serde_json::{Map, Value};
 
 use crate::key::{ResourceKey, ResourceType};

@@ -74,10 +74,15 @@ impl Stored {
     /// When this version was written, as a FHIR `instant` in UTC with microseconds.
     #[must_use]
     pub fn last_updated(&self) -> String {
-        let limit = if self.updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };
-        let at = Timestamp::from_microsecond(self.updated_us).unwrap_or(limit);
-        format!("{at:.6}")
+        last_updated(self.updated_us)
     }
+}
+
+/// A moment as `meta.lastUpdated` has it; `updated_us` are unix microseconds.
+pub(crate) fn last_updated(updated_us: i64) -> String {
+    let limit = if updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let at = Timestamp::from_microsecond(updated_us).unwrap_or(limit);
+    format!("{at:.6}")
 }
 
 /// What a store knows under a key.

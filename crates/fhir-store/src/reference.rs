@@ -70,6 +70,11 @@ pub(crate) fn has_only(object: &Map<String, Value>, own: &[&str]) -> bool {
     object.keys().all(|key| own.contains(&key.as_str()) || COMPANIONS.contains(&key.as_str()))
 }
 
+/// Whether a name is one that may stand beside the target in a reference.
+pub(crate) fn is_companion(name: &[u8]) -> bool {
+    COMPANIONS.iter().any(|companion| companion.as_bytes() == name)
+}
+
 /// The names entries of one transaction have for each other: `fullUrl` to key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FullUrls(BTreeMap<String, ResourceKey>);

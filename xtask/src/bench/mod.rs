@@ -89,6 +89,8 @@ enum Unit {
     Millis,
     /// Operations a second.
     PerSecond,
+    /// How many.
+    Count,
 }
 
 struct Listed {
@@ -235,6 +237,7 @@ impl Unit {
             Self::Kib => "KiB",
             Self::Millis => "ms",
             Self::PerSecond => "1/s",
+            Self::Count => "",
         }
     }
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use fhir_store::export::{Asked, Shape, Subjects};
+use fhir_store::ResourceId;
+use fhir_store::export::{Asked, ExportFault, Shape, Subjects};
 use fhir_store::payer::davinci::{DavinciFault, ExportType, member_ids};
 use fhir_store::payer::group;
 use http::{Method, Uri};
@@ -17,10 +18,11 @@ use super::jobs;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::payer::{self, Export, Invoked, PayerFault};
+use crate::recorded;
 use crate::state::App;
 
 /// The parameters of an export of everything, where no patient is anybody's.
-const SYSTEM: &[&str] = &["_type", "_since", "_until", "_typeFilter", "_outputFormat"];
+const SYSTEM: &[&str] = &["_type", "_since", "_until", "_typeFilter", "_elements", "_outputFormat"];
 /// Those of a Da Vinci export.
 const DAVINCI: &[&str] = &["exportType", "_type", "_since", "_until", "_typeFilter", "_outputFormat", "patient"];
 
@@ -31,12 +33,16 @@ pub(crate) async fn system(
     uri: Uri,
     mut call: Call,
 ) -> Result<Response, Fault> {
-    payer::demand_async(&call)?;
-    let asked = asked(&mut call, SYSTEM)?;
     let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
+    let told = recorded::Asked::of(&app, &call, &operation, None);
+    answered(&app, told, begin_system(&app, &mut call, &operation).await)
+}
+
+async fn begin_system(app: &App, call: &mut Call, operation: &Invoked<'_>) -> Result<ResourceId, Fault> {
+    payer::demand_async(call)?;
+    let asked = asked(call, SYSTEM)?;
     let export = Export { subjects: Subjects::Everything, consent: None, shape: Shape::Whole };
-    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
-    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+    payer::begin_export(app, call, operation, asked, export).await
 }
 
 /// Exports what is of patients.
@@ -46,13 +52,17 @@ pub(crate) async fn patients(
     uri: Uri,
     mut call: Call,
 ) -> Result<Response, Fault> {
-    payer::demand_async(&call)?;
-    let asked = asked(&mut call, Asked::BULK)?;
     let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
+    let told = recorded::Asked::of(&app, &call, &operation, None);
+    answered(&app, told, begin_patients(&app, &mut call, &operation).await)
+}
+
+async fn begin_patients(app: &App, call: &mut Call, operation: &Invoked<'_>) -> Result<ResourceId, Fault> {
+    payer::demand_async(call)?;
+    let asked = asked(call, Asked::BULK)?;
     let subjects = asked.patients.clone().map_or(Subjects::Patients, Subjects::These);
     let export = Export { subjects, consent: None, shape: Shape::Whole };
-    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
-    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+    payer::begin_export(app, call, operation, asked, export).await
 }
 
 /// Exports what is of the members of a Group.
@@ -63,11 +73,16 @@ pub(crate) async fn group(
     Path(id): Path<String>,
     mut call: Call,
 ) -> Result<Response, Fault> {
-    payer::demand_async(&call)?;
-    let asked = asked(&mut call, Asked::BULK)?;
-    payer::owner(&app, &call)?;
     let operation = Invoked { name: "FhirExport", method: &method, uri: &uri };
-    let group = payer::readable_group(&app, &call, &operation, &id).await?;
+    let told = recorded::Asked::of(&app, &call, &operation, Some(&id));
+    answered(&app, told, begin_group(&app, &mut call, &operation, &id).await)
+}
+
+async fn begin_group(app: &App, call: &mut Call, operation: &Invoked<'_>, id: &str) -> Result<ResourceId, Fault> {
+    payer::demand_async(call)?;
+    let asked = asked(call, Asked::BULK)?;
+    payer::owner(app, call)?;
+    let group = payer::readable_group(app, call, operation, id).await?;
     let is_administrator = matches!(call.caller.identity, Identity::Root);
     if group::made_for(&group).is_some() && !is_administrator {
         return Err(PayerFault::MatchedGroup.into());
@@ -75,8 +90,7 @@ pub(crate) async fn group(
     let members = member_ids(&group, &format!("{}/", app.settings.fhir_base()));
     let subjects = Subjects::These(members_asked(members, &asked)?);
     let export = Export { subjects, consent: None, shape: Shape::Whole };
-    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
-    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+    payer::begin_export(app, call, operation, asked, export).await
 }
 
 /// Exports what the members of a Group let the asking organization have.
@@ -87,15 +101,19 @@ pub(crate) async fn davinci(
     Path(id): Path<String>,
     mut call: Call,
 ) -> Result<Response, Fault> {
-    let requester = payer::requester(&app, &call, PayerFault::NoClaimForExport).await?;
-    payer::demand_async(&call)?;
-    let asked =
-        Asked::of_body(&call.take_resource().map_err(|_| fhir_store::export::ExportFault::NotParameters)?, DAVINCI)?;
-    let export_type = ExportType::of(&asked)?;
     let operation = Invoked { name: "FhirDavinciDataExport", method: &method, uri: &uri };
-    let group = payer::group(&app, &id).await?;
+    let told = recorded::Asked::of(&app, &call, &operation, Some(&id));
+    answered(&app, told, begin_davinci(&app, &mut call, &operation, &id).await)
+}
+
+async fn begin_davinci(app: &App, call: &mut Call, operation: &Invoked<'_>, id: &str) -> Result<ResourceId, Fault> {
+    let requester = payer::requester(app, call, PayerFault::NoClaimForExport).await?;
+    payer::demand_async(call)?;
+    let asked = Asked::of_body(&call.take_resource().map_err(|_| ExportFault::NotParameters)?, DAVINCI)?;
+    let export_type = ExportType::of(&asked)?;
+    let group = payer::group(app, id).await?;
     if requester.as_ref().is_some_and(|requester| !export_type.is_for(&group, requester)) {
-        return Err(payer::no_group(&id));
+        return Err(payer::no_group(id));
     }
     export_type.check(&group, app.now_us())?;
     let members = member_ids(&group, &format!("{}/", app.settings.fhir_base()));
@@ -104,8 +122,13 @@ pub(crate) async fn davinci(
         consent: Some(export_type.consent(&group, requester)?),
         shape: export_type.shape(app.now_us()),
     };
-    let job = payer::begin_export(&app, &call, &operation, asked, export).await?;
-    Ok(jobs::accepted(&app, jobs::EXPORT_STATUS, &job))
+    payer::begin_export(app, call, operation, asked, export).await
+}
+
+/// Tells the auditor and the caller what came of it.
+fn answered(app: &App, told: recorded::Asked, begun: Result<ResourceId, Fault>) -> Result<Response, Fault> {
+    told.begun(app, begun.as_ref());
+    Ok(jobs::accepted(app, jobs::EXPORT_STATUS, &begun?))
 }
 
 /// The parameters of the body, or of the address where there is none.

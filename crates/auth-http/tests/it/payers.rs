@@ -216,10 +216,19 @@ async fn a_request_that_cannot_be_served_says_why_and_leaves_no_job() {
         assert!(told(&answer).contains(text), "{} of {path}", told(&answer));
     }
     for (path, text) in [
-        ("/fhir/$export?_elements=id", "Unsupported parameter(s): _elements"),
+        ("/fhir/$export?_summary=true", "Unsupported parameter(s): _summary"),
+        ("/fhir/$export?_elements=id,%20", "_elements must be names such as birthDate"),
         ("/fhir/$export?_type=Client", "_type names a type that is not exported here: Client"),
         ("/fhir/Patient/$export?_type=Organization", "_type names a type that is not exported here: Organization"),
-        ("/fhir/Patient/$export?_typeFilter=Observation%3Fcode%3Dx", "_typeFilter: the parameter code of Observation"),
+        ("/fhir/Patient/$export?_typeFilter=Observation%3Fno-such%3Dx", "_typeFilter: the parameter no-such of Obs"),
+        (
+            "/fhir/Patient/$export?_typeFilter=Observation%3Fdate%3Dsoon",
+            "_typeFilter: the parameter date of Observation",
+        ),
+        (
+            "/fhir/Patient/$export?_typeFilter=Observation%3Fsubject.name%3Dx",
+            "the parameter subject.name of Observation",
+        ),
     ] {
         let answer = export(&world, &token, path).await;
         assert_eq!(answer.status, 400, "{path} {answer:?}");
@@ -255,6 +264,144 @@ async fn scopes_decide_which_types_are_exported() {
         let told = manifest(world, &filtered, "filtered", &job).await;
         let [lab] = file(world, &filtered, &told, "Observation").await.try_into().unwrap();
         assert_eq!(lab["id"], "lab");
+    })
+    .await;
+}
+
+/// The lines of the one type that an export makes.
+async fn exported(world: &World, token: &str, owner: &str, (path, kind): (&str, &str)) -> Vec<Value> {
+    let job = accepted(&export(world, token, path).await);
+    let told = manifest(world, token, owner, &job).await;
+    file(world, token, &told, kind).await
+}
+
+fn ids(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_is_narrowed_by_filters_and_by_the_queries_of_scopes() {
+    on_every_engine(async |world| {
+        members(world).await;
+        for (id, code, date) in
+            [("x1", "718-7", "2026-03-04"), ("x2", "718-7", "2025-03-04"), ("x3", "4548-4", "2026-03-04")]
+        {
+            let coding = json!({"coding": [{"system": "http://loinc.org", "code": code}]});
+            let observation = json!({"resourceType": "Observation", "status": "final", "code": coding,
+                "effectiveDateTime": date, "subject": {"reference": "Patient/a"}, "note": [{"text": "n"}]});
+            world.put(&format!("/fhir/Observation/{id}"), &observation).await;
+        }
+        let all = world.token_with_scope("app", "system/*.rs").await;
+        let filter = "_typeFilter=Observation%3Fcode%3Dhttp%3A%2F%2Floinc.org%7C718-7%26date%3Dge2026";
+        let path = format!("/fhir/Patient/$export?_type=Observation&{filter}");
+        assert_eq!(ids(&exported(world, &all, "app", (&path, "Observation")).await), ["x1"]);
+        let path = format!("{path}&_typeFilter=Observation%3Fcode%3D4548-4&_elements=code");
+        let either = exported(world, &all, "app", (&path, "Observation")).await;
+        assert_eq!(ids(&either), ["x1", "x3"], "either filter");
+        assert_eq!((&either[0]["note"], &either[0]["meta"]["tag"][0]["code"]), (&Value::Null, &json!("SUBSETTED")));
+        assert_eq!(either[0]["code"]["coding"][0]["code"], "718-7");
+
+        let some = world.token_with_scope("some", "system/Observation.rs?code=http://loinc.org|718-7").await;
+        assert_eq!(ids(&exported(world, &some, "some", ("/fhir/$export", "Observation")).await), ["x1", "x2"]);
+        let both = format!("/fhir/$export?{filter}&_type=Observation");
+        assert_eq!(
+            ids(&exported(world, &some, "some", (&both, "Observation")).await),
+            ["x1"],
+            "never more than the scope"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_sent_packed_to_whoever_takes_gzip() {
+    let world = World::new().await;
+    members(&world).await;
+    let token = world.token_with_scope("app", "system/*.rs").await;
+    let job = accepted(&export(&world, &token, "/fhir/$export?_type=Patient").await);
+    let told = manifest(&world, &token, "app", &job).await;
+    let path = told["output"][0]["url"].as_str().unwrap().strip_prefix("https://payer.example").unwrap();
+    let ask = async |takes: &str| world.get(path).bearer(&token).header("accept-encoding", takes).send().await;
+    for takes in ["gzip", "br, GZIP;q=0.5"] {
+        let packed = ask(takes).await;
+        assert_eq!((packed.status.as_u16(), packed.header("content-encoding")), (200, "gzip"), "{takes}");
+        assert_eq!(packed.header("content-length"), packed.length.to_string());
+        assert_eq!(packed.header("vary"), "accept-encoding");
+    }
+    for takes in ["identity", "gzip;q=0", "x-gzip-not", ""] {
+        let plain = ask(takes).await;
+        assert_eq!((plain.status.as_u16(), plain.text.lines().count()), (200, 3), "{takes}");
+        assert_eq!(plain.header("content-encoding"), "", "{takes}");
+    }
+    world.end().await;
+}
+
+/// The audit events of a kind of operation, once there are so many: they are written by and by.
+async fn audited(world: &World, code: &str, count: usize) -> Vec<Value> {
+    loop {
+        let answer = world.get("/fhir/AuditEvent?_count=1000").by_root().send().await;
+        let entries = answer.body["entry"].as_array().cloned().unwrap_or_default();
+        let mut events: Vec<Value> = entries.into_iter().map(|entry| entry["resource"].clone()).collect();
+        events.retain(|event| event["type"]["code"] == code);
+        if events.len() >= count {
+            assert_eq!(events.len(), count, "{events:?}");
+            events.sort_by_key(|event| event["outcome"].to_string());
+            return events;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn detail<'a>(event: &'a Value, name: &str) -> Option<&'a str> {
+    let entities = event["entity"].as_array().into_iter().flatten();
+    let mut details = entities.flat_map(|entity| entity["detail"].as_array().into_iter().flatten());
+    details.find(|detail| detail["type"] == name)?["valueString"].as_str()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_auditor_is_told_who_asked_for_whom_and_what_came_of_it() {
+    on_every_engine(async |world| {
+        members(world).await;
+        let token = partner(world, "payer-b", "1000000001").await;
+        let sent =
+            parameters(&[bundle("Adler", "1000000001"), bundle("Berg", "1000000002"), bundle("No", "1000000001")]);
+        let job = accepted(&post(world, &token, "/fhir/Group/$bulk-member-match", &sent).await);
+        let told = manifest(world, &token, "payer-b", &job).await;
+        let [found] = file(world, &token, &told, "Parameters").await.try_into().unwrap();
+        let group = found["parameter"][0]["resource"]["id"].as_str().unwrap();
+        let unclaimed = world.token_with_scope("no-claim", "system/*.read").await;
+        assert_eq!(post(world, &unclaimed, "/fhir/Group/$bulk-member-match", &sent).await.status, 403);
+
+        let id = job.rsplit('/').next().unwrap();
+        let ended = world.get(&format!("/fhir/AuditEvent/{id}")).by_root().send().await.body;
+        let counts = ["matched", "not matched", "constrained by consent"].map(|name| detail(&ended, name));
+        assert_eq!(counts, [Some("1"); 3], "{ended}");
+        let events = audited(world, "110112", 3).await;
+        let begun = events.iter().find(|event| event["purposeOfEvent"].is_array()).unwrap();
+        assert_eq!((begun["outcome"].as_str(), detail(begun, "job")), (Some("0"), Some(id)));
+        assert_eq!(begun["agent"][0]["who"]["reference"], "Client/payer-b");
+        assert_eq!(begun["agent"][1]["who"]["identifier"], json!({"system": NPI, "value": "1000000001"}));
+        let refused = events.last().unwrap();
+        assert_eq!(
+            (refused["outcome"].as_str(), refused["outcomeDesc"].as_str()),
+            (Some("4"), Some("no hl7-b2b claim"))
+        );
+        assert_eq!(refused["agent"][0]["who"]["reference"], "Client/no-claim");
+
+        let path = format!("/fhir/Group/{group}/$davinci-data-export");
+        let exported = accepted(&post(world, &token, &path, &davinci("payertopayer")).await);
+        manifest(world, &token, "payer-b", &exported).await;
+        let other = partner(world, "payer-c", "1000000003").await;
+        assert_eq!(post(world, &other, &path, &davinci("payertopayer")).await.status, 404);
+        let events = audited(world, "110106", 3).await;
+        assert!(
+            events.iter().any(|event| detail(event, "resources") == Some("3")),
+            "with the Consent that the match kept: {events:?}"
+        );
+        let refused = events.last().unwrap();
+        assert_eq!(refused["outcomeDesc"], "no such Group, or another organization's");
+        assert_eq!(refused["entity"][0]["what"]["reference"], format!("Group/{group}"));
+        assert_eq!(refused["agent"][1]["who"]["identifier"]["value"], "1000000003");
     })
     .await;
 }

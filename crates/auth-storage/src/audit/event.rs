@@ -6,7 +6,7 @@
 //! nearest and add the endpoint's name by the RFC that defines it.
 
 use fhir_store::ResourceId;
-use oauth_core::ports::{AuditAction, AuditRecord};
+use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
 use serde_json::{Map, Value, json};
 
 use super::alike::Entry;
@@ -27,6 +27,7 @@ const HUMAN: Code = ("http://terminology.hl7.org/CodeSystem/extra-security-role-
 const APPLICATION: Code = (DICOM, "110150", "Application");
 const SECURITY_SERVER: Code = ("http://terminology.hl7.org/CodeSystem/security-source-type", "6", "Security Server");
 const PERSON: Code = (ENTITY_TYPE, "1", "Person");
+const ORGANIZATION: Code = (ENTITY_TYPE, "3", "Organization");
 const SYSTEM_OBJECT: Code = (ENTITY_TYPE, "2", "System Object");
 const PATIENT: Code = (OBJECT_ROLE, "1", "Patient");
 const SECURITY_RESOURCE: Code = (OBJECT_ROLE, "13", "Security Resource");
@@ -42,6 +43,9 @@ const CONSENT: Code = ("urn:ietf:rfc:6749", "consent", "Consent to an authorizat
 const AUTHORIZATION: Code = ("urn:ietf:rfc:6749", "authorization", "Authorization request");
 const LAUNCH: Code = ("http://hl7.org/fhir/smart-app-launch", "launch", "Launch of an app by an EHR");
 const TOKEN: Code = ("urn:ietf:rfc:6749", "token", "Token issue");
+const QUERY: Code = (DICOM, "110112", "Query");
+const EXPORT: Code = (DICOM, "110106", "Export");
+const OPERATION: Code = ("http://hl7.org/fhir/restful-interaction", "operation", "operation");
 const REVOCATION: Code = ("urn:ietf:rfc:7009", "revocation", "Revocation");
 
 /// The resource, in the native spelling.
@@ -61,9 +65,16 @@ pub(super) fn of(entry: &Entry) -> Value {
     if let Some(reason) = &record.refused {
         event.insert("outcomeDesc".to_owned(), text(reason).into());
     }
+    let asked = record.operation.as_deref();
+    let purposes: Vec<Value> =
+        asked.iter().flat_map(|asked| asked.purposes.iter().filter_map(|one| purpose(one))).collect();
+    if !purposes.is_empty() {
+        event.insert("purposeOfEvent".to_owned(), purposes.into());
+    }
     event.insert("agent".to_owned(), agents(record));
     event.insert("source".to_owned(), source());
-    let entities: Vec<Value> = patient(record).into_iter().chain(authorization(entry)).collect();
+    let entities: Vec<Value> =
+        patient(record).into_iter().chain(authorization(entry)).chain(asked.map(operation)).collect();
     if !entities.is_empty() {
         event.insert("entity".to_owned(), entities.into());
     }
@@ -79,6 +90,8 @@ fn codes(action: AuditAction) -> (Code, Vec<Code>) {
         AuditAction::Launch => (ACTIVITY, vec![START, LAUNCH]),
         AuditAction::Token => (AUTHENTICATION, vec![TOKEN]),
         AuditAction::Revocation => (SECURITY, vec![ATTRIBUTES_CHANGED, REVOCATION]),
+        AuditAction::Match => (QUERY, vec![OPERATION]),
+        AuditAction::Export => (EXPORT, vec![OPERATION]),
     }
 }
 
@@ -98,7 +111,12 @@ fn agents(record: &AuditRecord) -> Value {
     let user = record.user_id.as_deref().map(|id| agent(&HUMAN, reference("User", id)));
     let client = record.client_id.as_deref().map(|id| agent(&APPLICATION, reference("Client", id)));
     let claimed = record.claimed_id.as_deref().map(|id| agent(&APPLICATION, named(id)));
-    let mut agents: Vec<Map<String, Value>> = [asked_by, user, client, claimed].into_iter().flatten().collect();
+    let organization = record.operation.as_deref().and_then(|asked| asked.organization.as_ref());
+    let organization = organization.map(|(system, value)| {
+        agent(&ORGANIZATION, json!({"identifier": {"system": text(system), "value": text(value)}}))
+    });
+    let mut agents: Vec<Map<String, Value>> =
+        [asked_by, user, client, claimed, organization].into_iter().flatten().collect();
     if agents.is_empty() {
         agents.push(Map::new());
     }
@@ -139,6 +157,27 @@ fn authorization(entry: &Entry) -> Option<Value> {
         entity.insert("detail".to_owned(), details.into());
     }
     Some(Value::Object(entity))
+}
+
+/// What an operation was about: its Group, its job and how many of what.
+fn operation(asked: &AuditedOperation) -> Value {
+    let counts = asked.counts.iter().map(|(name, count)| (*name, count.to_string()));
+    let job = asked.job_id.iter().map(|job| ("job", job.clone()));
+    let details = std::iter::once(("operation", asked.name.clone())).chain(job).chain(counts);
+    let details: Vec<Value> = details.map(|(name, value)| json!({"type": name, "valueString": text(&value)})).collect();
+    let mut entity = Map::new();
+    if let Some(id) = &asked.group_id {
+        entity.insert("what".to_owned(), reference("Group", id));
+    }
+    entity.insert("type".to_owned(), coding(&SYSTEM_OBJECT));
+    entity.insert("detail".to_owned(), details.into());
+    Value::Object(entity)
+}
+
+/// `system#code`, as the claim has it.
+fn purpose(spelled: &str) -> Option<Value> {
+    let (system, code) = spelled.rsplit_once('#')?;
+    Some(json!({"coding": [{"system": text(system), "code": text(code)}]}))
 }
 
 fn kind(code: &Code) -> Value {

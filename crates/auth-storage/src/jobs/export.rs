@@ -1,28 +1,36 @@
-//! An export, step by step: read a page, write its lines and the place after it.
+//! An export, step by step: read some pages, write their lines and the place after them.
 //!
 //! Resources are read in the order of their ids, type after type, as they were at the moment of the request: one that
-//! was written since is looked up in the history. While a part is being written the next page is read, so that the
-//! engine is never waited for twice.
+//! was written since is looked up in the history. Lines are packed while more are read, and while a step is being
+//! written the next page is read, so that the engine is never waited for twice. A step is what a second makes, because
+//! a commit waits for the disk: a node that is killed loses no more than that.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
-use fhir_store::export::{ExportWork, Lines, Row, Subjects, TypeWork};
+use fhir_store::export::{ExportWork, Lines, Row, Subjects, Terms, TypeWork};
 use fhir_store::payer::{PayerStore as _, consent};
 use fhir_store::{ResourceType, StoreError};
 use futures_util::{Stream, TryStreamExt as _};
 
-use super::JobSettings;
+use super::packing::{self, Packer};
 use super::rows::{Held, Part};
 use super::worker::{Pause, Turn};
+use super::{JobSettings, told};
 use crate::db::Db;
-use crate::engine::{On, run};
+use crate::engine::{On, Tx, run};
 use crate::resources::Table;
 
 /// Bytes from which a part is full; the one resource that goes beyond is part of it.
 const PART_BYTES: usize = 1024 * 1024;
-/// Rows of the first page. Further ones are as long as fits a part, by what a row measured before.
+/// Bytes of a page, by what a row of the page before measured.
+const PAGE_BYTES: usize = 8 * 1024 * 1024;
+/// Rows of the first page.
 const FIRST_ROWS: usize = 64;
-const ROWS_MAX: usize = 4096;
+const ROWS_MAX: usize = 16_384;
+/// When a step is written: after this time, or when so much is packed.
+const STEP: Duration = Duration::from_secs(1);
+const STEP_BYTES: usize = 8 * 1024 * 1024;
 /// Patients whose Consents are read in one statement.
 const CONSENTS_OF: usize = 1000;
 
@@ -52,14 +60,39 @@ struct Export<'a> {
     consenting: Option<BTreeSet<String>>,
 }
 
-/// A page, made into lines.
+/// A page, made into parts.
 struct Made {
     /// The last id of the page; `None` when there was nothing any more.
     last: Option<String>,
-    lines: Vec<u8>,
+    parts: Vec<Part>,
     resources: i64,
     /// Rows that the next page of the type should have.
     rows: usize,
+}
+
+/// What is made and not written yet.
+struct Step {
+    /// What comes next.
+    place: Place,
+    done: i64,
+    parts: Vec<Part>,
+    /// When the last step was written; the first of a turn is written as soon as there is something, so that whoever
+    /// asks sees it under way.
+    written: Option<Instant>,
+}
+
+impl Step {
+    fn add(&mut self, made: &mut Made, last: String) {
+        self.place.after = last;
+        self.place.part += i64::try_from(made.parts.len()).unwrap_or(i64::MAX);
+        self.done += made.resources;
+        self.parts.append(&mut made.parts);
+    }
+
+    fn is_due(&self) -> bool {
+        let packed: usize = self.parts.iter().map(|part| part.packed.len()).sum();
+        packed >= STEP_BYTES || self.written.is_none_or(|written| written.elapsed() >= STEP)
+    }
 }
 
 /// Works on an export until it is complete or its turn is over.
@@ -71,18 +104,22 @@ pub(super) async fn run(
 ) -> Result<(), Pause> {
     let consenting = consenting(db, settings, work).await?;
     let export = Export { db, settings, held, work, consenting };
-    let mut place: Place = match held.progress.as_str() {
+    let place: Place = match held.progress.as_str() {
         "" => Place::default(),
         text => serde_json::from_str(text).map_err(|error| Pause::Impossible(error.to_string()))?,
     };
-    let mut done = held.done;
-    while let Some(type_work) = work.types.get(place.kind) {
-        turn.check()?;
-        done = export.write_type(type_work, &mut place, done, turn).await?;
-        place = Place { kind: place.kind + 1, ..Place::default() };
+    let mut step = Step { place, done: held.done, parts: Vec::new(), written: None };
+    turn.check()?;
+    while let Some(type_work) = work.types.get(step.place.kind) {
+        export.write_type(type_work, &mut step, turn).await?;
+        step.place = Place { kind: step.place.kind + 1, ..Place::default() };
     }
     let mut tx = db.begin().await?;
-    held.end(&mut tx, None, (settings.now_us)()).await??;
+    export.advance(&mut tx, &mut step).await?;
+    let now_us = (settings.now_us)();
+    held.end(&mut tx, None, now_us).await??;
+    let counts = vec![("resources", u64::try_from(step.done).unwrap_or_default())];
+    told::ended(db, &mut tx, held, (counts, now_us), false).await?;
     Ok(tx.commit().await?)
 }
 
@@ -106,46 +143,42 @@ fn failed(error: StoreError) -> Pause {
 }
 
 impl Export<'_> {
-    /// Writes what is left of a type; returns how many resources are done then.
-    async fn write_type(
-        &self,
-        type_work: &TypeWork,
-        place: &mut Place,
-        mut done: i64,
-        turn: &Turn,
-    ) -> Result<i64, Pause> {
+    /// Makes what is left of a type, and writes it whenever a step is due.
+    async fn write_type(&self, type_work: &TypeWork, step: &mut Step, turn: &Turn) -> Result<(), Pause> {
         let kind: ResourceType = type_work.kind.parse().map_err(|_| Pause::Impossible(type_work.kind.clone()))?;
         let Some(table) = Table::find(self.db, &kind).await? else {
-            return Ok(done);
+            return Ok(());
         };
-        let base = (self.settings.fhir_base.as_str(), self.settings.correct_format);
-        let lines = Lines::of(self.work, (type_work, kind), self.consenting.as_ref(), base)
+        let terms = Terms { own: &self.settings.fhir_base, now_us: self.held.created_us };
+        let read_with = (terms, self.settings.correct_format);
+        let lines = Lines::of(self.work, (type_work, kind), self.consenting.as_ref(), read_with)
             .map_err(|unsupported| Pause::Impossible(unsupported.to_string()))?;
-        let mut made = self.page(&table, &lines, &place.after, FIRST_ROWS).await?;
+        let mut made = self.page(&table, &lines, &step.place, FIRST_ROWS).await?;
         while let Some(last) = made.last.take() {
-            let next = Place { kind: place.kind, after: last, part: place.part + i64::from(made.resources > 0) };
-            done += made.resources;
-            let (written, following) = tokio::join!(
-                self.write(type_work, (place, &next), (std::mem::take(&mut made.lines), made.resources), done),
-                self.page(&table, &lines, &next.after, made.rows),
-            );
-            written?;
-            *place = next;
-            turn.check()?;
-            made = following?;
+            step.add(&mut made, last);
+            let next = step.place.clone();
+            let following = self.page(&table, &lines, &next, made.rows);
+            made = if step.is_due() || turn.is_over() {
+                let (written, following) = tokio::join!(self.write(step), following);
+                written?;
+                turn.check()?;
+                following?
+            } else {
+                following.await?
+            };
         }
-        Ok(done)
+        Ok(())
     }
 
-    /// The lines of the page behind `after`.
-    async fn page(&self, table: &Table, lines: &Lines<'_>, after: &str, rows: usize) -> Result<Made, Pause> {
+    /// The parts of the page at a place.
+    async fn page(&self, table: &Table, lines: &Lines<'_>, place: &Place, rows: usize) -> Result<Made, Pause> {
         let sql = table.sql(self.db.dialect(), PAGE);
         let since_us = self.work.since_us.unwrap_or(-1).max(-1);
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
         macro_rules! asked {
             ($pool:expr) => {{
-                let asked = sqlx::query_as(sql).bind(after).bind(since_us).bind(limit).fetch($pool);
-                self.make(table, lines, rows, asked).await
+                let asked = sqlx::query_as(sql).bind(&place.after).bind(since_us).bind(limit).fetch($pool);
+                self.make(table, lines, (place.part, rows), asked).await
             }};
         }
         match self.db.reader() {
@@ -154,38 +187,48 @@ impl Export<'_> {
         }
     }
 
-    /// Takes rows until a part is full. What is behind it is asked for again.
+    /// Takes rows until the page is full. What is behind it is asked for again.
     async fn make(
         &self,
         table: &Table,
         lines: &Lines<'_>,
-        asked: usize,
+        (mut number, asked): (i64, usize),
         mut rows: impl Stream<Item = Result<PageRow, sqlx::Error>> + Unpin,
     ) -> Result<Made, Pause> {
-        let mut made = Made { last: None, lines: Vec::new(), resources: 0, rows: asked };
+        let (mut packer, mut last, mut resources) = (Packer::default(), None, 0);
         let (mut read, mut read_bytes) = (0_usize, 0_usize);
+        let mut filling = Filling::default();
         while let Some((id, version, updated_us, text)) = rows.try_next().await? {
             read += 1;
             read_bytes += text.len();
             let row = Row { id: &id, version, updated_us, text: &text };
             let written = if updated_us <= self.held.created_us {
-                self.is_before(updated_us).then(|| lines.write(row, &mut made.lines))
+                self.is_before(updated_us).then(|| lines.write(row, &mut filling.content))
             } else {
-                self.write_as_then(table, lines, &id, &mut made.lines).await?
+                self.write_as_then(table, lines, &id, &mut filling.content).await?
             };
             match written.unwrap_or(Ok(false)) {
-                Ok(is_written) => made.resources += i64::from(is_written),
+                Ok(is_written) => filling.resources += i64::from(is_written),
                 Err(_) => {
                     tracing::error!(table = table.kind(), id, "a stored resource cannot be read and is passed over");
                 }
             }
-            made.last = Some(id);
-            if made.lines.len() >= PART_BYTES {
+            last = Some(id);
+            if filling.content.len() >= PART_BYTES {
+                resources += filling.resources;
+                packer.add(filling.lines(table, &mut number)).await?;
+            }
+            if read_bytes >= PAGE_BYTES {
                 break;
             }
         }
-        made.rows = (PART_BYTES * read).checked_div(read_bytes).unwrap_or(asked).clamp(FIRST_ROWS / 8, ROWS_MAX);
-        Ok(made)
+        drop(rows);
+        if filling.resources > 0 {
+            resources += filling.resources;
+            packer.add(filling.lines(table, &mut number)).await?;
+        }
+        let rows = (PAGE_BYTES * read).checked_div(read_bytes).unwrap_or(asked).clamp(FIRST_ROWS / 8, ROWS_MAX);
+        Ok(Made { last, parts: packer.finish().await?, resources, rows })
     }
 
     fn is_before(&self, updated_us: i64) -> bool {
@@ -213,19 +256,37 @@ impl Export<'_> {
         Ok(Some(lines.write(Row { id, version, updated_us, text: &text }, out)))
     }
 
-    /// Writes a part and the place behind it, in one transaction.
-    async fn write(
-        &self,
-        type_work: &TypeWork,
-        (place, next): (&Place, &Place),
-        (content, resources): (Vec<u8>, i64),
-        done: i64,
-    ) -> Result<(), Pause> {
-        let part = Part { file: type_work.kind.clone(), number: place.part, resources, content };
-        let progress = serde_json::to_string(next).map_err(|error| Pause::Impossible(error.to_string()))?;
-        let parts = if resources > 0 { vec![part] } else { Vec::new() };
+    /// Writes a step and the place behind it, in one transaction.
+    async fn write(&self, step: &mut Step) -> Result<(), Pause> {
         let mut tx = self.db.begin().await?;
-        self.held.advance(&mut tx, &progress, done, &parts).await??;
-        Ok(tx.commit().await?)
+        self.advance(&mut tx, step).await?;
+        tx.commit().await?;
+        step.written = Some(Instant::now());
+        Ok(())
+    }
+
+    /// The same within a transaction.
+    async fn advance(&self, tx: &mut Tx, step: &mut Step) -> Result<(), Pause> {
+        let progress = serde_json::to_string(&step.place).map_err(|error| Pause::Impossible(error.to_string()))?;
+        let parts = std::mem::take(&mut step.parts);
+        Ok(self.held.advance(tx, &progress, step.done, &parts).await??)
+    }
+}
+
+/// A part that is being filled.
+#[derive(Default)]
+struct Filling {
+    content: Vec<u8>,
+    resources: i64,
+}
+
+impl Filling {
+    /// Its lines, as the part of this number; the next is empty, and one further.
+    fn lines(&mut self, table: &Table, number: &mut i64) -> packing::Lines {
+        let next = Self { content: Vec::with_capacity(PART_BYTES + PART_BYTES / 8), resources: 0 };
+        let Self { content, resources } = std::mem::replace(self, next);
+        let lines = packing::Lines { file: table.kind().to_owned(), number: *number, resources, content };
+        *number += 1;
+        lines
     }
 }

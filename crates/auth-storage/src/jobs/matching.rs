@@ -4,15 +4,16 @@
 //! are stored in the transaction that keeps their verdicts.
 
 use aws_lc_rs::digest;
-use fhir_store::export::selection;
+use fhir_store::export::{Terms, selection};
 use fhir_store::payer::consent::Judge;
 use fhir_store::payer::{Demographics, Found, MatchWork, Member, PayerStore as _, Requester, Verdict, group};
 use fhir_store::{ResourceId, ResourceType, Selection, StoreError, format};
 use serde_json::{Value, json};
 
-use super::JobSettings;
+use super::packing::{self, Lines};
 use super::rows::{self, Held, Part};
 use super::worker::{Pause, Turn};
+use super::{JobSettings, told};
 use crate::db::Db;
 use crate::dialect::hex;
 use crate::engine::Tx;
@@ -20,7 +21,7 @@ use crate::fault::fhir;
 use crate::resources::upsert;
 
 /// Members of one step.
-pub(super) const BATCH: usize = 200;
+pub(super) const BATCH: usize = 500;
 /// What a job keeps for itself until it is complete: a verdict a line, in the order of the members.
 const VERDICTS: &str = "~verdicts";
 /// What of it stays as long as the job: the ids of the Consents it kept, a line each.
@@ -82,8 +83,8 @@ impl Match<'_> {
             .filter_map(|kept| Some((pair_id(&work.requester, &kept.patient)?, self.stored("Consent", kept.consent))))
             .collect();
         let parts = [
-            lines(VERDICTS, number, verdicts.iter().map(|verdict| json!(verdict))),
-            lines(CONSENTS, number, consents.iter().map(|(id, _)| json!(id))),
+            lines(VERDICTS, number, verdicts.iter().map(|verdict| json!(verdict)))?,
+            lines(CONSENTS, number, consents.iter().map(|(id, _)| json!(id)))?,
         ];
         let mut tx = self.db.begin().await?;
         self.held.advance(&mut tx, "", done, &parts).await??;
@@ -95,25 +96,28 @@ impl Match<'_> {
     async fn conclude(&self) -> Result<(), Pause> {
         let verdicts: Vec<Verdict> = all_lines(self.db, &self.held.id, VERDICTS).await?;
         let groups = group::groups(&self.held.id, self.work, &verdicts, self.held.created_us);
-        let answer = lines(ANSWER, 0, std::iter::once(group::answer(self.work.kind, &groups)));
+        let answer = lines(ANSWER, 0, std::iter::once(group::answer(self.work.kind, &groups)))?;
         let stored: Vec<(String, Value)> =
             groups.into_iter().map(|group| (group.id, self.stored("Group", group.resource))).collect();
         let mut tx = self.db.begin().await?;
         self.held.advance(&mut tx, "", self.count(), &[answer]).await??;
         upsert(self.db, &mut tx, &kind("Group")?, &stored, self.now_us()).await?;
-        self.finish(tx).await
+        self.finish(tx, &verdicts).await
     }
 
-    async fn finish(&self, mut tx: Tx) -> Result<(), Pause> {
+    async fn finish(&self, mut tx: Tx, verdicts: &[Verdict]) -> Result<(), Pause> {
+        let now_us = self.now_us();
         self.held.drop_file(&mut tx, VERDICTS).await?;
-        self.held.end(&mut tx, None, self.now_us()).await??;
+        self.held.end(&mut tx, None, now_us).await??;
+        told::ended(self.db, &mut tx, self.held, (told::counted(verdicts), now_us), false).await?;
         Ok(tx.commit().await?)
     }
 
     /// What the caller reaches of Patients.
     fn within(&self) -> Result<Vec<Selection>, Pause> {
         let kind = kind("Patient")?;
-        let all = self.work.within.iter().map(|any| selection(&kind, any));
+        let terms = Terms { own: &self.settings.fhir_base, now_us: self.held.created_us };
+        let all = self.work.within.iter().map(|any| selection(&kind, any, terms));
         all.collect::<Result<_, _>>().map_err(|unsupported| Pause::Impossible(unsupported.to_string()))
     }
 
@@ -144,6 +148,7 @@ async fn all_lines<T: serde::de::DeserializeOwned>(
     let mut all = Vec::new();
     let mut number = 0;
     while let Some(part) = rows::part(db, id.as_str(), file, number).await? {
+        let part = packing::unpacked(part).await?;
         for line in part.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             all.push(rows::line(line)?);
         }
@@ -152,13 +157,13 @@ async fn all_lines<T: serde::de::DeserializeOwned>(
     Ok(all)
 }
 
-fn lines(file: &str, number: i64, values: impl Iterator<Item = Value>) -> Part {
+fn lines(file: &str, number: i64, values: impl Iterator<Item = Value>) -> Result<Part, sqlx::Error> {
     let (mut content, mut resources) = (Vec::new(), 0);
     for value in values {
         rows::push_line(&mut content, &value);
         resources += 1;
     }
-    Part { file: file.to_owned(), number, resources, content }
+    Ok(Lines { file: file.to_owned(), number, resources, content }.packed()?)
 }
 
 /// The id of the Consent that is kept of a patient for a payer.

@@ -1,8 +1,10 @@
 //! What is stored about the people of a match.
 //!
-//! Members are found by what the platform's own index on Patient gives: everybody born on a date is a handful, and
-//! the rules of matching pick among them. So there is nothing to keep up beside the documents: the engine keeps the
-//! index at every write, also by users' own SQL.
+//! Members are found by what the platform's own index on Patient gives: of everybody born on a date, those who may
+//! have the name are a handful, and the rules of matching pick among them. So there is nothing to keep up beside the
+//! documents: the engine keeps the index at every write, also by users' own SQL.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use fhir_store::payer::{Demographics, Known, PayerStore};
@@ -15,9 +17,12 @@ use crate::document::Document;
 use crate::engine::run;
 use crate::fault::fhir;
 
+/// `$1` is `[[birth date, part of a family name in small letters], …]`.
+static BORN: Sql = Sql::new(
+    "SELECT t.id, t.resource FROM {elements:$1}
+JOIN patient t ON {member:birthDate} = e.value ->> 0 AND {may_be_named:e.value ->> 1}",
+);
 /// `$1` is `[[key], …]`.
-static BORN: Sql =
-    Sql::new("SELECT t.id, t.resource FROM {elements:$1} JOIN patient t ON {member:birthDate} = e.value ->> 0");
 static SUBSCRIBED: Sql =
     Sql::new("SELECT t.id, t.resource FROM {elements:$1} JOIN coverage t ON {member:subscriberId} = e.value ->> 0");
 /// `$1` is `[[id, relative reference, absolute reference], …]`.
@@ -36,8 +41,11 @@ type Row = (String, Document);
 #[async_trait]
 impl PayerStore for Db {
     async fn known(&self, asked: &[&Demographics]) -> Result<Known, StoreError> {
-        let born = keys(asked.iter().map(|asked| asked.birth_date()));
-        let subscribed = keys(asked.iter().filter_map(|asked| asked.subscriber_id()));
+        // What is small is not the same everywhere beyond ASCII; the rules of matching compare it then.
+        let family =
+            |asked: &Demographics| if asked.family().is_ascii() { asked.family().to_owned() } else { String::new() };
+        let born = keys(asked.iter().map(|asked| [asked.birth_date().to_owned(), family(asked)]));
+        let subscribed = keys(asked.iter().filter_map(|asked| Some([asked.subscriber_id()?.to_owned()])));
         let patients = ask(self, (&BORN, "Patient"), &born).await?;
         let coverages = ask(self, (&SUBSCRIBED, "Coverage"), &subscribed).await?;
         Ok(Known::of(patients, coverages.into_iter().map(|(_, coverage)| coverage)))
@@ -64,11 +72,11 @@ impl PayerStore for Db {
     }
 }
 
-/// Each key once, as an array of JSON of its own. No document holds the character NUL, and Postgres refuses it even as
-/// a parameter.
-fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<Value> {
-    let keys: std::collections::BTreeSet<&str> = keys.filter(|key| !key.contains('\0')).collect();
-    keys.into_iter().map(|key| json!([key])).collect()
+/// Each key once, as an array of JSON. No document holds the character NUL, and Postgres refuses it even as a
+/// parameter.
+fn keys<const PARTS: usize>(keys: impl Iterator<Item = [String; PARTS]>) -> Vec<Value> {
+    let keys: BTreeSet<[String; PARTS]> = keys.filter(|key| !key.iter().any(|part| part.contains('\0'))).collect();
+    keys.into_iter().map(|key| key.into_iter().collect()).collect()
 }
 
 /// The resources that a statement finds, each once; none where nothing is asked.
@@ -80,6 +88,6 @@ async fn ask(db: &Db, (sql, kind): (&Sql, &str), asked: &[Value]) -> Result<Vec<
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(sql.on(db.dialect())).bind(&asked)).map_err(fhir)?;
     let read = rows.into_iter().filter_map(|(id, document)| Some((id.clone(), document.read(kind, &id)?)));
-    let once: std::collections::BTreeMap<String, Value> = read.collect();
+    let once: BTreeMap<String, Value> = read.collect();
     Ok(once.into_iter().collect())
 }

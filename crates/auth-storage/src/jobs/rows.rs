@@ -27,7 +27,7 @@ static TAKE: Sql = Sql::new(
 WHERE id = (
     SELECT id FROM bulk_job WHERE ended_us IS NULL AND held_until_us <= $3 ORDER BY turn_us, id LIMIT 1 {skip_locked}
 )
-RETURNING id, work, created_us, attempts, progress, done",
+RETURNING id, owner, work, created_us, attempts, progress, done",
 );
 const HOLD: &str = "UPDATE bulk_job SET held_until_us = $3 WHERE id = $1 AND holder = $2 AND ended_us IS NULL";
 const ADVANCE: &str = "UPDATE bulk_job SET progress = $3, done = $4, attempts = 0
@@ -38,8 +38,9 @@ const END: &str = "UPDATE bulk_job SET state = $3, ended_us = $4, failure = $5, 
 WHERE id = $1 AND holder = $2 AND ended_us IS NULL";
 const FIND: &str = "SELECT state, url, work, created_us, done FROM bulk_job WHERE id = $1 AND owner = $2";
 /// What a job keeps for itself has a name that no type has.
-const FILES: &str = "SELECT file, CAST(sum(resources) AS BIGINT), CAST(sum(size_bytes) AS BIGINT) FROM bulk_job_part
-WHERE job_id = $1 AND file NOT LIKE '~%' GROUP BY file ORDER BY file";
+const FILES: &str = "SELECT file, CAST(sum(resources) AS BIGINT), CAST(sum(size_bytes) AS BIGINT),
+    CAST(sum(octet_length(content)) AS BIGINT)
+FROM bulk_job_part WHERE job_id = $1 AND file NOT LIKE '~%' GROUP BY file ORDER BY file";
 const ADD_PART: &str = "INSERT INTO bulk_job_part (job_id, file, part, resources, size_bytes, content)
 VALUES ($1, $2, $3, $4, $5, $6)";
 const PART: &str = "SELECT content FROM bulk_job_part WHERE job_id = $1 AND file = $2 AND part = $3";
@@ -55,6 +56,8 @@ static FORGET: Sql = Sql::new(
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) id: ResourceId,
+    /// Whose it is: the id of the client.
+    pub(super) owner: String,
     /// The name this node holds it by; another each time.
     pub(super) holder: String,
     pub(super) work: Work,
@@ -72,7 +75,10 @@ pub(super) struct Part {
     pub(super) file: String,
     pub(super) number: i64,
     pub(super) resources: i64,
-    pub(super) content: Vec<u8>,
+    /// How long its lines are.
+    pub(super) size_bytes: i64,
+    /// Its lines, packed.
+    pub(super) packed: Vec<u8>,
 }
 
 /// Somebody else has the job by now, or it was cancelled.
@@ -94,16 +100,16 @@ pub(super) async fn enqueue(
 
 /// Takes the job whose turn it is.
 pub(super) async fn take(db: &Db, now_us: i64) -> Result<Option<Held>, sqlx::Error> {
-    type Row = (String, String, i64, i64, String, i64);
+    type Row = (String, String, String, i64, i64, String, i64);
     let holder = uuid::Uuid::new_v4().to_string();
     let row: Option<Row> = run!(db.writer(), fetch_optional: sqlx::query_as(TAKE.on(db.dialect()))
         .bind(&holder).bind(now_us.saturating_add(HELD_US)).bind(now_us))?;
-    let Some((id, work, created_us, attempts, progress, done)) = row else {
+    let Some((id, owner, work, created_us, attempts, progress, done)) = row else {
         return Ok(None);
     };
     let id = parsed_id(&id)?;
     let work = parsed_work(&work)?;
-    Ok(Some(Held { id, holder, work, created_us, progress, done, is_hopeless: attempts > ATTEMPTS_MAX }))
+    Ok(Some(Held { id, owner, holder, work, created_us, progress, done, is_hopeless: attempts > ATTEMPTS_MAX }))
 }
 
 impl Held {
@@ -136,10 +142,9 @@ impl Held {
             return Ok(Err(Lost));
         }
         for part in parts {
-            let size_bytes = i64::try_from(part.content.len()).unwrap_or(i64::MAX);
             run!(tx.on(), execute: sqlx::query(ADD_PART)
                 .bind(self.id.as_str()).bind(&part.file).bind(part.number)
-                .bind(part.resources).bind(size_bytes).bind(&part.content[..]))?;
+                .bind(part.resources).bind(part.size_bytes).bind(&part.packed[..]))?;
         }
         Ok(Ok(()))
     }
@@ -184,13 +189,18 @@ pub(super) async fn find(db: &Db, id: &ResourceId, owner: &str) -> Result<Option
 }
 
 async fn files(db: &Db, id: &ResourceId) -> Result<Vec<JobFile>, sqlx::Error> {
-    let rows: Vec<(String, i64, i64)> = run!(db.reader(), fetch_all: sqlx::query_as(FILES).bind(id.as_str()))?;
+    let rows: Vec<(String, i64, i64, i64)> = run!(db.reader(), fetch_all: sqlx::query_as(FILES).bind(id.as_str()))?;
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
-    let file =
-        |(name, resources, size_bytes)| JobFile { name, resources: count(resources), size_bytes: count(size_bytes) };
+    let file = |(name, resources, size_bytes, packed_bytes)| JobFile {
+        name,
+        resources: count(resources),
+        size_bytes: count(size_bytes),
+        packed_bytes: count(packed_bytes),
+    };
     Ok(rows.into_iter().map(file).collect())
 }
 
+/// A part as it is kept: packed.
 pub(super) async fn part(db: &Db, id: &str, file: &str, number: i64) -> Result<Option<Vec<u8>>, sqlx::Error> {
     run!(db.reader(), fetch_optional: sqlx::query_scalar(PART).bind(id).bind(file).bind(number))
 }

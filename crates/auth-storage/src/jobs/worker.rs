@@ -7,7 +7,7 @@ use fhir_store::jobs::Work;
 use tokio::sync::{Notify, watch};
 
 use super::rows::{self, Held, Lost};
-use super::{JobSettings, export, matching};
+use super::{JobSettings, export, matching, told};
 use crate::db::Db;
 use crate::fault::is_contention;
 
@@ -39,6 +39,12 @@ impl From<sqlx::Error> for Pause {
     }
 }
 
+impl From<std::io::Error> for Pause {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 impl From<Lost> for Pause {
     fn from(_: Lost) -> Self {
         Self::Lost
@@ -52,10 +58,14 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    pub(super) fn is_over(&self) -> bool {
+        *self.stopped.borrow() || Instant::now() >= self.ends
+    }
+
     /// # Errors
     /// [`Pause::Turn`], when it is over.
     pub(super) fn check(&self) -> Result<(), Pause> {
-        if *self.stopped.borrow() || Instant::now() >= self.ends { Err(Pause::Turn) } else { Ok(()) }
+        if self.is_over() { Err(Pause::Turn) } else { Ok(()) }
     }
 }
 
@@ -155,7 +165,10 @@ impl Worker {
     async fn fail(&self, held: &Held, why: &str, now_us: i64) -> Result<(), sqlx::Error> {
         let mut tx = self.db.begin().await?;
         match held.end(&mut tx, Some(why), now_us).await? {
-            Ok(()) => tx.commit().await,
+            Ok(()) => {
+                told::ended(&self.db, &mut tx, held, (Vec::new(), now_us), true).await?;
+                tx.commit().await
+            }
             Err(Lost) => tx.roll_back().await,
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auth_storage::{Db, JobSettings, Jobs};
 use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
-use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Work};
+use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Packing, Work};
 use fhir_store::payer::{ConsentRule, MatchKind, MatchWork, Member, Requester};
 use fhir_store::{Lookup, Operation, ResourceId, ResourceStore as _, Write};
 use serde_json::{Value, json};
@@ -40,7 +40,10 @@ impl Ticker {
 }
 
 fn export(types: &[&str], subjects: Subjects) -> NewJob {
-    let types = types.iter().map(|kind| TypeWork { kind: (*kind).to_owned(), within: Vec::new() }).collect();
+    let types = types
+        .iter()
+        .map(|kind| TypeWork { kind: (*kind).to_owned(), within: Vec::new(), elements: Vec::new() })
+        .collect();
     let work = ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole };
     NewJob { owner: OWNER.to_owned(), url: "https://payer.example/fhir/$export".to_owned(), work: Work::Export(work) }
 }
@@ -67,7 +70,7 @@ async fn ended(jobs: &Jobs, id: &ResourceId) -> Job {
 async fn lines(jobs: &Jobs, id: &ResourceId, file: &str) -> Vec<Value> {
     let mut lines = Vec::new();
     let mut number = 0;
-    while let Some(part) = jobs.part(id, file, number).await.unwrap() {
+    while let Some(part) = jobs.part(id, (file, number), Packing::None).await.unwrap() {
         lines.extend(String::from_utf8(part).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()));
         number += 1;
     }
@@ -159,6 +162,7 @@ told! {
         assert_eq!(ids, (0..700).map(|n| format!("o{n:05}")).collect::<Vec<_>>());
         assert_eq!(observations[0]["subject"], json!({"reference": "Patient/p0"}), "as FHIR spells it");
         assert!(job.files[0].size_bytes > 2_000_000, "more than one part");
+        assert!(job.files[0].packed_bytes < job.files[0].size_bytes / 10, "{:?}", job.files[0]);
         node.stop().await;
     }
 
@@ -181,6 +185,8 @@ told! {
         }
         assert_eq!((times.len(), job.done), (2000, 2000));
         assert!(times.values().all(|times| *times == 1));
+        let events = "SELECT id FROM auditevent_history";
+        assert_eq!(home.ask(events).await, [id.to_string()], "that it ended is told once");
         other.stop().await;
     }
 
@@ -239,6 +245,37 @@ told! {
         assert_eq!(node.forget_ended(NOW_US + 10).await.unwrap(), 1);
         assert_eq!(node.job(&old, OWNER).await.unwrap(), None);
         assert!(node.job(&new, OWNER).await.unwrap().is_some());
+        node.stop().await;
+    }
+
+    async fn a_group_of_a_provider_ends_with_its_time_and_goes_three_months_later(home) {
+        let (db, ticker) = (home.open().await, Ticker::new());
+        people(&db, 1).await;
+        let node = ticker.node(&db, 1);
+        let asked = |kind| {
+            let mut job = matching(vec![member("F0", "active")]);
+            let Work::Match(work) = &mut job.work else { panic!("no match") };
+            work.kind = kind;
+            job
+        };
+        let provider = enqueue(&node, asked(MatchKind::Provider), NOW_US).await;
+        let payer = enqueue(&node, asked(MatchKind::Payer), NOW_US).await;
+        for id in [&provider, &payer] {
+            assert_eq!(ended(&node, id).await.state, JobState::Completed);
+        }
+        let active = "SELECT id || ' ' || CAST(resource ->> 'active' AS TEXT) FROM \"group\" ORDER BY id";
+        let sweep = async |days: i64| {
+            ticker.wait(days * 24 * 3600 * 1_000_000);
+            node.forget_ended(0).await.unwrap();
+            let mut told = home.ask(active).await;
+            told.retain(|group| group.contains(provider.as_str()));
+            told.iter().map(|group| group.ends_with('1') || group.ends_with("true")).collect::<Vec<_>>()
+        };
+        assert_eq!(sweep(29).await, [true]);
+        assert_eq!(sweep(3).await, [false], "its time is over");
+        assert_eq!(sweep(89).await, [false]);
+        assert!(sweep(2).await.is_empty(), "three months later");
+        assert_eq!(home.ask(active).await.len(), 1, "a payer's Group has no end");
         node.stop().await;
     }
 

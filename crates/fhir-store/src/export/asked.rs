@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Query;
+use super::{Query, Terms, selection};
 use crate::key::{ResourceId, ResourceType};
-use crate::selection::{Criterion, UnsupportedCriterion};
+use crate::selection::UnsupportedCriterion;
 
 /// The media type of the files.
 pub const NDJSON: &str = "application/fhir+ndjson";
@@ -30,6 +30,8 @@ pub struct Asked {
     pub until_us: Option<i64>,
     /// `_typeFilter`: of each type, queries of which one has to be met.
     pub filters: Vec<(ResourceType, Query)>,
+    /// `_elements`: names of elements, of one type or of every type.
+    pub elements: Vec<(Option<ResourceType>, String)>,
     /// `patient`: ids; `None` where it is not sent.
     pub patients: Option<BTreeSet<String>>,
     /// `exportType`.
@@ -85,6 +87,9 @@ pub enum ExportFault {
     /// A filter of a type that is not asked for.
     #[error("_typeFilter is about {0}, which _type does not name")]
     FilterOfOther(ResourceType),
+    /// No name of an element.
+    #[error("_elements must be names such as birthDate or Patient.birthDate, got: {0}")]
+    Elements(String),
     /// No reference to a patient.
     #[error("patient must be a reference such as Patient/123, got: {0}")]
     Patient(String),
@@ -95,7 +100,8 @@ type Sent = (String, Option<String>, String);
 
 impl Asked {
     /// The parameters every export takes.
-    pub const BULK: &'static [&'static str] = &["_type", "_since", "_until", "_typeFilter", "_outputFormat", "patient"];
+    pub const BULK: &'static [&'static str] =
+        &["_type", "_since", "_until", "_typeFilter", "_elements", "_outputFormat", "patient"];
 
     /// Reads the decoded parameters of an address; `takes` names those that are served.
     ///
@@ -136,6 +142,7 @@ impl Asked {
                 "_since" => asked.since_us = Some(instant(name, value, once(&mut since, "_since")?)?),
                 "_until" => asked.until_us = Some(instant(name, value, once(&mut until, "_until")?)?),
                 "_typeFilter" => asked.add_filter(value)?,
+                "_elements" => asked.add_elements(value)?,
                 "_outputFormat" => check_format(value, element.is_some(), once(&mut formats, "_outputFormat")?)?,
                 "patient" => asked.add_patient(value)?,
                 _ => asked.export_type = Some(export_type(element.as_deref(), value, once(&mut kinds, "exportType")?)?),
@@ -171,11 +178,30 @@ impl Asked {
         if query.is_empty() {
             return Err(form());
         }
-        for (name, value) in &query {
-            Criterion::read(&kind, name, value)?;
-        }
+        // Whether it is applied depends on nothing but its words.
+        selection(&kind, std::slice::from_ref(&query), Terms { own: "", now_us: 0 })?;
         self.filters.push((kind, query));
         bounded(self.filters.len(), "_typeFilter")
+    }
+
+    fn add_elements(&mut self, list: &str) -> Result<(), ExportFault> {
+        for one in list.split(',').map(str::trim) {
+            let fault = || ExportFault::Elements(one.to_owned());
+            let (kind, name) = match one.split_once('.') {
+                Some((kind, name)) => (Some(kind.parse().map_err(|_| fault())?), name),
+                None => (None, one),
+            };
+            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            self.elements.push(is_name.then(|| (kind, name.to_owned())).ok_or_else(fault)?);
+        }
+        bounded(self.elements.len(), "_elements")
+    }
+
+    /// The elements that are left of resources of a type; all where there is none.
+    #[must_use]
+    pub fn elements_of(&self, kind: &ResourceType) -> Vec<String> {
+        let of = self.elements.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| of == kind));
+        of.map(|(_, name)| name.clone()).collect()
     }
 
     fn add_patient(&mut self, reference: &str) -> Result<(), ExportFault> {
@@ -261,12 +287,16 @@ mod tests {
         assert_eq!(asked.filters[0].1, [("category".to_owned(), "laboratory".to_owned())]);
         assert_eq!(asked.patients.unwrap().into_iter().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(query("").unwrap(), Asked::default());
+        let asked = query("_elements=id,Patient.birthDate&_elements=Observation.code").unwrap();
+        assert_eq!(asked.elements_of(&"Patient".parse().unwrap()), ["id", "birthDate"]);
+        assert_eq!(asked.elements_of(&"Observation".parse().unwrap()), ["id", "code"]);
     }
 
     #[test]
     fn what_is_not_served_is_refused_by_name() {
         for (text, told) in [
-            ("_elements=id&includeAssociatedData=x", "Unsupported parameter(s): _elements, includeAssociatedData"),
+            ("_summary=true&includeAssociatedData=x", "Unsupported parameter(s): _summary, includeAssociatedData"),
+            ("_elements=a.b.c", "_elements must be names such as birthDate or Patient.birthDate, got: a.b.c"),
             ("exportType=x", "Unsupported parameter(s): exportType"),
             ("_since=yesterday", "_since must be an instant such as 2026-01-31T12:00:00Z, got: yesterday"),
             ("_since=2026-01-01T00:00:00Z&_since=2026-01-01T00:00:00Z", "Parameter _since must appear at most once"),
@@ -274,8 +304,8 @@ mod tests {
             ("_type=", "_type names no resource type: "),
             ("_type=a/b", "_type names no resource type: a/b"),
             (
-                "_typeFilter=Observation?code=x",
-                "_typeFilter: the parameter code of Observation is not applied by this server",
+                "_typeFilter=Observation?no-such=x",
+                "_typeFilter: the parameter no-such of Observation is not applied by this server",
             ),
             (
                 "_typeFilter=Observation",

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{ExportWork, Shape, Subjects, TypeWork, selection};
-use crate::compartment;
+use super::{ExportWork, Shape, Subjects, Terms, TypeWork, selection};
+use crate::compartment::{self, Membership, membership};
 use crate::format;
+use crate::format::text::{self, Head};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::payer::claims;
-use crate::ports::Stored;
+use crate::ports::{Stored, last_updated};
+use crate::search::Summary;
 use crate::selection::{Selection, UnsupportedCriterion};
+use crate::subset::subset;
 
 /// A row of a type's table.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,7 @@ pub struct Lines<'a> {
     consenting: Option<&'a BTreeSet<String>>,
     within: Vec<Selection>,
     shape: Shape,
+    elements: &'a [String],
     /// `{base_url}/fhir`.
     base: String,
     /// Whether stored documents are in the native spelling.
@@ -49,26 +51,26 @@ pub struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// The lines of one type of an export. `consenting` are the patients whose consent holds, where it is asked;
-    /// `fhir_base` is the address of our own FHIR endpoint without a slash at the end, `native` whether `/fhir`
-    /// stores the native spelling.
+    /// `terms` are what its queries are read with, `native` says whether `/fhir` stores the native spelling.
     ///
     /// # Errors
     /// When a query of the job is one that this version of the server does not apply: nothing is exported then.
     pub fn of(
         work: &'a ExportWork,
-        of_type: (&TypeWork, ResourceType),
+        of_type: (&'a TypeWork, ResourceType),
         consenting: Option<&'a BTreeSet<String>>,
-        (fhir_base, native): (&str, bool),
+        (terms, native): (Terms<'_>, bool),
     ) -> Result<Self, UnsupportedCriterion> {
         let (type_work, kind) = of_type;
-        let within = type_work.within.iter().map(|any| selection(&kind, any)).collect::<Result<_, _>>()?;
+        let within = type_work.within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<_, _>>()?;
         Ok(Self {
             kind,
             subjects: &work.subjects,
             consenting,
             within,
             shape: work.shape,
-            base: fhir_base.to_owned(),
+            elements: &type_work.elements,
+            base: terms.own.to_owned(),
             native,
         })
     }
@@ -78,14 +80,20 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// [`UnreadableRow`]; nothing is appended.
     pub fn write(&self, row: Row<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRow> {
-        if !self.looks_inside() && splice(&self.kind, row, self.native, out)? {
+        let id: ResourceId = row.id.parse().map_err(|_| UnreadableRow)?;
+        let key = ResourceKey { kind: self.kind.clone(), id };
+        if !self.looks_inside() && self.copy(&key, row, out) {
             return Ok(true);
         }
         let resource: Value = serde_json::from_str(row.text).map_err(|_| UnreadableRow)?;
-        let id: ResourceId = row.id.parse().map_err(|_| UnreadableRow)?;
-        let key = ResourceKey { kind: self.kind.clone(), id };
+        if !resource.is_object() {
+            return Err(UnreadableRow);
+        }
         if !self.contains(&key, &resource) {
             return Ok(false);
+        }
+        if self.is_whole() && self.copy(&key, row, out) {
+            return Ok(true);
         }
         let stored = Stored { key, version: row.version, updated_us: row.updated_us, resource };
         let mut document = stored.document();
@@ -96,15 +104,33 @@ impl<'a> Lines<'a> {
             document = claims::without_money(document);
         }
         let document = if self.native { format::to_fhir(document) } else { document };
+        let document = subset(document, Summary::False, self.elements);
         out.extend_from_slice(document.to_string().as_bytes());
         out.push(b'\n');
         Ok(true)
     }
 
-    /// Whether anything of a document decides whether and how it is written.
+    /// Appends the line without taking the document apart; `false` when it has to be.
+    fn copy(&self, key: &ResourceKey, row: Row<'_>, out: &mut Vec<u8>) -> bool {
+        let head = Head { key, version: row.version, last_updated: &last_updated(row.updated_us) };
+        let copied = text::append(head, row.text, self.native, out).is_ok();
+        out.extend(copied.then_some(b'\n'));
+        copied
+    }
+
+    /// Whether anything of a document decides whether and how it is written. A patient is its own.
     fn looks_inside(&self) -> bool {
-        let by_subject = !matches!(self.subjects, Subjects::Everything);
-        by_subject || self.consenting.is_some() || !self.within.is_empty() || self.shape != Shape::Whole
+        let is_anybodys = match self.subjects {
+            Subjects::Everything => true,
+            Subjects::Patients => membership(&self.kind) == Membership::Itself,
+            Subjects::These(_) => false,
+        };
+        !is_anybodys || self.consenting.is_some() || !self.within.is_empty() || !self.is_whole()
+    }
+
+    /// Whether nothing is left out of a resource.
+    fn is_whole(&self) -> bool {
+        self.shape == Shape::Whole && self.elements.is_empty()
     }
 
     fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
@@ -123,29 +149,6 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Appends a document as it is stored, with what names it put before; `false` when it has to be read for that.
-fn splice(kind: &ResourceType, row: Row<'_>, native: bool, out: &mut Vec<u8>) -> Result<bool, UnreadableRow> {
-    let text = row.text.trim_ascii();
-    let body = text.strip_prefix('{').ok_or(UnreadableRow)?;
-    let spelled =
-        native && ["\"resourceType\"", "\"localRef\"", "\"uri\"", "\"value\""].iter().any(|name| text.contains(name));
-    if spelled || text.contains("\"meta\"") || text.contains('\n') || text.contains('\r') {
-        return Ok(false);
-    }
-    // Users' own SQL may have stored what is no JSON.
-    serde_json::from_str::<IgnoredAny>(text).map_err(|_| UnreadableRow)?;
-    let at = Timestamp::from_microsecond(row.updated_us).map_err(|_| UnreadableRow)?;
-    let comma = if body.trim_ascii_start().starts_with('}') { "" } else { "," };
-    let head = format!(
-        r#"{{"resourceType":"{kind}","id":"{}","meta":{{"versionId":"{}","lastUpdated":"{at:.6}"}}{comma}"#,
-        row.id, row.version
-    );
-    out.extend_from_slice(head.as_bytes());
-    out.extend_from_slice(body.as_bytes());
-    out.push(b'\n');
-    Ok(true)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -154,6 +157,7 @@ mod tests {
     use crate::payer::ConsentRule;
 
     const BASE: &str = "https://payer.example/fhir";
+    const TERMS: Terms<'_> = Terms { own: BASE, now_us: 0 };
 
     fn work(subjects: Subjects, shape: Shape) -> ExportWork {
         ExportWork { types: Vec::new(), subjects, since_us: None, until_us: None, consent: None, shape }
@@ -164,7 +168,7 @@ mod tests {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let within = if within.is_empty() { Vec::new() } else { vec![within.iter().map(query).collect()] };
-        TypeWork { kind: String::new(), within }
+        TypeWork { kind: String::new(), within, elements: Vec::new() }
     }
 
     fn line(work: &ExportWork, kind: &str, consenting: Option<&BTreeSet<String>>, text: &str) -> Option<Value> {
@@ -178,7 +182,7 @@ mod tests {
         consenting: Option<&BTreeSet<String>>,
         text: &str,
     ) -> Result<Option<Value>, UnreadableRow> {
-        let lines = Lines::of(work, (of_type, kind.parse().unwrap()), consenting, (BASE, true)).unwrap();
+        let lines = Lines::of(work, (of_type, kind.parse().unwrap()), consenting, (TERMS, true)).unwrap();
         let mut out = b"before\n".to_vec();
         let row = Row { id: "x", version: 7, updated_us: 1_767_225_600_000_001, text };
         let is_written = lines.write(row, &mut out)?;
@@ -268,8 +272,27 @@ mod tests {
             let line = written(&everything, &filter, "Observation", None, &coded(code)).unwrap();
             assert_eq!(line.is_some(), is_written, "{code}");
         }
-        let unknown = type_work(&[&[("code", "x")]]);
+        let both = type_work(&[&[("code", "718-7"), ("date", "ge2026")]]);
+        for (date, is_written) in [("2026-03-04", true), ("2025-12-31", false)] {
+            let text = json!({"code": {"coding": [{"code": "718-7"}]}, "effectiveDateTime": date}).to_string();
+            let line = written(&everything, &both, "Observation", None, &text).unwrap();
+            assert_eq!(line.is_some(), is_written, "{date}");
+        }
+        let unknown = type_work(&[&[("no-such", "x")]]);
         let kind = "Observation".parse().unwrap();
-        assert!(Lines::of(&everything, (&unknown, kind), None, (BASE, true)).is_err());
+        assert!(Lines::of(&everything, (&unknown, kind), None, (TERMS, true)).is_err());
+    }
+
+    #[test]
+    fn of_a_resource_the_elements_are_left_that_are_asked_for() {
+        let everything = work(Subjects::Everything, Shape::Whole);
+        let some = TypeWork { elements: vec!["status".to_owned(), "subject".to_owned()], ..type_work(&[]) };
+        let text =
+            json!({"status": "final", "note": [], "subject": {"resourceType": "Patient", "id": "a"}}).to_string();
+        let line = written(&everything, &some, "Observation", None, &text).unwrap().unwrap();
+        assert_eq!((&line["status"], &line["note"]), (&json!("final"), &Value::Null));
+        assert_eq!(line["subject"], json!({"reference": "Patient/a"}));
+        assert_eq!(line["meta"]["tag"][0]["code"], "SUBSETTED");
+        assert_eq!(line["id"], "x");
     }
 }

@@ -15,4 +15,4 @@ mod work;
 pub use asked::{Asked, ExportFault, NDJSON};
 pub use line::{Lines, Row, UnreadableRow};
 pub use manifest::{Manifest, manifest};
-pub use work::{ExportWork, Query, Shape, Subjects, TypeWork, exportable, selection};
+pub use work::{ExportWork, Query, Shape, Subjects, Terms, TypeWork, exportable, selection};

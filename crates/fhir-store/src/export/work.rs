@@ -1,5 +1,6 @@
 //! What an export is to write.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::compartment::{self, Membership, membership};
 use crate::key::ResourceType;
 use crate::payer::ConsentRule;
-use crate::selection::{Criterion, Region, Selection, UnsupportedCriterion};
+use crate::search::{Catalog, Request};
+use crate::selection::{Criterion, Region, Scoped, Selection, UnsupportedCriterion};
 
 /// Parameters of a search that all have to hold, decoded.
 pub type Query = Vec<(String, String)>;
@@ -36,6 +38,18 @@ pub struct TypeWork {
     pub kind: String,
     /// Of each of these a resource has to meet one query: what scopes leave open, what `_typeFilter` asks for.
     pub within: Vec<Vec<Query>>,
+    /// The elements that are left of a resource beside what names it; all where it is empty.
+    #[serde(default)]
+    pub elements: Vec<String>,
+}
+
+/// What queries are read with.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// `{base_url}/fhir`, without a slash at the end.
+    pub own: &'a str,
+    /// The time in unix microseconds: what `ap` of a date is measured from.
+    pub now_us: i64,
 }
 
 /// Whose resources an export holds.
@@ -89,13 +103,19 @@ impl Subjects {
     }
 }
 
-/// What of a type meets any of the queries.
+/// What of a type meets any of the queries: by R4's search parameters, as far as a resource alone decides.
 ///
 /// # Errors
 /// When one of them is of a parameter that is not applied.
-pub fn selection(kind: &ResourceType, any: &[Query]) -> Result<Selection, UnsupportedCriterion> {
+pub fn selection(kind: &ResourceType, any: &[Query], terms: Terms<'_>) -> Result<Selection, UnsupportedCriterion> {
+    let catalog = LazyCell::new(Catalog::base);
+    let request = Request::strict(kind, terms.own, terms.now_us);
+    let criterion = |(name, value): &(String, String)| {
+        Criterion::read(kind, name, value)
+            .or_else(|_| Scoped::read(&catalog, &request, (name, value)).map(Criterion::Search))
+    };
     let region = |query: &Query| {
-        let criteria = query.iter().map(|(name, value)| Criterion::read(kind, name, value));
+        let criteria = query.iter().map(criterion);
         Ok(Region { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterion>>()? })
     };
     Ok(Selection::union(any.iter().map(region).collect::<Result<_, _>>()?))

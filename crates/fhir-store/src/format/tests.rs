@@ -161,7 +161,7 @@ fn a_write_is_converted_in_its_body() {
 }
 
 /// JSON made of the words the conversion looks at.
-fn json_of(keys: &'static [&'static str]) -> impl Strategy<Value = Value> {
+pub(super) fn json_of(keys: &'static [&'static str]) -> impl Strategy<Value = Value> {
     let texts = [
         "Patient/1",
         "Patient/1/_history/2",
@@ -213,7 +213,7 @@ const FHIR_KEYS: &[&str] = &[
     "dependsOn",
 ];
 
-const ALL_KEYS: &[&str] = &[
+pub(super) const ALL_KEYS: &[&str] = &[
     "reference",
     "display",
     "type",

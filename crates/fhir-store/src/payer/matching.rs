@@ -44,6 +44,12 @@ impl Demographics {
         })
     }
 
+    /// The family name in small letters, by which patients are looked up with their birth date.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        &self.family
+    }
+
     /// The birth date, by which patients are looked up.
     #[must_use]
     pub fn birth_date(&self) -> &str {

@@ -28,6 +28,25 @@ pub struct AuditRecord {
     pub address: Option<String>,
     /// The scopes it was about.
     pub scope: Option<String>,
+    /// The operation it was about, where it was one of those of payers.
+    pub operation: Option<Box<AuditedOperation>>,
+}
+
+/// An operation of payers, as a record tells of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditedOperation {
+    /// Its name.
+    pub name: String,
+    /// The organization that asked: system and value of its identifier.
+    pub organization: Option<(String, String)>,
+    /// What it says to need the answer for: `system#code` each.
+    pub purposes: Vec<String>,
+    /// The id of the Group it was about.
+    pub group_id: Option<String>,
+    /// The id of its job.
+    pub job_id: Option<String>,
+    /// How many of what, as far as it is known.
+    pub counts: Vec<(&'static str, u64)>,
 }
 
 /// The kinds of [`AuditRecord`]s.
@@ -48,6 +67,10 @@ pub enum AuditAction {
     Token,
     /// A token, a family or a grant was taken back.
     Revocation,
+    /// An organization asked who of others is a member, or was answered.
+    Match,
+    /// Resources were asked for in bulk, or were written for whoever asked.
+    Export,
 }
 
 impl AuditRecord {
@@ -67,6 +90,7 @@ impl AuditRecord {
             launch_id: None,
             address: None,
             scope: None,
+            operation: None,
         }
     }
 

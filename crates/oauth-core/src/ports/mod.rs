@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::keys::KeyRecord;
 use crate::policy::BoundQuestion;
 
-pub use audit::{AuditAction, AuditRecord, AuditSink};
+pub use audit::{AuditAction, AuditRecord, AuditSink, AuditedOperation};
 pub use member::{
     BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX, FirstTokens, FoundCode, FoundRefresh, GivenGrant,
     Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary, RefreshToken, Rotation,

@@ -1,0 +1,100 @@
+//! What an auditor is told when an operation of payers is asked for: by whom, for which organization, and what came of
+//! it. What the job made is told when it ends, by whoever works on it.
+//!
+//! # Source
+//! `reference/auth/b2b-and-member-match.md`, section 9.
+
+use fhir_store::ResourceId;
+use oauth_core::caller::Identity;
+use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
+
+use crate::call::Call;
+use crate::error::Fault;
+use crate::payer::{Invoked, PayerFault};
+use crate::state::App;
+
+/// Who asks for what; made before the request is read, because one that is refused is told as well.
+pub(crate) struct Asked {
+    record: AuditRecord,
+    operation: AuditedOperation,
+}
+
+impl Asked {
+    /// A call of an operation, on a Group where it names one.
+    pub(crate) fn of(app: &App, call: &Call, operation: &Invoked<'_>, group_id: Option<&str>) -> Self {
+        let action = if operation.name.ends_with("Match") { AuditAction::Match } else { AuditAction::Export };
+        let id = call.caller.id(&app.authority).map(str::to_owned);
+        let (client_id, asked_by) = match &call.caller.identity {
+            Identity::Root => (None, id),
+            _ => (id, None),
+        };
+        let claim = match &call.caller.identity {
+            Identity::Token(bearer) => bearer.token.claims.extensions.as_ref().map(|extensions| &extensions.hl7_b2b),
+            _ => None,
+        };
+        let organization = claim.map(|claim| &claim.organization_id);
+        let operation = AuditedOperation {
+            name: operation.name.to_owned(),
+            organization: organization.map(|id| (id.system().to_owned(), id.value().to_owned())),
+            purposes: claim.map(|claim| claim.purpose_of_use.clone()).unwrap_or_default(),
+            group_id: group_id.map(str::to_owned),
+            ..AuditedOperation::default()
+        };
+        let address = call.address.map(|address| address.to_string());
+        let record = AuditRecord {
+            client_id,
+            asked_by,
+            user_id: call.caller.user_id().map(str::to_owned),
+            address,
+            ..AuditRecord::new(app.now_us(), action)
+        };
+        Self { record, operation }
+    }
+
+    /// Tells that a job was begun, or why not.
+    pub(crate) fn begun(mut self, app: &App, outcome: Result<&ResourceId, &Fault>) {
+        self.operation.job_id = outcome.ok().map(ToString::to_string);
+        self.tell(app, outcome.err());
+    }
+
+    /// Tells of one member who was found, or that none was.
+    pub(crate) fn answered(mut self, app: &App, outcome: Result<&str, &Fault>) {
+        self.record.patient_id = outcome.ok().map(str::to_owned);
+        self.tell(app, outcome.err());
+    }
+
+    fn tell(self, app: &App, refused: Option<&Fault>) {
+        let refused = match refused.map(why) {
+            Some(None) => return,
+            Some(Some(why)) => Some(why.to_owned()),
+            None => None,
+        };
+        let operation = Some(Box::new(self.operation));
+        app.authority.audit.record(AuditRecord { refused, operation, ..self.record });
+    }
+}
+
+/// Why something was refused, in words that hold nothing of the request; `None` where nobody was refused: the server
+/// failed, or the request had not the form that is asked for.
+fn why(fault: &Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Denied { .. } => Some("not permitted"),
+        Fault::NotFound(_) | Fault::Gone(_) => Some("no such Group, or another organization's"),
+        Fault::Throttled { .. } => Some("too many requests"),
+        Fault::Payer(fault) => match &**fault {
+            PayerFault::NoClaim | PayerFault::NoClaimForExport => Some("no hl7-b2b claim"),
+            PayerFault::NoMatch => Some("no single member with an acceptable consent"),
+            PayerFault::TooManyJobs(_) => Some("too many open jobs"),
+            PayerFault::MatchedGroup => Some("consent is not gone round"),
+            PayerFault::UnresolvedPayor | PayerFault::SeveralOrganizations { .. } => Some("no single organization"),
+            PayerFault::Davinci(_) => Some("the Group is not for this export"),
+            PayerFault::Prefer
+            | PayerFault::Export(_)
+            | PayerFault::NotExported(_)
+            | PayerFault::Sent(_)
+            | PayerFault::NoJob
+            | PayerFault::JobFailed => None,
+        },
+        _ => None,
+    }
+}

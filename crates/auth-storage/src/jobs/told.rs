@@ -1,0 +1,68 @@
+//! What an auditor is told when a job ends: with its end, in the same transaction, so that it is told once.
+//!
+//! That the job was asked for, by whom and with which purpose, is told by whoever takes the request.
+
+use fhir_store::jobs::Work;
+use fhir_store::payer::{ConsentRule, MatchKind, Verdict};
+use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
+
+use super::rows::Held;
+use crate::audit;
+use crate::db::Db;
+use crate::engine::Tx;
+
+/// How many of what a job made.
+pub(super) type Counts = Vec<(&'static str, u64)>;
+
+/// Tells that a job is complete, or has failed.
+pub(super) async fn ended(
+    db: &Db,
+    tx: &mut Tx,
+    held: &Held,
+    (counts, now_us): (Counts, i64),
+    failed: bool,
+) -> Result<(), sqlx::Error> {
+    let (action, name, organization) = match &held.work {
+        Work::Export(work) => {
+            let organization = match &work.consent {
+                Some(ConsentRule::OptIn(requester)) => Some(requester),
+                Some(ConsentRule::OptOut) | None => None,
+            };
+            (AuditAction::Export, "export", organization)
+        }
+        Work::Match(work) => {
+            let name = match work.kind {
+                MatchKind::Payer => "bulk-member-match",
+                MatchKind::Provider => "provider-member-match",
+            };
+            (AuditAction::Match, name, Some(&work.requester))
+        }
+    };
+    let operation = AuditedOperation {
+        name: format!("{name}: end"),
+        organization: organization.map(|one| (one.system.clone(), one.value.clone())),
+        job_id: Some(held.id.to_string()),
+        counts,
+        ..AuditedOperation::default()
+    };
+    let record = AuditRecord {
+        refused: failed.then(|| "the job failed".to_owned()),
+        client_id: Some(held.owner.clone()),
+        operation: Some(Box::new(operation)),
+        ..AuditRecord::new(now_us, action)
+    };
+    audit::tell(db, tx, (&held.id, record)).await
+}
+
+/// How many members came into which Group.
+pub(super) fn counted(verdicts: &[Verdict]) -> Counts {
+    let (mut matched, mut not_matched, mut constrained) = (0, 0, 0);
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Matched { .. } => matched += 1,
+            Verdict::NonMatched => not_matched += 1,
+            Verdict::Constrained { .. } => constrained += 1,
+        }
+    }
+    vec![("matched", matched), ("not matched", not_matched), ("constrained by consent", constrained)]
+}

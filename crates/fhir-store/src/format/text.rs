@@ -1,0 +1,305 @@
+//! A stored document as FHIR spells it, made of its text.
+//!
+//! An export writes millions of documents of which nothing is asked, and taking each apart into values costs several
+//! times what reading it does. So its text is copied member by member, checked to be JSON on the way; only an object
+//! that is a reference or an extension in the native spelling is taken apart, and rewritten by the rule that converts
+//! values. Those rules stay in one place: this module knows by their names which objects they may concern.
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::{Spelling, convert_object, is_pattern};
+use crate::key::ResourceKey;
+use crate::reference;
+
+/// How deep a document may be nested here.
+const DEPTH_MAX: usize = 100;
+/// What a reference in the native spelling is told by.
+const NATIVE: [&[u8]; 5] = [b"resourceType", b"id", b"versionId", b"localRef", b"uri"];
+
+const META: &str = "meta";
+
+/// A document that has to be taken apart, or is none: nothing was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TakeApart;
+
+/// What names a document: it is put before the members of the body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'a> {
+    /// Its type and its id.
+    pub(crate) key: &'a ResourceKey,
+    /// The number of the write.
+    pub(crate) version: i64,
+    /// When it was written, a FHIR `instant`.
+    pub(crate) last_updated: &'a str,
+}
+
+/// Appends the document of a body, in one line without its end; as stored where `native` is false, else as FHIR
+/// spells it. A member that users' own SQL named twice is there twice.
+///
+/// # Errors
+/// [`TakeApart`].
+pub(crate) fn append(head: Head<'_>, body: &str, native: bool, out: &mut Vec<u8>) -> Result<(), TakeApart> {
+    let Head { key: ResourceKey { kind, id }, version, last_updated } = head;
+    if is_pattern(Some(kind.as_str())) {
+        return Err(TakeApart);
+    }
+    let begin = out.len();
+    let named = format!(
+        r#"{{"resourceType":"{kind}","id":"{id}","meta":{{"versionId":"{version}","lastUpdated":"{last_updated}"}}"#
+    );
+    let mut copy = Copy { rest: body.as_bytes(), out: std::mem::take(out), native, depth: 0 };
+    copy.out.extend_from_slice(named.as_bytes());
+    let copied = copy.body();
+    *out = copy.out;
+    if copied.is_err() {
+        out.truncate(begin);
+    }
+    copied
+}
+
+/// A text on its way into another.
+struct Copy<'a> {
+    rest: &'a [u8],
+    out: Vec<u8>,
+    native: bool,
+    depth: usize,
+}
+
+/// What the names of an object say about it: a set of the bits below.
+#[derive(Clone, Copy, Default)]
+struct Seen(u8);
+
+impl Seen {
+    /// A name that a native reference is told by.
+    const TARGET: u8 = 1;
+    /// A name that no reference has.
+    const OTHER: u8 = 2;
+    /// `value`.
+    const VALUE: u8 = 4;
+    /// `versionId` or `lastUpdated`.
+    const VERSION: u8 = 8;
+
+    fn note(&mut self, name: &[u8]) {
+        self.0 |= match name {
+            b"versionId" => Self::TARGET | Self::VERSION,
+            b"lastUpdated" => Self::OTHER | Self::VERSION,
+            b"value" => Self::OTHER | Self::VALUE,
+            name if NATIVE.contains(&name) => Self::TARGET,
+            name if reference::is_companion(name) => 0,
+            _ => Self::OTHER,
+        };
+    }
+
+    const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    /// Whether a rule may change an object of these names.
+    fn may_change(self, element: &str) -> bool {
+        let is_extension = matches!(element, "extension" | "modifierExtension");
+        (self.has(Self::TARGET) && !self.has(Self::OTHER)) || (is_extension && self.has(Self::VALUE))
+    }
+}
+
+impl<'a> Copy<'a> {
+    /// The members of a body behind what names it; its own `meta` goes into the one that is there.
+    fn body(&mut self) -> Result<(), TakeApart> {
+        let (named, mut own_meta) = (self.out.len(), None);
+        self.space();
+        self.expect(b'{')?;
+        let mut first = true;
+        while let Some(name) = self.name(&mut first)? {
+            match name {
+                b"resourceType" | b"id" => return Err(TakeApart),
+                b"meta" if own_meta.is_some() => return Err(TakeApart),
+                b"meta" => own_meta = Some(self.own_meta()?),
+                name => self.member(name)?,
+            }
+        }
+        self.space();
+        self.out.push(b'}');
+        if let Some(own_meta) = own_meta {
+            // Before the bracket that closes ours.
+            let at = named.saturating_sub(1);
+            self.out.splice(at..at, own_meta);
+        }
+        if self.rest.is_empty() { Ok(()) } else { Err(TakeApart) }
+    }
+
+    /// What a `meta` of the body adds to ours.
+    fn own_meta(&mut self) -> Result<Vec<u8>, TakeApart> {
+        let begin = self.out.len();
+        self.space();
+        let seen = self.object(META)?;
+        // A version of its own would take the place of ours; and together with ours it is no reference.
+        if seen.has(Seen::VERSION) || seen.may_change(META) {
+            return Err(TakeApart);
+        }
+        let mut members = self.out.split_off(begin);
+        members.pop();
+        match members.get_mut(..) {
+            Some([opening, _, ..]) => *opening = b',',
+            _ => members.clear(),
+        }
+        Ok(members)
+    }
+
+    /// A name and its value, with the comma before them.
+    fn member(&mut self, name: &'a [u8]) -> Result<(), TakeApart> {
+        self.out.extend_from_slice(b",\"");
+        self.out.extend_from_slice(name);
+        self.out.extend_from_slice(b"\":");
+        self.value(std::str::from_utf8(name).map_err(|_| TakeApart)?)
+    }
+
+    /// The name of the next member of an object; `None` behind its end.
+    fn name(&mut self, first: &mut bool) -> Result<Option<&'a [u8]>, TakeApart> {
+        self.space();
+        if self.take(b'}') {
+            return Ok(None);
+        }
+        if !std::mem::take(first) {
+            self.expect(b',')?;
+            self.space();
+        }
+        let name = self.string()?;
+        if name.contains(&b'\\') {
+            return Err(TakeApart);
+        }
+        self.space();
+        self.expect(b':')?;
+        Ok(Some(name))
+    }
+
+    fn value(&mut self, element: &str) -> Result<(), TakeApart> {
+        self.space();
+        match self.rest.first() {
+            Some(b'{') => self.object(element).map(drop),
+            Some(b'[') => self.array(element),
+            Some(b'"') => {
+                let text = self.string()?;
+                self.out.push(b'"');
+                self.out.extend_from_slice(text);
+                self.out.push(b'"');
+                Ok(())
+            }
+            _ => self.plain(),
+        }
+    }
+
+    fn object(&mut self, element: &str) -> Result<Seen, TakeApart> {
+        let begin = self.out.len();
+        let (mut seen, mut first) = (Seen::default(), true);
+        self.expect(b'{')?;
+        self.deeper()?;
+        while let Some(name) = self.name(&mut first)? {
+            seen.note(name);
+            self.member(name)?;
+        }
+        self.depth -= 1;
+        match self.out.get_mut(begin) {
+            // Each member has a comma before it; that of the first is where the object begins.
+            Some(comma) => *comma = b'{',
+            None => self.out.push(b'{'),
+        }
+        self.out.push(b'}');
+        if self.native && seen.may_change(element) {
+            self.rewrite(element, begin)?;
+        }
+        Ok(seen)
+    }
+
+    /// Puts an object that is written already into FHIR's spelling.
+    fn rewrite(&mut self, element: &str, begin: usize) -> Result<(), TakeApart> {
+        let written = self.out.get(begin..).ok_or(TakeApart)?;
+        let object: Map<String, Value> = serde_json::from_slice(written).map_err(|_| TakeApart)?;
+        let converted = Value::Object(convert_object(Spelling::Fhir, element, object));
+        self.out.truncate(begin);
+        self.out.extend_from_slice(converted.to_string().as_bytes());
+        Ok(())
+    }
+
+    fn array(&mut self, element: &str) -> Result<(), TakeApart> {
+        self.expect(b'[')?;
+        self.deeper()?;
+        self.out.push(b'[');
+        self.space();
+        let mut first = true;
+        while !self.take(b']') {
+            if !std::mem::take(&mut first) {
+                self.expect(b',')?;
+                self.out.push(b',');
+            }
+            self.value(element)?;
+            self.space();
+        }
+        self.depth -= 1;
+        self.out.push(b']');
+        Ok(())
+    }
+
+    /// What stands between quotation marks, as it is spelled.
+    fn string(&mut self) -> Result<&'a [u8], TakeApart> {
+        self.expect(b'"')?;
+        let text = self.rest;
+        loop {
+            let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+            let at = self.rest.iter().position(special).ok_or(TakeApart)?;
+            let (_, found) = self.rest.split_at_checked(at).ok_or(TakeApart)?;
+            self.rest = match found {
+                [b'"', rest @ ..] => {
+                    self.rest = rest;
+                    let length = text.len() - rest.len() - 1;
+                    return text.get(..length).ok_or(TakeApart);
+                }
+                [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => rest,
+                [b'\\', b'u', a, b, c, d, rest @ ..] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => {
+                    rest
+                }
+                _ => return Err(TakeApart),
+            };
+        }
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn plain(&mut self) -> Result<(), TakeApart> {
+        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
+        let at = self.rest.iter().position(ends).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at_checked(at).ok_or(TakeApart)?;
+        if !matches!(word, b"true" | b"false" | b"null") {
+            serde_json::from_slice::<IgnoredAny>(word).map_err(|_| TakeApart)?;
+        }
+        self.out.extend_from_slice(word);
+        self.rest = rest;
+        Ok(())
+    }
+
+    fn space(&mut self) {
+        while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        match self.rest.split_first() {
+            Some((first, rest)) if *first == byte => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), TakeApart> {
+        if self.take(byte) { Ok(()) } else { Err(TakeApart) }
+    }
+
+    fn deeper(&mut self) -> Result<(), TakeApart> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX { Err(TakeApart) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
