@@ -23,7 +23,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, Packing, TooManyJobs};
+use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, TooManyJobs};
 use fhir_store::payer::group;
 use fhir_store::{Operation, ResourceId, ResourceKey, ResourceStore as _, StoreError, Write};
 use tokio::sync::{Notify, watch};
@@ -168,18 +168,10 @@ impl JobStore for Jobs {
         }))
     }
 
-    async fn part(
-        &self,
-        id: &ResourceId,
-        (file, part): (&str, u32),
-        packing: Packing,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        let kept = rows::part(&self.db, id.as_str(), file, i64::from(part)).await.map_err(fhir)?;
-        match (kept, packing) {
-            (Some(packed), Packing::None) => {
-                Ok(Some(packing::unpacked(packed).await.map_err(|error| fhir(error.into()))?))
-            }
-            (kept, _) => Ok(kept),
+    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        match rows::part(&self.db, id.as_str(), file, i64::from(part)).await.map_err(fhir)? {
+            Some(packed) => Ok(Some(packing::unpacked(packed).await.map_err(|error| fhir(error.into()))?)),
+            None => Ok(None),
         }
     }
 }

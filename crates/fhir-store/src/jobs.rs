@@ -102,17 +102,8 @@ pub struct JobFile {
     pub resources: u64,
     /// How long it is, in bytes.
     pub size_bytes: u64,
-    /// How long it is packed, in bytes.
+    /// How long it is as it is kept, packed, in bytes.
     pub packed_bytes: u64,
-}
-
-/// How a part of a file is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
-    /// As its lines.
-    None,
-    /// As a member of a gzip stream; those of all parts, one after another, are the stream of the file.
-    Gzip,
 }
 
 /// There are [`OPEN_JOBS_MAX`] jobs of this owner already.
@@ -150,14 +141,9 @@ pub trait JobStore: Send + Sync {
     /// When the store fails; it may then be called again.
     async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<Ending>, StoreError>;
 
-    /// A part of a file by its number, from 0; `None` after the last one.
+    /// The lines of a part of a file by its number, from 0; `None` after the last one.
     ///
     /// # Errors
     /// When the store fails.
-    async fn part(
-        &self,
-        id: &ResourceId,
-        (file, part): (&str, u32),
-        packing: Packing,
-    ) -> Result<Option<Vec<u8>>, StoreError>;
+    async fn part(&self, id: &ResourceId, file: &str, part: u32) -> Result<Option<Vec<u8>>, StoreError>;
 }

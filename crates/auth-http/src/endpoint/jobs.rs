@@ -11,12 +11,10 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use fhir_store::ResourceId;
 use fhir_store::export::{Manifest, NDJSON, manifest};
-use fhir_store::jobs::{Face, Job, JobFile, JobState, JobStore, Packing};
+use fhir_store::jobs::{Face, Job, JobFile, JobState, JobStore};
 use fhir_store::payer::MatchKind;
 use futures_util::stream;
-use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER, VARY,
-};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::call::Call;
@@ -84,7 +82,7 @@ pub(crate) async fn end_provider(state: State<App>, path: Path<String>, call: Ca
     end(state, path, call, Face::Match(MatchKind::Provider)).await
 }
 
-/// A file of a job, part by part: packed, as it is kept, for whoever takes gzip.
+/// A file of a job, part by part.
 pub(crate) async fn output(
     State(app): State<App>,
     Path((id, name)): Path<(String, String)>,
@@ -93,34 +91,13 @@ pub(crate) async fn output(
     let job = owned(&app, &call, &id).await?;
     let name = name.strip_suffix(ENDING).ok_or(PayerFault::NoJob)?;
     let file = job.files.into_iter().find(|file| file.name == name).ok_or(PayerFault::NoJob)?;
-    let packing = if takes_gzip(&call) { Packing::Gzip } else { Packing::None };
-    let length = match packing {
-        Packing::Gzip => file.packed_bytes,
-        Packing::None => file.size_bytes,
-    };
-    let mut response = Response::new(Body::from_stream(parts(Arc::clone(&app.jobs), job.id, file, packing)));
+    let length = file.size_bytes;
+    let mut response = Response::new(Body::from_stream(parts(Arc::clone(&app.jobs), job.id, file)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(VARY, HeaderValue::from(ACCEPT_ENCODING));
-    if packing == Packing::Gzip {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
     Ok(response)
-}
-
-/// Whether the caller names gzip among what it takes.
-///
-/// # Source
-/// RFC 9110, section 12.5.3.
-fn takes_gzip(call: &Call) -> bool {
-    let sent = call.headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    sent.flat_map(|value| value.split(',')).any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = weight.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
-        name.trim().eq_ignore_ascii_case("gzip") && weight.is_ok_and(|weight| weight > 0.0)
-    })
 }
 
 /// The parts of a file, each read when the one before was taken.
@@ -128,10 +105,9 @@ fn parts(
     jobs: Arc<dyn JobStore>,
     id: ResourceId,
     file: JobFile,
-    packing: Packing,
 ) -> impl stream::Stream<Item = Result<Vec<u8>, fhir_store::StoreError>> {
     stream::try_unfold((jobs, id, file, 0_u32), move |(jobs, id, file, number)| async move {
-        let part = jobs.part(&id, (&file.name, number), packing).await?;
+        let part = jobs.part(&id, &file.name, number).await?;
         Ok(part.map(|part| (part, (jobs, id, file, number.saturating_add(1)))))
     })
 }

@@ -314,24 +314,18 @@ async fn an_export_is_narrowed_by_filters_and_by_the_queries_of_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_sent_packed_to_whoever_takes_gzip() {
+async fn a_file_is_sent_as_its_lines_whatever_its_client_takes() {
     let world = World::new().await;
     members(&world).await;
     let token = world.token_with_scope("app", "system/*.rs").await;
     let job = accepted(&export(&world, &token, "/fhir/$export?_type=Patient").await);
     let told = manifest(&world, &token, "app", &job).await;
     let path = told["output"][0]["url"].as_str().unwrap().strip_prefix("https://payer.example").unwrap();
-    let ask = async |takes: &str| world.get(path).bearer(&token).header("accept-encoding", takes).send().await;
-    for takes in ["gzip", "br, GZIP;q=0.5"] {
-        let packed = ask(takes).await;
-        assert_eq!((packed.status.as_u16(), packed.header("content-encoding")), (200, "gzip"), "{takes}");
-        assert_eq!(packed.header("content-length"), packed.length.to_string());
-        assert_eq!(packed.header("vary"), "accept-encoding");
-    }
-    for takes in ["identity", "gzip;q=0", "x-gzip-not", ""] {
-        let plain = ask(takes).await;
+    for takes in ["gzip", "identity", ""] {
+        let plain = world.get(path).bearer(&token).header("accept-encoding", takes).send().await;
         assert_eq!((plain.status.as_u16(), plain.text.lines().count()), (200, 3), "{takes}");
         assert_eq!(plain.header("content-encoding"), "", "{takes}");
+        assert_eq!(plain.header("content-length"), plain.length.to_string());
     }
     world.end().await;
 }

@@ -1,11 +1,9 @@
-//! The parts of files as they are kept: each a member of a gzip stream.
+//! The parts of files as they are kept: each packed by itself.
 //!
-//! What is exported repeats itself, so packed it is a small part of what it was: less to write, to keep and to send.
-//! Members one after another are a stream that every client of HTTP unpacks, so whoever takes gzip is sent what is
-//! kept; for the others a part is unpacked, one at a time.
-//!
-//! # Source
-//! RFC 1952, section 2.2.
+//! What is exported repeats itself, so packed it is a small part of what it was: less to write and to keep. It is
+//! unpacked again for whoever asks, a part at a time. Sent as they are, one after another, the parts would be one gzip
+//! stream by RFC 1952 (section 2.2), but there are clients (httpx 0.28) that take its first member for the whole and
+//! lose the rest without a word.
 
 use std::io::{self, Read as _, Write as _};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auth_storage::{Db, JobSettings, Jobs};
 use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
-use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Packing, Work};
+use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Work};
 use fhir_store::payer::{ConsentRule, MatchKind, MatchWork, Member, Requester};
 use fhir_store::{Lookup, Operation, ResourceId, ResourceStore as _, Write};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ async fn ended(jobs: &Jobs, id: &ResourceId) -> Job {
 async fn lines(jobs: &Jobs, id: &ResourceId, file: &str) -> Vec<Value> {
     let mut lines = Vec::new();
     let mut number = 0;
-    while let Some(part) = jobs.part(id, (file, number), Packing::None).await.unwrap() {
+    while let Some(part) = jobs.part(id, file, number).await.unwrap() {
         lines.extend(String::from_utf8(part).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()));
         number += 1;
     }
