@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::access;
 use crate::administer::AccountError;
-use crate::change::{Change, Commit, Credential, ItemKind};
+use crate::change::{Change, Commit, Credential, ItemKind, UserItemKind};
 use crate::channel::Channel;
 use crate::channels::knows_subscribers;
 use crate::event::{Audience, NewEvent};
@@ -16,6 +16,7 @@ use crate::id::{ChannelId, UserId};
 use crate::object::channel::{Figures, basic};
 use crate::object::subscription::unchosen;
 use crate::object::{self, UserForm};
+use crate::personal::preference;
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, ApiKey, PasswordHash, User};
@@ -74,6 +75,7 @@ pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Resu
     commit.events.extend(standing_events(realm, None, &user, commit.at_s));
     let (id, channels) = (user.id, default_channels(realm));
     commit.changes.push(Change::User(Box::new(user)));
+    commit.changes.extend(first_preferences(realm, id));
     commit.set_key(id, new.api_key.clone());
     commit.credentials.push(Credential::PasswordHash(id, new.password_hash.clone()));
     for channel in channels {
@@ -81,6 +83,32 @@ pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Resu
         commit.events.push(peer_add(realm, channel, id));
     }
     Ok(id)
+}
+
+/// What the realm chose for users who join from then on. It is theirs: what the realm chooses later changes nothing.
+///
+/// # Source
+/// Specification, `PATCH /realm/user_settings_defaults`.
+fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<Change> {
+    let document = Some(realm.item(ItemKind::UserDefaults, 0)?.clone());
+    Some(Change::UserItem { user_id, kind: UserItemKind::Settings, key: String::new(), document })
+}
+
+/// Says in which time zone a user is, and tells everybody, their own clients as a preference too. Nothing happens when
+/// it is so already. Returns the user as they are now, for a further change in one commit.
+///
+/// # Errors
+/// When it is no name of a time zone.
+pub fn set_timezone(user: &User, timezone: &str, commit: &mut Commit) -> Result<User, AccountError> {
+    let after = User { timezone: user::timezone(timezone)?.to_owned(), ..user.clone() };
+    if after != *user {
+        preference::tell(user, "timezone", &timezone.into(), commit);
+        let person = json!({"user_id": user.id, "email": user.email, "timezone": timezone});
+        let event = json!({"type": "realm_user", "op": "update", "person": person});
+        commit.events.push(NewEvent::plain(Audience::Everyone, event));
+        commit.changes.push(Change::User(Box::new(after.clone())));
+    }
+    Ok(after)
 }
 
 /// Gives a user another name, and tells everybody. Nothing happens when it is theirs already.

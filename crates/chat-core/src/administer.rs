@@ -3,7 +3,7 @@
 use crate::access::{self, NotAllowed};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
-use crate::user::{FullNameError, MalformedEmail, User, WeakPassword};
+use crate::user::{FullNameError, MalformedEmail, UnknownTimezone, User, WeakPassword};
 
 /// Why an account may not be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +20,9 @@ pub enum AccountError {
     /// The address is none.
     #[error("Bad name or username")]
     Email(#[from] MalformedEmail),
+    /// The name is no time zone's.
+    #[error(transparent)]
+    Timezone(#[from] UnknownTimezone),
     /// Another user has the address.
     #[error("Email '{0}' already in use")]
     EmailTaken(String),

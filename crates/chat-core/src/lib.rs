@@ -11,6 +11,7 @@
 //! - [`mark`] and [`reaction`] are what users make of messages;
 //! - [`presence`] knows who is there;
 //! - [`account`] makes, changes and closes accounts;
+//! - [`personal`] is what people choose for themselves;
 //! - [`attempts`] says how often a password may be tried;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
@@ -52,6 +53,7 @@ pub mod founding;
 pub mod mark;
 pub mod membership;
 pub mod narrow;
+pub mod personal;
 pub mod presence;
 pub mod reaction;
 pub mod send;

@@ -18,6 +18,8 @@ pub const MAX_SUBSCRIPTIONS_AT_ONCE: usize = 20_000;
 pub const MAX_FULL_NAME_CHARS: usize = 100;
 /// Characters of a user's address.
 pub const MAX_EMAIL_CHARS: usize = 254;
+/// Characters of a time zone's name. Not specified; the longest in use has 32.
+pub const MAX_TIMEZONE_CHARS: usize = 100;
 /// Characters of a new password, at least.
 pub const MIN_PASSWORD_CHARS: usize = 6;
 /// Characters of a user group's name.
@@ -27,6 +29,14 @@ pub const MAX_GROUP_NAME_CHARS: usize = 100;
 pub const MAX_DIRECT_USERS: usize = 200;
 /// Messages of one answer.
 pub const MAX_WINDOW: u64 = 5_000;
+/// Characters of what a user says they are doing.
+pub const MAX_STATUS_CHARS: usize = 60;
+/// Words one user watches for. Not specified; together with those of others they are looked for in every message.
+pub const MAX_ALERT_WORDS: usize = 1_000;
+/// Characters of a word someone watches for.
+pub const MAX_ALERT_WORD_CHARS: usize = 100;
+/// Topics one user mutes, unmutes or follows. Not specified; each is kept in memory and told when a client starts.
+pub const MAX_TOPIC_POLICIES: usize = 10_000;
 /// Terms of one narrow. Not specified; we stop where a person would have long given up.
 pub const MAX_NARROW_TERMS: usize = 100;
 /// Seconds after the end of a time limit during which an edit still passes: the request was on its way.

@@ -6,6 +6,7 @@ use crate::access::reads;
 use crate::event::add;
 use crate::id::UserId;
 use crate::message::{Flag, FlagError, Message, Recipient};
+use crate::personal::topic;
 use crate::ports::FlagOp;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -70,7 +71,7 @@ impl Mark {
 pub fn details(realm: &RealmSnapshot, user_id: UserId, (message, flags): (&Message, &[Flag])) -> Value {
     let mut details = match message.recipient {
         Recipient::Channel(channel_id) => {
-            let is_muted = realm.subscription(channel_id, user_id).is_none_or(|subscription| subscription.is_muted);
+            let is_muted = topic::is_muted(realm, user_id, channel_id, &message.topic);
             json!({
                 "type": "stream",
                 "stream_id": channel_id,

@@ -193,11 +193,7 @@ pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> 
         return Vec::new();
     }
     let told = back.flat_map(|(user, presence)| {
-        [(Form::Slim, Gate::With(Capability::SlimPresence)), (Form::Legacy, Gate::Without(Capability::SlimPresence))]
-            .map(|(form, gate)| {
-                let event = NewEvent::plain(Audience::Everyone, event(user, presence, form)).gated(gate);
-                (presence.active_s, event)
-            })
+        told(user, presence, presence.connected_s).map(|event| (presence.active_s, event))
     });
     told.collect()
 }
@@ -208,8 +204,29 @@ fn shown(realm: &RealmSnapshot, id: UserId) -> Option<&User> {
     user.filter(|user| is_shared(realm, user.id)).map(AsRef::as_ref)
 }
 
+/// What is told when someone lets themselves be seen from now on, or no longer: as if they had just come, or had been
+/// gone for long.
+#[must_use]
+pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
+    let presence = if is_shared {
+        Presence { active_s: now_s, connected_s: now_s }
+    } else {
+        Presence { active_s: 0, connected_s: now_s - OFFLINE_AFTER_S - PING_INTERVAL_S }
+    };
+    told(user, presence, now_s)
+}
+
+/// That someone is there, to clients of either kind.
+fn told(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
+    [(Form::Slim, Gate::With(Capability::SlimPresence)), (Form::Legacy, Gate::Without(Capability::SlimPresence))]
+        .map(|(form, gate)| NewEvent::plain(Audience::Everyone, event(user, presence, (form, now_s))).gated(gate))
+}
+
+/// Whether others may know when the user was there.
+///
 /// Not specified beyond the name of the setting; who turns it off is as if nothing had ever been heard of them.
-fn is_shared(realm: &RealmSnapshot, id: UserId) -> bool {
+#[must_use]
+pub fn is_shared(realm: &RealmSnapshot, id: UserId) -> bool {
     let settings = realm.user_item(id, UserItemKind::Settings, "");
     settings.and_then(|settings| settings.get("presence_enabled")).and_then(Value::as_bool) != Some(false)
 }

@@ -1,6 +1,6 @@
 //! Emoji that users put on messages.
 
-use crate::emoji::{Choice, ChoiceError, checked, chosen};
+use crate::emoji::{Choice, ChoiceError, checked, chosen, completed};
 use crate::id::UserId;
 use crate::message::{Message, Reaction, ReactionType};
 use crate::snapshot::RealmSnapshot;
@@ -46,22 +46,8 @@ pub fn to_add(
     message: &Message,
     asked: Asked<'_>,
 ) -> Result<Reaction, ReactionError> {
-    let (name, Choice { code, kind, .. }) = match asked {
-        Asked { name: Some(name), code: Some(code), kind: Some(kind) } => {
-            (name, Choice { name: name.to_owned(), code: code.to_owned(), kind: kind_named(kind)? })
-        }
-        Asked { name: Some(name), code, kind } => {
-            let mut choice = chosen(realm, name)?;
-            if let Some(code) = code {
-                code.clone_into(&mut choice.code);
-            }
-            if let Some(kind) = kind {
-                choice.kind = kind_named(kind)?;
-            }
-            (name, choice)
-        }
-        Asked { name: None, .. } => return Err(ReactionError::Nameless),
-    };
+    let name = asked.name.ok_or(ReactionError::Nameless)?;
+    let Choice { code, kind, .. } = completed(realm, name, (asked.code, asked.kind))?;
     let mut same = message.reactions.iter().filter(|there| there.emoji_code == code && there.reaction_type == kind);
     let there = same.clone().next();
     if there.is_none() {

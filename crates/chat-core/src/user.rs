@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::id::UserId;
-use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MIN_PASSWORD_CHARS};
+use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MAX_TIMEZONE_CHARS, MIN_PASSWORD_CHARS};
 use crate::role::Role;
 
 /// A person or bot, as everybody in the realm may know them. Secrets are elsewhere: see [`ApiKey`].
@@ -122,6 +122,28 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
         }
         _ => Ok(name),
     }
+}
+
+/// A text that is no name of a time zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid timezone: Value error, Not a recognized time zone")]
+pub struct UnknownTimezone;
+
+/// The name of a time zone.
+///
+/// Whether there is one of that name is not asked: which there are changes with the years, and only clients count with
+/// them.
+///
+/// # Errors
+/// When it has not the form of one: words of letters, digits, `_`, `+` and `-`, separated by slashes.
+///
+/// # Source
+/// The IANA time zone database, "Theory and pragmatics", on names.
+pub fn timezone(written: &str) -> Result<&str, UnknownTimezone> {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte);
+    let word = |word: &str| !word.is_empty() && word.bytes().all(letter);
+    let fits = written.len() <= MAX_TIMEZONE_CHARS && written.split('/').all(word);
+    if fits { Ok(written) } else { Err(UnknownTimezone) }
 }
 
 /// A text that is no address of a user.
@@ -293,6 +315,16 @@ mod tests {
         ];
         for written in malformed {
             assert_eq!(email(written), Err(MalformedEmail), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_time_zone_is_words_between_slashes() {
+        for written in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5"] {
+            assert_eq!(timezone(written), Ok(written), "{written}");
+        }
+        for written in ["", "Europe/", "/UTC", "Europe//Berlin", "Europe Berlin", "a/../b", &"a".repeat(101)] {
+            assert_eq!(timezone(written), Err(UnknownTimezone), "{written}");
         }
     }
 

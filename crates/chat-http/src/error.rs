@@ -3,6 +3,8 @@
 //! An endpoint returns the cause; what a caller sees of it is decided here and nowhere else. A failure is logged
 //! here too, once, where it becomes an answer, and the caller never sees its text.
 
+mod people;
+
 use std::error::Error;
 use std::fmt;
 
@@ -34,6 +36,8 @@ use crate::answer;
 use crate::auth::{CredentialsFault, Unauthenticated};
 use crate::params::{ParamFault, RawFault};
 use crate::rate::Exceeded;
+
+pub use people::ChoiceFault;
 
 /// The code of everything that has none of its own.
 const BAD_REQUEST: &str = "BAD_REQUEST";
@@ -137,6 +141,9 @@ pub enum Fault {
     /// Of someone nothing can be said.
     #[error(transparent)]
     Presence(#[from] NoPresence),
+    /// What somebody chooses cannot be so.
+    #[error(transparent)]
+    Choice(#[from] ChoiceFault),
     /// A topic is not there for the caller.
     #[error("No such topic '{name}'")]
     NoTopic {
@@ -282,6 +289,7 @@ impl Fault {
             Self::Edit(refused) => edit(refused),
             Self::Reaction(refused) => reaction(refused),
             Self::Account(refused) => account(refused),
+            Self::Choice(refused) => people::verdict(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
@@ -418,6 +426,7 @@ fn account(refused: &AccountError) -> Verdict {
         | AccountError::NoSuchUser
         | AccountError::FullName(_)
         | AccountError::Email(_)
+        | AccountError::Timezone(_)
         | AccountError::EmailTaken(_)
         | AccountError::Password(_)
         | AccountError::WrongPassword

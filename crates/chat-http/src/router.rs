@@ -15,8 +15,8 @@ use tower::Service;
 
 use crate::call::endpoint;
 use crate::endpoint::{
-    channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, presence, reactions,
-    register, server_settings, settings, subscriptions, user_groups, users,
+    channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, personal, presence,
+    reactions, register, server_settings, settings, subscriptions, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -58,6 +58,8 @@ fn api() -> Router<App> {
         .merge(users::routes())
         .merge(presence::routes())
         .merge(settings::routes())
+        .merge(user_settings_defaults::routes())
+        .merge(personal::routes())
         .merge(user_groups::routes())
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::channel::Privacy;
-use crate::event::Body;
+use crate::event::{Body, EventRecord};
 use crate::group::{GroupSetting, UserGroup};
-use crate::id::UserGroupId;
+use crate::id::{EventId, UserGroupId};
 use crate::realm::Rules;
 use crate::testing::{self, NOW_S};
 use crate::user::{Bot, BotKind, FullNameError, MalformedEmail};
@@ -82,7 +82,7 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     let mut after: Vec<_> = groups.iter().map(|group| member_event("add_members", *group, id.0)).collect();
     after.push((watchers, peer));
     assert_eq!(events[1..], after);
-    let next = realm.with(&crate::event::EventRecord::new(crate::id::EventId(60), NOW_S, commit.changes, None));
+    let next = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
     let eve = next.user_by_key(&ApiKey::from_random(&[5; 64]).unwrap().hash()).unwrap();
     assert_eq!((eve.id, eve.joined_s, eve.role), (id, NOW_S, Role::Member));
     assert!(next.subscription(ChannelId(20), id).is_some() && next.subscription(ChannelId(22), id).is_none());
@@ -160,7 +160,7 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
     let bot = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": 8, "is_active": false}});
     let audience = Audience::users([UserId(1), UserId(2), UserId(4)]);
     assert_eq!(told(&commit), [update(4, false), update(8, false), (audience, bot)]);
-    let closed = realm.with(&crate::event::EventRecord::new(crate::id::EventId(60), NOW_S, commit.changes, None));
+    let closed = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
     assert!([4, 8].iter().all(|id| !closed.user(UserId(*id)).unwrap().is_active));
     assert!(closed.subscription(ChannelId(21), UserId(4)).is_some());
 
@@ -173,6 +173,36 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
     let watchers = Audience::users([UserId(1), UserId(2)]);
     let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [21], "user_ids": [4]});
     assert_eq!(told(&back), [update(4, true), (watchers, peer)]);
-    let open = closed.with(&crate::event::EventRecord::new(crate::id::EventId(61), NOW_S, back.changes, None));
+    let open = closed.with(&EventRecord::new(EventId(61), NOW_S, back.changes, None));
     assert_eq!([4, 8].map(|id| open.user(UserId(id)).unwrap().is_active), [true, false]);
+}
+
+#[test]
+fn who_joins_begins_with_what_the_realm_chose_and_keeps_it() {
+    let chosen = |document| Change::Item { kind: ItemKind::UserDefaults, id: 0, document: Some(document) };
+    let record = |at, changes| EventRecord::new(EventId(at), 0, changes, None);
+    let chose = realm().with(&record(11, vec![chosen(json!({"enter_sends": true}))]));
+    let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+    let id = create(&chose, &new("eve@example.org", "Eve"), &mut commit).unwrap();
+    let joined = chose.with(&record(12, commit.changes)).with(&record(13, vec![chosen(json!({"enter_sends": false}))]));
+    let enter_sends = |id| object::settings::of(&joined, joined.user(id).unwrap())["enter_sends"].clone();
+    assert_eq!((enter_sends(id), enter_sends(UserId(4))), (json!(true), json!(false)));
+}
+
+#[test]
+fn a_time_zone_is_told_to_everybody_and_stands_with_the_user() {
+    let realm = realm();
+    let user = realm.user(UserId(4)).unwrap();
+    let mut commit = Commit::default();
+    let after = set_timezone(user, "Europe/Berlin", &mut commit).unwrap();
+    assert_eq!(commit.changes, [Change::User(Box::new(after.clone()))]);
+    let person = json!({"user_id": 4, "email": "User4@example.org", "timezone": "Europe/Berlin"});
+    let all = (Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}));
+    let told = told(&commit);
+    assert_eq!((told.len(), &told[2]), (3, &all));
+    assert_eq!((&told[0].1["property"], &told[1].1["setting_name"]), (&json!("timezone"), &json!("timezone")));
+    let mut again = Commit::default();
+    set_timezone(&after, "Europe/Berlin", &mut again).unwrap();
+    assert!(again.changes.is_empty() && again.events.is_empty());
+    assert!(set_timezone(&after, "Europe Berlin", &mut again).is_err());
 }

@@ -65,6 +65,25 @@ pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<Choice, ChoiceError> 
     }
 }
 
+/// The emoji of that name, with the code and the kind that were named with it; where one was not, that of the name.
+/// Whether they fit is asked of [`checked`].
+///
+/// # Errors
+/// [`ChoiceError::UnknownName`] when there is something to be found by the name, and [`ChoiceError::UnknownKind`].
+pub fn completed(
+    realm: &RealmSnapshot,
+    name: &str,
+    (code, kind): (Option<&str>, Option<&str>),
+) -> Result<Choice, ChoiceError> {
+    let kind = kind.map(|kind| ReactionType::named(kind).ok_or(ChoiceError::UnknownKind));
+    if let (Some(code), Some(kind)) = (code, kind.clone()) {
+        return Ok(Choice { name: name.to_owned(), code: code.to_owned(), kind: kind? });
+    }
+    let found = chosen(realm, name)?;
+    let code = code.map_or(found.code, str::to_owned);
+    Ok(Choice { name: found.name, code, kind: kind.transpose()?.unwrap_or(found.kind) })
+}
+
 /// Whether there is an emoji of that code and kind and, when one is given, of that name, in use.
 ///
 /// # Errors

@@ -48,12 +48,22 @@ pub fn topic_policies(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
 /// The muted topics in the form older clients know: the channel's name, the topic, the time.
 #[must_use]
 pub fn muted_topics(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
-    let muted = realm.user_items(user_id, UserItemKind::TopicPolicy).filter(|(_, document)| policy_of(document) == 1);
-    let shown = muted.filter_map(|(_, document)| {
-        let channel = realm.channel(ChannelId(document.get("stream_id")?.as_i64()?))?;
-        Some(json!([channel.name, document.get("topic_name")?, document.get("last_updated")?]))
-    });
-    shown.collect()
+    let policies = realm.user_items(user_id, UserItemKind::TopicPolicy);
+    policies.filter_map(|(_, document)| muted_topic(realm, document)).collect()
+}
+
+/// As [`muted_topics`], where the document of that key is this one.
+#[must_use]
+pub fn muted_topics_with(realm: &RealmSnapshot, user_id: UserId, (key, now): (&str, &Value)) -> Vec<Value> {
+    let others = realm.user_items(user_id, UserItemKind::TopicPolicy).filter(|(other, _)| *other != key);
+    let documents = others.map(|(_, document)| document).chain([now]);
+    documents.filter_map(|document| muted_topic(realm, document)).collect()
+}
+
+fn muted_topic(realm: &RealmSnapshot, document: &Value) -> Option<Value> {
+    let channel = realm.channel(ChannelId(document.get("stream_id")?.as_i64()?))?;
+    let shown = json!([channel.name, document.get("topic_name")?, document.get("last_updated")?]);
+    (policy_of(document) == 1).then_some(shown)
 }
 
 /// The wire's `visibility_policy`: 0 none, 1 muted, 2 unmuted, 3 followed.

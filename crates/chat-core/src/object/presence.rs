@@ -154,13 +154,14 @@ impl Single {
     }
 }
 
-/// The event that says that a user is there. Its `presence` has one form; the short one leaves the address out.
+/// The event that says, at that time in unix seconds, when a user was there. Its `presence` has one form; the short one
+/// leaves the address out.
 #[must_use]
-pub fn event(user: &User, presence: Presence, form: Form) -> Value {
+pub fn event(user: &User, presence: Presence, (form, now_s): (Form, i64)) -> Value {
     let mut event = json!({
         "type": "presence",
         "user_id": user.id,
-        "server_timestamp": timestamp(presence.connected_s.saturating_mul(1_000_000)),
+        "server_timestamp": timestamp(now_s.saturating_mul(1_000_000)),
         "presence": {CLIENT: Legacy::of(presence).website},
     });
     if form == Form::Legacy {

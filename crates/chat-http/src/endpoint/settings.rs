@@ -1,16 +1,18 @@
-//! `/settings`: what people change of their own account.
+//! `/settings`: what people change of their own account, and how they like things.
 
 use axum::Router;
 use axum::routing::patch;
 use chat_core::administer::AccountError;
 use chat_core::change::{Commit, Credential};
+use chat_core::personal::preference::{self, Chosen, Scope};
 use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{PasswordHash, check_password};
+use chat_core::user::{PasswordHash, User, check_password};
 use chat_core::{access, account};
 
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
+use crate::endpoint::user_settings_defaults::chosen;
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
 use crate::password::{self, Claim};
@@ -18,12 +20,20 @@ use crate::router::ApiRoutes;
 use crate::state::App;
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/settings", patch(endpoint(update)))
+    Router::new()
+        .api("/settings", patch(endpoint(update)))
+        // Older clients know an address for each part, and send it nothing else.
+        .api("/settings/display", patch(endpoint(update)))
+        .api("/settings/notifications", patch(endpoint(update)))
 }
 
 /// What of the account shall be otherwise. What is empty stays as it is: existing clients send whole forms.
+///
+/// An address is not changed here: nothing would show that it is the caller's.
 struct Update {
     full_name: Option<String>,
+    timezone: Option<String>,
+    preferences: Vec<Chosen>,
     old_password: String,
     new_password: Option<String>,
 }
@@ -33,13 +43,15 @@ impl Params for Update {
         let filled = |text: &String| !text.is_empty();
         Ok(Self {
             full_name: given.optional::<Text>("full_name")?.filter(filled),
+            timezone: given.optional::<Text>("timezone")?.filter(filled),
+            preferences: chosen(given, Scope::Own)?,
             old_password: given.or::<Text>("old_password", String::new())?,
             new_password: given.optional::<Text>("new_password")?.filter(filled),
         })
     }
 }
 
-/// Changes the caller's name and password, together or not at all.
+/// Changes the caller's name, time zone, preferences and password, together or not at all.
 async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
     access::require_human(&call.who.user)?;
     let password_hash = match wish.new_password {
@@ -47,9 +59,13 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         None => None,
     };
     let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
-        let user = call.who.again(realm)?;
+        let mut user = User::clone(call.who.again(realm)?);
+        preference::choose(realm, &user, &wish.preferences, commit)?;
+        if let Some(timezone) = &wish.timezone {
+            user = account::set_timezone(&user, timezone, commit)?;
+        }
         if let Some(full_name) = &wish.full_name {
-            account::rename(user, full_name, commit)?;
+            account::rename(&user, full_name, commit)?;
         }
         if let Some(hash) = &password_hash {
             commit.credentials.push(Credential::PasswordHash(user.id, Some(hash.clone())));

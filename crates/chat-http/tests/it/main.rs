@@ -27,6 +27,8 @@ mod messages;
 #[path = "../../../chat-core/tests/it/payloads.rs"]
 mod payloads;
 #[cfg(test)]
+mod personal;
+#[cfg(test)]
 mod presence;
 #[cfg(test)]
 mod properties;
@@ -42,5 +44,7 @@ mod startup;
 mod texts;
 #[cfg(test)]
 mod town;
+#[cfg(test)]
+mod user_settings_defaults;
 #[cfg(test)]
 mod users;

@@ -1,17 +1,19 @@
 //! What people change of their own account.
 
 use chat_core::id::UserId;
+use chat_core::object::settings::{Preset, SETTINGS};
 use chat_core::role::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::personal::{bot, heard, listen, mark, state};
 use crate::town::Town;
 
 #[tokio::test]
 async fn everybody_changes_their_own_name() {
     let town = Town::found().await;
     let gus = town.person("gus", Role::Guest).await;
-    let told = town.call(&gus, "PATCH /settings", &[("full_name", " Augustus "), ("enter_sends", "true")]).await;
-    assert_eq!(told.success()["ignored_parameters_unsupported"], json!(["enter_sends"]));
+    let told = town.call(&gus, "PATCH /settings", &[("full_name", " Augustus "), ("email", "g@example.org")]).await;
+    assert_eq!(told.success()["ignored_parameters_unsupported"], json!(["email"]));
     assert_eq!(town.realm().user(UserId(gus.id)).unwrap().full_name, "Augustus");
     let before = town.realm().at();
     for (name, text) in [("A", "Name too short!"), ("A*a", "Invalid characters in name!"), ("A|1", "Invalid format!")] {
@@ -50,4 +52,111 @@ async fn a_password_that_is_weak_or_asked_for_by_a_stranger_stays_as_it_was() {
     town.wait_s(360);
     let login = [("username", "ada@example.org"), ("password", "ada's")];
     town.call_as_nobody("POST /fetch_api_key", &login).await.success();
+}
+
+/// Another value than the preset one.
+fn another(name: &str, preset: Preset) -> Value {
+    match (name, preset) {
+        (_, Preset::Flag(flag)) => json!(!flag),
+        (_, Preset::Number(number)) => json!(if number == 1 { 2 } else { 1 }),
+        ("default_language", _) => json!("de"),
+        ("emojiset", _) => json!("twitter"),
+        ("web_animate_image_previews", _) => json!("never"),
+        ("web_home_view", _) => json!("recent_topics"),
+        (_, Preset::Word(word)) => json!(format!("{word}-2")),
+    }
+}
+
+/// As it is sent.
+fn sent(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[tokio::test]
+async fn every_preference_is_changed_and_told_to_the_callers_own_clients() {
+    let town = Town::found().await;
+    let gus = town.person("gus", Role::Guest).await;
+    let newer = listen(&town, &gus, r#"["user_settings"]"#, &[]).await;
+    let legacy = r#"["update_display_settings","update_global_notifications"]"#;
+    let older = listen(&town, &gus, legacy, &[]).await;
+    let capable = [("client_capabilities", r#"{"notification_settings_null": true, "user_settings_object": true}"#)];
+    let capable = listen(&town, &gus, legacy, &capable).await;
+    let others = state(&town, &town.ada, "user_settings").await;
+    for (name, _, preset) in SETTINGS {
+        let value = another(name, preset);
+        let told = town.call(&gus, "PATCH /settings", &[(name, &sent(&value))]).await.success();
+        assert_eq!(told, json!({"result": "success", "msg": ""}), "{name}");
+        assert_eq!(state(&town, &gus, "user_settings").await[name], value);
+    }
+    let told = heard(&town, &newer).await;
+    let expected = SETTINGS.map(|(name, _, preset)| {
+        let value = another(name, preset);
+        let mut event = json!({"type": "user_settings", "op": "update", "property": name, "value": value});
+        if name == "default_language" {
+            event["language_name"] = json!("Deutsch");
+        }
+        event
+    });
+    assert_eq!(told, expected);
+    let told = heard(&town, &older).await;
+    assert_eq!(told.len(), 52);
+    let sounds = json!({
+        "type": "update_global_notifications", "user": "gus@example.org", "notification_name": "enable_sounds",
+        "setting": false,
+    });
+    let colors = json!({
+        "type": "update_display_settings", "user": "gus@example.org", "setting_name": "color_scheme", "setting": 2,
+    });
+    assert!(told.contains(&sounds) && told.contains(&colors));
+    assert_eq!(heard(&town, &capable).await.len(), 0);
+    assert_eq!(state(&town, &town.ada, "user_settings").await, others);
+}
+
+#[tokio::test]
+async fn older_clients_send_each_part_to_an_address_of_its_own() {
+    let town = Town::found().await;
+    town.call(&town.ada, "PATCH /settings/display", &[("high_contrast_mode", "true")]).await.success();
+    town.call(&town.ada, "PATCH /settings/notifications", &[("enable_sounds", "false")]).await.success();
+    let settings = state(&town, &town.ada, "user_settings").await;
+    assert_eq!((&settings["high_contrast_mode"], &settings["enable_sounds"]), (&json!(true), &json!(false)));
+}
+
+#[tokio::test]
+async fn what_a_preference_cannot_be_is_refused_and_nothing_of_the_request_is_done() {
+    let town = Town::found().await;
+    let before = mark(&town);
+    for (name, value, text) in [
+        ("color_scheme", "4", "Invalid color_scheme: Value error, Not in the list of possible values"),
+        ("email_address_visibility", "6", "Invalid email_address_visibility"),
+        ("default_language", "xx", "Invalid default_language"),
+        ("web_home_view", "feed", "Invalid web_home_view"),
+        ("enter_sends", "yes", "enter_sends is not valid JSON"),
+        ("enter_sends", "1", "enter_sends is not a boolean"),
+        ("timezone", "Nowhere at all", "Invalid timezone: Value error, Not a recognized time zone"),
+    ] {
+        let parameters = [("twenty_four_hour_time", "true"), ("full_name", "Countess"), (name, value)];
+        town.call(&town.ada, "PATCH /settings", &parameters).await.refused(text);
+    }
+    let robot = bot(&town, "robot").await;
+    let after = mark(&town);
+    let told = town.call(&robot, "PATCH /settings", &[("enter_sends", "true")]).await;
+    told.refused("This endpoint does not accept bot requests.");
+    assert_eq!((mark(&town), state(&town, &town.ada, "full_name").await), (after, json!("Ada Lovelace")));
+    assert!(after > before);
+}
+
+#[tokio::test]
+async fn name_time_zone_and_preferences_change_together() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let ear = listen(&town, &sam, r#"["realm_user"]"#, &[]).await;
+    let parameters = [("timezone", "Europe/London"), ("full_name", "Countess"), ("enter_sends", "true")];
+    town.call(&town.ada, "PATCH /settings", &parameters).await.success();
+    let settings = state(&town, &town.ada, "user_settings").await;
+    assert_eq!((&settings["timezone"], &settings["enter_sends"]), (&json!("Europe/London"), &json!(true)));
+    let ada = town.realm().user(UserId(9)).unwrap().clone();
+    assert_eq!((ada.full_name.as_str(), ada.timezone.as_str()), ("Countess", "Europe/London"));
+    let told = heard(&town, &ear).await;
+    assert_eq!(told[0]["person"], json!({"user_id": 9, "email": "ada@example.org", "timezone": "Europe/London"}));
+    assert_eq!(told[1]["person"], json!({"user_id": 9, "full_name": "Countess"}));
 }

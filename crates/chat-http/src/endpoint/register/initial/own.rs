@@ -1,16 +1,15 @@
 //! What the user chose and keeps for themselves.
 
-use chat_core::change::UserItemKind;
 use chat_core::event::Capability;
 use chat_core::object::item;
 use chat_core::object::settings::{self, Family, SETTINGS};
-use serde_json::{Value, json};
+use chat_core::personal::alert;
+use serde_json::Value;
 
 use super::{Newcomer, State};
 
 pub(super) fn alert_words(newcomer: &Newcomer<'_>, state: &mut State) {
-    let words = newcomer.realm.user_item(newcomer.user.id, UserItemKind::AlertWords, "");
-    state.put("alert_words", words.cloned().unwrap_or_else(|| json!([])));
+    state.put("alert_words", alert::of(newcomer.realm, newcomer.user.id));
 }
 
 /// The older form of `user_topics`: not for who asks for the newer by name.

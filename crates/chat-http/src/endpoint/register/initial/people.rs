@@ -1,9 +1,9 @@
 //! Users, bots, groups, and what is known of them.
 
-use chat_core::change::UserItemKind;
 use chat_core::event::Capability;
 use chat_core::object::presence::Form;
 use chat_core::object::{self, UserForm, item};
+use chat_core::personal::status;
 use chat_core::presence::{self, Question};
 use chat_core::realm::Rules;
 use chat_core::role::{Policy, Role};
@@ -92,13 +92,10 @@ pub(super) fn groups(newcomer: &Newcomer<'_>, state: &mut State) {
 }
 
 pub(super) fn statuses(newcomer: &Newcomer<'_>, state: &mut State) {
-    let status = |user: &User| {
-        let status = newcomer.realm.user_item(user.id, UserItemKind::Status, "")?;
-        let is_set = status.as_object().is_some_and(|members| !members.is_empty());
-        is_set.then(|| (user.id.to_string(), status.clone()))
-    };
-    let statuses: Map<_, _> = newcomer.realm.users().filter_map(|user| status(user)).collect();
-    state.put("user_status", statuses);
+    let in_use = newcomer.realm.users().filter(|user| user.is_active);
+    let said = in_use.map(|user| (user.id.to_string(), Value::Object(status::of(newcomer.realm, user))));
+    let said: Map<_, _> = said.filter(|(_, status)| *status != json!({})).collect();
+    state.put("user_status", said);
 }
 
 /// Who is there. The client asks with the number in it for what came since.

@@ -1,0 +1,21 @@
+//! What people choose for themselves: what others see of what they do, whom and what they hear of, and how.
+//!
+//! All of it is small and always read as a whole, so it is kept as documents of the user
+//! ([`UserItemKind`](crate::change::UserItemKind)), in memory like the rest of the realm.
+
+pub mod alert;
+mod language;
+pub mod mute;
+pub mod preference;
+pub mod status;
+pub mod topic;
+
+use serde_json::Value;
+
+use crate::change::{Change, UserItemKind};
+use crate::id::UserId;
+
+/// The one document of that kind that a user has is now this, or gone with `None`.
+fn only(user_id: UserId, kind: UserItemKind, document: Option<Value>) -> Change {
+    Change::UserItem { user_id, kind, key: String::new(), document }
+}

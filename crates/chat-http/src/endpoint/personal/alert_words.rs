@@ -1,0 +1,46 @@
+//! `/users/me/alert_words`: the words the caller watches for. Every answer has all of them.
+
+use chat_core::change::Commit;
+use chat_core::limits::MAX_ALERT_WORD_CHARS;
+use chat_core::personal::alert;
+use chat_core::snapshot::RealmSnapshot;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::Call;
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Short};
+
+/// The words a request names.
+pub(crate) struct Named(Vec<String>);
+
+impl Params for Named {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let words = given.required::<Json<Vec<Short<MAX_ALERT_WORD_CHARS>>>>("alert_words")?;
+        Ok(Self(words.into_iter().map(|Short(word)| word).collect()))
+    }
+}
+
+/// The caller's words.
+pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    told(&alert::of(&call.who.realm, call.who.id()))
+}
+
+/// Watches for more words.
+pub(crate) async fn post(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
+    let decide =
+        |realm: &RealmSnapshot, commit: &mut Commit| Ok(alert::watch(realm, call.who.again(realm)?, &words, commit)?);
+    told(&call.app.commit(decide).await?)
+}
+
+/// Watches for words no longer.
+pub(crate) async fn delete(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
+    let decide =
+        |realm: &RealmSnapshot, commit: &mut Commit| Ok(alert::forget(realm, call.who.again(realm)?, &words, commit));
+    told(&call.app.commit(decide).await?)
+}
+
+fn told(words: &[String]) -> Result<Answer, Fault> {
+    Answer::of(&json!({"alert_words": words}))
+}

@@ -1,0 +1,106 @@
+//! `/user_topics`, and `/users/me/subscriptions/muted_topics` for older clients: how the caller follows a topic.
+
+use chat_core::change::Commit;
+use chat_core::id::ChannelId;
+use chat_core::limits::MAX_TOPIC_CHARS;
+use chat_core::personal::topic::{self, Choice, Place, TopicPolicy, TopicPolicyError};
+use chat_core::snapshot::RealmSnapshot;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::Call;
+use crate::error::{ChoiceFault, Fault};
+use crate::params::{Json, Listed, MaxChars, Numbers, ParamFault, Params, Reader, Stripped, Text, Word, Words};
+
+/// A topic as messages have it: blanks around it do not count. It may be empty, and none has more characters.
+type Topic = MaxChars<Stripped, MAX_TOPIC_CHARS>;
+
+/// A topic and how it shall be followed.
+pub(crate) struct Update {
+    channel_id: ChannelId,
+    topic: String,
+    policy: TopicPolicy,
+}
+
+impl Numbers for TopicPolicy {
+    const NUMBERS: &'static [(i64, Self)] = &Self::NUMBERS;
+}
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let Listed(policy) = given.required::<Json<Listed<TopicPolicy>>>("visibility_policy")?;
+        Ok(Self {
+            channel_id: given.required::<Json<ChannelId>>("stream_id")?,
+            topic: given.required::<Topic>("topic")?,
+            policy,
+        })
+    }
+}
+
+/// Has the caller follow a topic in another way.
+pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, Fault> {
+    let Update { channel_id, topic, policy } = &update;
+    choose(&call, Choice { channel: Place::Id(*channel_id), topic, policy: *policy }).await
+}
+
+/// A topic that shall be muted, or no longer.
+pub(crate) struct Mute {
+    channel: Named,
+    topic: String,
+    op: Op,
+}
+
+enum Named {
+    Id(ChannelId),
+    Name(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Add,
+    Remove,
+}
+
+impl Words for Op {
+    const WORDS: &'static [(&'static str, Self)] = &[("add", Self::Add), ("remove", Self::Remove)];
+}
+
+impl Params for Mute {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let id = given.optional::<Json<ChannelId>>("stream_id")?.map(Named::Id);
+        let name = given.optional::<Text>("stream")?.map(Named::Name);
+        given.at_most_one(&["stream_id", "stream"])?;
+        Ok(Self {
+            channel: id.or(name).ok_or(ParamFault::Missing { name: "stream_id" })?,
+            topic: given.required::<Topic>("topic")?,
+            op: given.required::<Word<Op>>("op")?,
+        })
+    }
+}
+
+/// Mutes a topic, or no longer; it can be so already.
+///
+/// # Source
+/// Specification, `PATCH /users/me/subscriptions/muted_topics`. The text about a channel that is not there is the one
+/// existing clients know.
+pub(crate) async fn patch(call: Call<Caller>, wish: Mute) -> Result<Answer, Fault> {
+    let channel = match &wish.channel {
+        Named::Id(id) => Place::Id(*id),
+        Named::Name(name) => Place::Name(name),
+    };
+    let policy = if wish.op == Op::Add { TopicPolicy::Muted } else { TopicPolicy::Inherit };
+    let told = choose(&call, Choice { channel, topic: &wish.topic, policy }).await;
+    match told {
+        Err(Fault::Choice(ChoiceFault::Topic(TopicPolicyError::Channel(_)))) if wish.op == Op::Remove => {
+            Err(ChoiceFault::TopicNotMuted.into())
+        }
+        told => told,
+    }
+}
+
+async fn choose(call: &Call<Caller>, choice: Choice<'_>) -> Result<Answer, Fault> {
+    let decide =
+        |realm: &RealmSnapshot, commit: &mut Commit| Ok(topic::choose(realm, call.who.again(realm)?, choice, commit)?);
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}

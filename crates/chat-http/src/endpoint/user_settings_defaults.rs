@@ -1,0 +1,55 @@
+//! `/realm/user_settings_defaults`: what users begin with who join later.
+
+use axum::Router;
+use axum::routing::patch;
+use chat_core::access;
+use chat_core::change::Commit;
+use chat_core::object::settings::Preset;
+use chat_core::personal::preference::{self, Chosen, Scope};
+use chat_core::snapshot::RealmSnapshot;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().api("/realm/user_settings_defaults", patch(endpoint(update)))
+}
+
+/// The preferences of that scope that were sent, each of its type.
+pub(crate) fn chosen(given: &mut Reader<'_>, scope: Scope) -> Result<Vec<Chosen>, ParamFault> {
+    let mut chosen = Vec::new();
+    for (name, preset) in scope.settings() {
+        let value = match preset {
+            Preset::Flag(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
+            Preset::Number(_) => given.optional::<Json<i64>>(name)?.map(Value::from),
+            Preset::Word(_) => given.optional::<Text>(name)?.map(Value::from),
+        };
+        chosen.extend(value.map(|value| (name, value)));
+    }
+    Ok(chosen)
+}
+
+/// What shall be otherwise.
+struct Update(Vec<Chosen>);
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self(chosen(given, Scope::Newcomers)?))
+    }
+}
+
+/// Changes what newcomers begin with.
+async fn update(call: Call<Caller>, Update(chosen): Update) -> Result<Answer, Fault> {
+    access::require_administrator(&call.who.user)?;
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        Ok(preference::choose_for_newcomers(realm, call.who.again(realm)?, &chosen, commit)?)
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}

@@ -1,0 +1,75 @@
+//! The part of the table for what people choose for themselves and administrators for all.
+
+use chat_core::personal::alert::WatchError;
+use chat_core::personal::mute::MuteError;
+use chat_core::personal::preference::PreferenceError;
+use chat_core::personal::status::StatusError;
+use chat_core::personal::topic::TopicPolicyError;
+
+use super::{BAD_REQUEST, Fault, Verdict, refusal};
+
+/// Why somebody's choice is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ChoiceFault {
+    /// A status stays as it is.
+    #[error(transparent)]
+    Status(#[from] StatusError),
+    /// A user is not muted, or stays it.
+    #[error(transparent)]
+    Mute(#[from] MuteError),
+    /// A topic is followed as before.
+    #[error(transparent)]
+    Topic(#[from] TopicPolicyError),
+    /// A topic of a channel that is not there for the caller cannot be unmuted, in the words of older clients.
+    #[error("Topic is not muted")]
+    TopicNotMuted,
+    /// Words are not watched for.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// Preferences stay as they are.
+    #[error(transparent)]
+    Preference(#[from] PreferenceError),
+}
+
+/// # Source
+/// Specification, "Errors": all of these are invalid parameters, missing rights or users that do not exist.
+pub(super) fn verdict(refused: &ChoiceFault) -> Verdict {
+    match refused {
+        ChoiceFault::Status(_)
+        | ChoiceFault::Mute(_)
+        | ChoiceFault::Topic(_)
+        | ChoiceFault::TopicNotMuted
+        | ChoiceFault::Watch(_)
+        | ChoiceFault::Preference(_) => refusal(BAD_REQUEST, refused),
+    }
+}
+
+impl From<StatusError> for Fault {
+    fn from(refused: StatusError) -> Self {
+        ChoiceFault::from(refused).into()
+    }
+}
+
+impl From<MuteError> for Fault {
+    fn from(refused: MuteError) -> Self {
+        ChoiceFault::from(refused).into()
+    }
+}
+
+impl From<TopicPolicyError> for Fault {
+    fn from(refused: TopicPolicyError) -> Self {
+        ChoiceFault::from(refused).into()
+    }
+}
+
+impl From<WatchError> for Fault {
+    fn from(refused: WatchError) -> Self {
+        ChoiceFault::from(refused).into()
+    }
+}
+
+impl From<PreferenceError> for Fault {
+    fn from(refused: PreferenceError) -> Self {
+        ChoiceFault::from(refused).into()
+    }
+}
