@@ -10,6 +10,7 @@ use chat_core::ports::{EventLog as _, QueueStore as _};
 use chat_http::{ApiSettings, Chat, Domain, Parts, Polls};
 use chat_storage::Store;
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
 use crate::health::DatabaseHealth;
@@ -22,6 +23,8 @@ use crate::{bootstrap, database, metrics};
 
 /// How often queues that nobody reads are deleted, and events that no queue can ask for any more.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
+/// How often messages are looked for whose time has come. They go out within two seconds of it.
+const DELIVERY_INTERVAL: Duration = Duration::from_secs(1);
 /// Seconds for which an event outlives the queues that could want it: what a queue confirmed is written down a
 /// little later, and the clocks of two nodes differ.
 const LOG_MARGIN_S: i64 = 3600;
@@ -76,12 +79,15 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         queues: Arc::<Store>::clone(&store),
         messages: Arc::<Store>::clone(&store),
         presences: Arc::<Store>::clone(&store),
+        scheduled: Arc::<Store>::clone(&store),
+        typing: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords,
         settings: settings(config, base_url),
     };
     let polls = Arc::clone(&domain.polls);
     let router = chat_http::router(parts(config, &store), Some(domain));
+    background.spawn(deliver(router.clone()));
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
@@ -155,6 +161,16 @@ async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
 async fn end_polls(polls: &Polls, mut stop: Stop) {
     stop.stopped().await;
     polls.stop();
+}
+
+/// Any number of nodes may do it at once: a message goes out by the one that takes it first.
+async fn deliver(chat: Chat) {
+    let mut tick = tokio::time::interval(DELIVERY_INTERVAL);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        while chat.send_due().await {}
+    }
 }
 
 /// Any number of nodes may do it at once: each deletes what the others left.

@@ -40,6 +40,15 @@ id! {
     EventId
 }
 id! {
+    /// A message that waits for its time. Its number is the place in the log at which it was scheduled, so it is never
+    /// that of a message.
+    ScheduledId
+}
+id! {
+    /// A text somebody began to write. Its number is the place in the log at which it was stored.
+    DraftId
+}
+id! {
     /// A message. Its number is the place in the log of the event that announced it, so that messages, changes of
     /// subscriptions and events lie on one line and "before" means one thing.
     MessageId

@@ -7,9 +7,10 @@
 //! - [`snapshot`] is the realm in memory; [`change`] is the one way it changes, [`event`] what is told to whom;
 //! - [`access`], [`send`], [`edit`], [`membership`] and [`administer`] decide who may do what;
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
+//! - [`scheduled`] keeps messages until their time;
 //! - [`channels`] makes, changes, fills and closes channels;
 //! - [`mark`] and [`reaction`] are what users make of messages;
-//! - [`presence`] knows who is there;
+//! - [`presence`] knows who is there, [`typing`] who is writing;
 //! - [`account`] makes, changes and closes accounts;
 //! - [`personal`] is what people choose for themselves;
 //! - [`attempts`] says how often a password may be tried;
@@ -56,7 +57,9 @@ pub mod narrow;
 pub mod personal;
 pub mod presence;
 pub mod reaction;
+pub mod scheduled;
 pub mod send;
+pub mod typing;
 
 pub mod object;
 

@@ -71,6 +71,9 @@ pub struct Listener {
     pub user_id: UserId,
     /// [`Filter::overhears`] of the queue.
     pub overhears: bool,
+    /// [`Told::until`](crate::typing::Told::until) as the queue was given it last: what is told of typing after it
+    /// wakes, too.
+    pub told: u64,
 }
 
 /// Records after a place are gone from the log.

@@ -29,8 +29,12 @@ use chat_core::narrow::{BadNarrow, WindowError};
 use chat_core::ports::{Pruned, StoreError};
 use chat_core::presence::{NoPresence, UnknownStatus};
 use chat_core::reaction::ReactionError;
+use chat_core::scheduled::ScheduledError;
 use chat_core::send::SendError;
+use chat_core::typing::TypingError;
 use chat_core::user::{FullNameError, MalformedEmail};
+
+mod later;
 
 use crate::answer;
 use crate::auth::{CredentialsFault, Unauthenticated};
@@ -120,6 +124,12 @@ pub enum Fault {
     /// A message may not be sent there.
     #[error(transparent)]
     Send(#[from] SendError),
+    /// A message is not scheduled, or stays as it is.
+    #[error(transparent)]
+    Scheduled(ScheduledError),
+    /// Nobody is told that the caller writes.
+    #[error(transparent)]
+    Typing(#[from] TypingError),
     /// A message may not be changed so.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -234,6 +244,15 @@ impl From<ComposeError> for Fault {
     }
 }
 
+impl From<ScheduledError> for Fault {
+    fn from(refused: ScheduledError) -> Self {
+        match refused {
+            ScheduledError::Compose(refused) => refused.into(),
+            refused => Self::Scheduled(refused),
+        }
+    }
+}
+
 /// What a caller is told.
 struct Verdict {
     status: StatusCode,
@@ -262,6 +281,16 @@ impl Verdict {
 }
 
 impl Fault {
+    /// The text a caller is told.
+    pub(crate) fn said(&self) -> String {
+        self.verdict().text
+    }
+
+    /// Writes down, in one line with all its causes, that something failed that nobody asked for.
+    pub(crate) fn log(&self, what: &'static str) {
+        tracing::error!(error = chain(self), "{what}");
+    }
+
     /// The table.
     ///
     /// # Source
@@ -286,6 +315,8 @@ impl Fault {
             }
             Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
             Self::Send(refused) => send(refused),
+            Self::Typing(refused) => later::typing(refused),
+            Self::Scheduled(refused) => later::scheduled(refused),
             Self::Edit(refused) => edit(refused),
             Self::Reaction(refused) => reaction(refused),
             Self::Account(refused) => account(refused),

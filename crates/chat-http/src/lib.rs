@@ -26,6 +26,8 @@
 mod router;
 mod state;
 
+mod delivery;
+
 pub mod call;
 mod endpoint;
 

@@ -14,9 +14,11 @@ use http::StatusCode;
 use tower::Service;
 
 use crate::call::endpoint;
+use crate::delivery;
 use crate::endpoint::{
     channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, personal, presence,
-    reactions, register, server_settings, settings, subscriptions, user_groups, user_settings_defaults, users,
+    reactions, register, scheduled_messages, server_settings, settings, subscriptions, typing, user_groups,
+    user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -29,17 +31,19 @@ use crate::state::{App, Domain, Frame, Parts, Site};
 /// by their address.
 pub fn router(parts: Parts, domain: Option<Domain>) -> Chat {
     let frame = Arc::new(Frame::new(parts));
+    let mut site = None;
     let routes = operations(&frame);
     let routes = match domain {
         None => routes,
         Some(domain) => {
             let app = Arc::new(Site::new(&frame, domain));
+            site = Some(Arc::clone(&app));
             routes
                 .merge(api().with_state(app))
                 .merge(emoji_data::routes().merge(icon::routes()).layer(from_fn(observe::note_route)))
         }
     };
-    framed(routes, &frame)
+    Chat { site, ..framed(routes, &frame) }
 }
 
 /// The API: each area lists its own paths, one line for each.
@@ -61,6 +65,8 @@ fn api() -> Router<App> {
         .merge(user_settings_defaults::routes())
         .merge(personal::routes())
         .merge(user_groups::routes())
+        .merge(typing::routes())
+        .merge(scheduled_messages::routes())
 }
 
 /// How an area lists its paths: as they are below `/api/v1`.
@@ -92,14 +98,28 @@ fn operations(frame: &Arc<Frame>) -> Router {
 pub(crate) fn framed(routes: Router, frame: &Arc<Frame>) -> Chat {
     let unknown = Router::new().fallback(unknown_route).with_state(Arc::clone(frame));
     let routes = routes.fallback_service(unknown).method_not_allowed_fallback(wrong_method);
-    Chat { frame: Arc::clone(frame), routes }
+    Chat { frame: Arc::clone(frame), routes, site: None }
 }
 
-/// The chat server as a service. A copy costs two counters.
+/// The chat server as a service. A copy costs three counters.
 #[derive(Clone)]
 pub struct Chat {
     frame: Arc<Frame>,
     routes: Router,
+    /// What requests have in their state; `None` without a domain.
+    site: Option<App>,
+}
+
+impl Chat {
+    /// Sends the scheduled messages whose time has come; to be called every second or so, on as many nodes as there
+    /// are. Says whether there may be more of them already. What fails is logged here and tried again the next time.
+    pub async fn send_due(&self) -> bool {
+        let Some(site) = &self.site else { return false };
+        delivery::send_due(site).await.unwrap_or_else(|failure| {
+            failure.log("scheduled messages could not be sent");
+            false
+        })
+    }
 }
 
 impl Service<Request> for Chat {

@@ -9,7 +9,9 @@ use chat_core::change::{Commit, Committed};
 use chat_core::id::UserId;
 use chat_core::lexicon::Lexicon;
 use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
+use chat_core::scheduled::ScheduledStore;
 use chat_core::snapshot::RealmSnapshot;
+use chat_core::typing::TypingFeed;
 use chat_core::user::{ApiKey, PasswordHash};
 
 use crate::endpoint::health::Health;
@@ -45,6 +47,10 @@ pub struct Domain {
     pub messages: Arc<dyn MessageStore>,
     /// Who is there.
     pub presences: Arc<dyn PresenceStore>,
+    /// Messages that wait for their time.
+    pub scheduled: Arc<dyn ScheduledStore>,
+    /// Who is typing.
+    pub typing: Arc<dyn TypingFeed>,
     /// The polls that run here, so that they can be ended when the server stops.
     pub polls: Arc<Polls>,
     /// Hashes passwords.
@@ -133,6 +139,8 @@ pub(crate) struct Site {
     pub(crate) queues: Arc<dyn QueueStore>,
     pub(crate) messages: Arc<dyn MessageStore>,
     pub(crate) presences: Arc<dyn PresenceStore>,
+    pub(crate) scheduled: Arc<dyn ScheduledStore>,
+    pub(crate) typing: Arc<dyn TypingFeed>,
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
@@ -147,7 +155,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain { realm, log, queues, messages, presences, polls, passwords, settings } = domain;
+        let Domain { realm, log, queues, messages, presences, scheduled, typing, polls, passwords, settings } = domain;
         let mut secret = [0; 32];
         secret.iter_mut().zip(frame.outside.random()).for_each(|(byte, random)| *byte = random);
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
@@ -158,6 +166,8 @@ impl Site {
             queues,
             messages,
             presences,
+            scheduled,
+            typing,
             passwords,
             settings,
             by_user,

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use chat_core::ports::Queue;
+use chat_core::typing::Told;
 use moka::sync::Cache;
 
 /// Bytes they may take together.
@@ -29,6 +30,8 @@ struct Kept {
     queue: Arc<Queue>,
     weight_bytes: u32,
     noted_s: AtomicI64,
+    /// What was told of who is typing up to this number, the queue was given.
+    told: AtomicU64,
 }
 
 /// How many deletions were heard of when something was looked up.
@@ -53,13 +56,15 @@ impl Known {
         Moment(self.deletions.load(Ordering::SeqCst))
     }
 
-    /// Keeps a queue that was looked up, unless a queue was deleted since: it could have been this one.
-    pub(crate) fn keep(&self, queue: &Arc<Queue>, filter: &str, looked_up: Moment) {
+    /// Keeps a queue that was looked up, unless a queue was deleted since: it could have been this one. Of who is
+    /// typing it hears what is told after `told`.
+    pub(crate) fn keep(&self, queue: &Arc<Queue>, filter: &str, (looked_up, told): (Moment, u64)) {
         let filter_bytes = u32::try_from(filter.len()).unwrap_or(u32::MAX);
         let kept = Kept {
             queue: Arc::clone(queue),
             weight_bytes: BESIDE_FILTER_BYTES.saturating_add(filter_bytes),
             noted_s: AtomicI64::new(queue.seen_s),
+            told: AtomicU64::new(told),
         };
         self.queues.insert(queue.id.clone(), Arc::new(kept));
         // Asked after keeping it: whoever deletes counts first and then forgets.
@@ -78,6 +83,15 @@ impl Known {
     pub(crate) fn forget_all(&self) {
         self.deletions.fetch_add(1, Ordering::SeqCst);
         self.queues.invalidate_all();
+    }
+
+    /// What `after` says was told since the queue was last given something, which it is now. A queue that is not kept
+    /// is given nothing, and what follows is for its next poll.
+    pub(crate) fn told_since(&self, id: &str, after: impl FnOnce(u64) -> Told) -> Told {
+        let Some(kept) = self.queues.get(id) else { return Told { until: after(u64::MAX).until, ..Told::default() } };
+        let told = after(kept.told.load(Ordering::Relaxed));
+        kept.told.store(told.until, Ordering::Relaxed);
+        told
     }
 
     /// Whether it is time to write down that the client was there at `seen_s`. Says so once.

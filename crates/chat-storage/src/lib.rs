@@ -67,6 +67,8 @@ mod read_set;
 mod recall;
 mod recent;
 mod row;
+mod scheduled;
+mod typing;
 
 mod dialect;
 mod engine;

@@ -45,7 +45,7 @@ async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<Queue>>, StoreE
     let parsed = serde_json::from_str(&filter).map_err(failed)?;
     let (user_id, cursor) = (UserId(user_id), EventId(cursor));
     let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, cursor, seen_s, idle_limit_s });
-    shared.known.keep(&queue, &filter, moment);
+    shared.known.keep(&queue, &filter, (moment, shared.tail.last_told()));
     Ok(Some(queue))
 }
 
@@ -62,7 +62,7 @@ impl QueueStore for Store {
             .bind(queue.seen_s)
             .bind(queue.idle_limit_s))
         .map_err(failed)?;
-        self.shared.known.keep(&Arc::new(queue), &filter, moment);
+        self.shared.known.keep(&Arc::new(queue), &filter, (moment, self.shared.tail.last_told()));
         Ok(())
     }
 

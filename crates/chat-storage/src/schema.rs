@@ -34,6 +34,7 @@ const FILES: &[File] = &[
     file!(3, "0003_messages.sql"),
     file!(4, "0004_own_copies.sql"),
     file!(5, "0005_presence.sql"),
+    file!(6, "0006_unsent.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -21,6 +21,7 @@ use crate::presence::{self, Presences};
 use crate::recent::Recent;
 use crate::round::Rounds;
 use crate::tail::Tail;
+use crate::typing::{self, Spread};
 use crate::{log, queue, realm};
 
 /// Most messages that wait to be written; further ones wait to be let in.
@@ -60,6 +61,8 @@ pub(crate) struct Shared {
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
     pub(crate) presences: Presences,
+    /// Tells other nodes who is typing.
+    pub(crate) spread: Spread,
     pub(crate) queue: mpsc::Sender<Waiting>,
     /// Only one of this node writes to the log at a time: the others would wait for its head in the database and
     /// hold a connection each.
@@ -87,6 +90,7 @@ impl Store {
         let realm = realm::load(&db).await?;
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
+        let (spread, typed) = Spread::new(db.postgres().is_some());
         let shared = Arc::new(Shared {
             tail: Tail::from(realm.at()),
             known: Known::new(),
@@ -95,6 +99,7 @@ impl Store {
             db,
             notes: Mutex::default(),
             presences: Presences::default(),
+            spread,
             queue,
             writing: Arc::default(),
             advancing: tokio::sync::Mutex::default(),
@@ -106,7 +111,8 @@ impl Store {
         appending.spawn(append_all(Arc::clone(&shared), waiting, stopped));
         let mut following = JoinSet::new();
         following.spawn(look(Arc::clone(&shared)));
-        if shared.db.postgres().is_some() {
+        if let Some(pool) = shared.db.postgres() {
+            following.spawn(typing::spread(pool.clone(), typed));
             following.spawn(listen(Arc::clone(&shared)));
             following.spawn(tell(Arc::clone(&shared)));
         }
@@ -213,6 +219,7 @@ impl Shared {
         match (told.channel(), told.payload()) {
             (QUEUE_GONE, "") => self.known.forget_all(),
             (QUEUE_GONE, id) => self.known.forget(id),
+            (typing::NOTIFICATION, told) => typing::hear(self, told),
             // What this node has told itself is in memory already. A place that cannot be read is taken seriously.
             (_, place) => return place.parse().unwrap_or(i64::MAX) > self.tail.head().0,
         }
@@ -268,7 +275,7 @@ async fn listen(shared: Arc<Shared>) {
     loop {
         let heard = async {
             let mut listener = PgListener::connect_with(pool).await.map_err(failed)?;
-            listener.listen_all([NOTIFICATION, QUEUE_GONE]).await.map_err(failed)?;
+            listener.listen_all([NOTIFICATION, QUEUE_GONE, typing::NOTIFICATION]).await.map_err(failed)?;
             // What was told while nobody listened is not known.
             shared.known.forget_all();
             loop {

@@ -7,7 +7,10 @@ use chat_core::event::{Audience, EventRecord};
 use chat_core::id::{EventId, UserId};
 use chat_core::ports::Listener;
 use chat_core::snapshot::RealmSnapshot;
+use chat_core::typing::Told;
 use tokio::sync::oneshot;
+
+use crate::typing::Ring;
 
 /// Records kept in memory. A queue further behind reads the database.
 const KEPT: usize = 4_096;
@@ -20,6 +23,7 @@ struct Inner {
     head: EventId,
     records: VecDeque<Arc<EventRecord>>,
     records_bytes: usize,
+    typing: Ring,
     waiters: HashMap<UserId, BTreeMap<u64, Waiter>>,
     /// Waiters who hear public channels they are not in.
     overhearing: BTreeMap<u64, UserId>,
@@ -45,6 +49,7 @@ impl Tail {
             head,
             records: VecDeque::new(),
             records_bytes: 0,
+            typing: Ring::default(),
             waiters: HashMap::new(),
             overhearing: BTreeMap::new(),
             next_ticket: 0,
@@ -86,9 +91,30 @@ impl Tail {
         }
     }
 
+    /// Takes in who is typing and wakes those it concerns.
+    pub(crate) fn tell(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
+        let mut inner = self.lock();
+        inner.wake(&record, realm);
+        inner.typing.push(record);
+    }
+
+    /// What was told of who is typing after a number.
+    pub(crate) fn told_after(&self, number: u64) -> Told {
+        let inner = self.lock();
+        Told { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
+    }
+
+    /// The number of the last that was told of who is typing.
+    pub(crate) fn last_told(&self) -> u64 {
+        self.lock().typing.last()
+    }
+
     /// A place among those who wait for what comes after a place, unless something that may concern them has come.
     pub(crate) fn queue_up(&self, listener: Listener, after: EventId, realm: &RealmSnapshot) -> Option<Ticket<'_>> {
         let mut inner = self.lock();
+        if inner.typing.after(listener.told).any(|record| concerns(record, listener, realm)) {
+            return None;
+        }
         if after < inner.head {
             let reaches_back = inner.records.front().is_some_and(|first| first.id.0 <= after.0 + 1);
             let from = inner.records.partition_point(|record| record.id <= after);

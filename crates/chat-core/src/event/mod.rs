@@ -283,6 +283,17 @@ impl EventRecord {
         }
     }
 
+    /// Appends an event that has no place in the log, under a number its queue has come to. Only for records whose
+    /// event is plain, and that are not written in another way.
+    pub fn write_between(&self, id: EventId, out: &mut String) {
+        let Some(NewEvent { body: Body::Plain { event, .. }, .. }) = &self.event else { return };
+        // Its text without the number is the same for all queues.
+        let object = self.text(Form::ANY, || event.to_string());
+        let members = object.strip_prefix('{').unwrap_or_default();
+        let comma = if members == "}" { "" } else { "," };
+        out.extend(["{\"id\":", &id.to_string(), comma, members]);
+    }
+
     fn text(&self, form: Form, make: impl FnOnce() -> String) -> &str {
         match self.texts.get(form.place()) {
             Some(text) => text.get_or_init(|| make().into()),

@@ -13,7 +13,8 @@ use chat_core::event::{EventRecord, Reader as EventReader};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Flag;
 use chat_core::ports::{Listener, Queue};
-use chat_core::user::KeyHash;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::{KeyHash, User};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use self::again::Again;
@@ -110,9 +111,9 @@ async fn answer(app: &App, Asker { user_id, key }: Asker, poll: Poll, long_wait:
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
     while delivery.look(app, &queue).await? && !dont_block {
-        let at = delivery.at;
+        let from = (delivery.at, delivery.told);
         long_wait.begin();
-        match wait(app, &queue, at, (&mut turn, until)).await {
+        match wait(app, &queue, from, (&mut turn, until)).await {
             Woken::Told => {}
             Woken::Ended(Ended::Superseded) => break,
             Woken::Ended(Ended::Stopping) => {
@@ -166,8 +167,8 @@ enum Woken {
     Late,
 }
 
-async fn wait(app: &Site, queue: &Queue, at: EventId, (turn, until): (&mut Turn<'_>, Instant)) -> Woken {
-    let listener = Listener { user_id: queue.user_id, overhears: queue.filter.overhears() };
+async fn wait(app: &Site, queue: &Queue, (at, told): (EventId, u64), (turn, until): (&mut Turn<'_>, Instant)) -> Woken {
+    let listener = Listener { user_id: queue.user_id, overhears: queue.filter.overhears(), told };
     let time = pin!(sleep_until(until));
     tokio::select! {
         biased;
@@ -181,6 +182,8 @@ async fn wait(app: &Site, queue: &Queue, at: EventId, (turn, until): (&mut Turn<
 struct Delivery {
     /// The last record that was looked at.
     at: EventId,
+    /// How far it was looked at who is typing.
+    told: u64,
     /// `{"queue_id":"…","events":[` and the events; nothing while there is none.
     text: String,
     queue_id: String,
@@ -190,35 +193,63 @@ struct Delivery {
 
 impl Delivery {
     fn after(at: EventId, queue_id: &str, key: KeyHash) -> Self {
-        Self { at, text: String::new(), queue_id: queue_id.to_owned(), key }
+        Self { at, told: 0, text: String::new(), queue_id: queue_id.to_owned(), key }
     }
 
-    /// Takes in what the queue wants of the records not looked at yet. Says whether there is still nothing to answer.
+    /// Takes in what the queue wants of what was not looked at yet. Says whether there is still nothing to answer.
     async fn look(&mut self, app: &Site, queue: &Queue) -> Result<bool, Fault> {
+        self.look_at_log(app, queue).await?;
+        if self.text.len() < ANSWER_BYTES {
+            self.look_at_typing(app, queue)?;
+        }
+        Ok(self.text.is_empty())
+    }
+
+    async fn look_at_log(&mut self, app: &Site, queue: &Queue) -> Result<(), Fault> {
         loop {
             let records = app.log.after(self.at, LOOK_AT).await??;
             let full = records.len() == LOOK_AT;
-            let Some(last) = records.last().map(|record| record.id) else { return Ok(self.text.is_empty()) };
+            let Some(last) = records.last().map(|record| record.id) else { return Ok(()) };
             self.take(app, queue, &records).await?;
             if self.text.len() >= ANSWER_BYTES {
-                return Ok(false);
+                return Ok(());
             }
             self.at = last;
             if !full {
-                return Ok(self.text.is_empty());
+                return Ok(());
             }
         }
+    }
+
+    /// Writes who is typing. These events have no place in the log; they come after all that was looked at and have,
+    /// like a heartbeat, the number of the last of it.
+    fn look_at_typing(&mut self, app: &Site, queue: &Queue) -> Result<(), Fault> {
+        let told = app.typing.take(&queue.id);
+        self.told = told.until;
+        if told.events.is_empty() {
+            return Ok(());
+        }
+        let realm = app.realm();
+        let user = self.owner(&realm, queue)?;
+        for record in told.events.iter().filter(|record| queue.filter.accepts(record, user, &realm)) {
+            self.open();
+            record.write_between(self.at, &mut self.text);
+        }
+        Ok(())
+    }
+
+    /// The queue's owner, if they may still hear.
+    fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &Queue) -> Result<&'a User, Fault> {
+        let user = realm.user(queue.user_id).filter(|user| user.is_active);
+        let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
+        if realm.key_of(user.id) == Some(self.key) { Ok(user) } else { Err(Unauthenticated::UnknownKey.into()) }
     }
 
     /// Writes those records that the queue wants, up to the size of an answer.
     async fn take(&mut self, app: &Site, queue: &Queue, records: &[Arc<EventRecord>]) -> Result<(), Fault> {
         // Read after the records, so it holds what they changed.
         let realm = app.realm();
-        let user = realm.user(queue.user_id).filter(|user| user.is_active);
-        let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
-        if realm.key_of(user.id) != Some(self.key) {
-            return Err(Unauthenticated::UnknownKey.into());
-        }
+        let user = self.owner(&realm, queue)?;
         let reader = EventReader { user, queue_id: &queue.id, filter: &queue.filter, realm: &realm };
         for record in records {
             if self.text.len() >= ANSWER_BYTES {

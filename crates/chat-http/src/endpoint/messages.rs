@@ -4,7 +4,7 @@ mod find;
 mod list;
 mod matches;
 mod preview;
-mod send;
+pub(crate) mod send;
 
 use axum::Router;
 use axum::routing::{get, post};

@@ -37,6 +37,8 @@ mod recipients;
 #[cfg(test)]
 mod register;
 #[cfg(test)]
+mod scheduled;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod startup;
@@ -44,6 +46,8 @@ mod startup;
 mod texts;
 #[cfg(test)]
 mod town;
+#[cfg(test)]
+mod typing;
 #[cfg(test)]
 mod user_settings_defaults;
 #[cfg(test)]

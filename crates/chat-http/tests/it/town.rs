@@ -139,6 +139,11 @@ impl Town {
         self.store.realm()
     }
 
+    /// Sends what is due, as the server does every second.
+    pub(crate) async fn send_due(&self) {
+        while self.router.send_due().await {}
+    }
+
     /// Lets time pass.
     pub(crate) fn wait_s(&self, seconds: i64) {
         self.clock.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
@@ -255,6 +260,8 @@ fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> C
         queues: Arc::<Store>::clone(store),
         messages: Arc::<Store>::clone(store),
         presences: Arc::<Store>::clone(store),
+        scheduled: Arc::<Store>::clone(store),
+        typing: Arc::<Store>::clone(store),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
         settings,

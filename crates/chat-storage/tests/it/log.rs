@@ -58,7 +58,7 @@ fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &Store, name: &'stat
 
 /// Reads on while others write, as a queue does: what was read, in order.
 async fn follow(store: Store, until: usize) -> Vec<Arc<EventRecord>> {
-    let listener = Listener { user_id: UserId(8), overhears: true };
+    let listener = Listener { user_id: UserId(8), overhears: true, told: 0 };
     let mut all: Vec<Arc<EventRecord>> = Vec::new();
     while contents(&all).len() < until {
         let after = all.last().map_or(EventId::NONE, |record| record.id);
@@ -116,7 +116,7 @@ told! {
         change(&one, vec![subscription(11, 2)]).await;
         let before = one.head();
         // The other node waits, with what it knows, which may be nothing yet.
-        let listener = Listener { user_id: UserId(2), overhears: false };
+        let listener = Listener { user_id: UserId(2), overhears: false, told: 0 };
         let waiting = async {
             let mut after = EventId::NONE;
             loop {
@@ -143,7 +143,7 @@ told! {
         let head = store.head();
         let wait = |user, overhears, after| {
             let store = store.clone();
-            async move { store.wait(Listener { user_id: UserId(user), overhears }, after).await }
+            async move { store.wait(Listener { user_id: UserId(user), overhears, told: 0 }, after).await }
         };
         let mut woken = JoinSet::new();
         let mut silent = Box::pin(wait(3, false, head));

@@ -25,3 +25,7 @@ mod queues;
 mod realm;
 #[cfg(test)]
 mod recent;
+#[cfg(test)]
+mod scheduled;
+#[cfg(test)]
+mod typing;

@@ -104,7 +104,8 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
     Answer::of(&Accepted { id })
 }
 
-fn shows_what_it_sends(client: &str) -> bool {
+/// Whether the program shows its user what they send.
+pub(crate) fn shows_what_it_sends(client: &str) -> bool {
     let client = client.to_lowercase();
     SHOWING_CLIENTS.contains(&client.as_str()) || client.contains("desktop app")
 }
@@ -156,7 +157,12 @@ pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &Wish<'_>) -> Resu
 }
 
 /// The message, with what only the store knows asked for where it matters.
-async fn composed(app: &Site, realm: &RealmSnapshot, sender: &User, wish: Wish<'_>) -> Result<NewMessage, Fault> {
+pub(crate) async fn composed(
+    app: &Site,
+    realm: &RealmSnapshot,
+    sender: &User,
+    wish: Wish<'_>,
+) -> Result<NewMessage, Fault> {
     let lexicon = app.lexicon(realm);
     let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, now_s: app.now_s() };
     let draft = compose::draft(&setting, realm, sender, wish)?;

@@ -4,6 +4,7 @@ use chat_core::id::{EventId, MessageId};
 use chat_core::message::{Flag, Recipient};
 use chat_core::narrow::{Anchor, Selection, Window};
 use chat_core::ports::Unread;
+use chat_core::scheduled::Scheduled;
 use serde_json::{Map, Value, json};
 
 use super::{Newcomer, State};
@@ -24,6 +25,9 @@ pub(super) async fn add(newcomer: &Newcomer<'_>, state: &mut State) -> Result<()
     }
     if wants("starred_messages") {
         state.put("starred_messages", starred(newcomer).await?);
+    }
+    if wants("scheduled_messages") {
+        state.put("scheduled_messages", scheduled(newcomer).await?);
     }
     if wants("recent_private_conversations") {
         state.put("recent_private_conversations", recent_directs(newcomer).await?);
@@ -49,6 +53,13 @@ async fn starred(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
     let mut ids = newcomer.app.messages.flagged(newcomer.user.id, Flag::Starred).await?;
     ids.retain(|id| is_told(newcomer, *id));
     Ok(json!(ids))
+}
+
+/// As they are now. What changed since the queue's first event is told again; what came since, by the queue alone.
+async fn scheduled(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
+    let scheduled = newcomer.app.scheduled.scheduled_of(newcomer.user.id).await?;
+    let told = scheduled.iter().filter(|message| message.id.0 <= newcomer.realm.at().0);
+    Ok(told.map(Scheduled::object).collect())
 }
 
 async fn recent_directs(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {

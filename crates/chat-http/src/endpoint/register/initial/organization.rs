@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Newcomer, State};
 
 /// Types whose state is an empty list, because the server has no such things, with their keys.
-pub(super) const EMPTY: [(&str, &str); 9] = [
+pub(super) const EMPTY: [(&str, &str); 8] = [
     ("default_stream_groups", "realm_default_stream_groups"),
     ("drafts", "drafts"),
     ("onboarding_steps", "onboarding_steps"),
@@ -16,7 +16,6 @@ pub(super) const EMPTY: [(&str, &str); 9] = [
     // Replaced by linkifiers long ago.
     ("realm_filters", "realm_filters"),
     ("realm_incoming_webhook_bots", "realm_incoming_webhook_bots"),
-    ("scheduled_messages", "scheduled_messages"),
     ("stop_words", "stop_words"),
 ];
 

@@ -1,0 +1,414 @@
+//! Messages that wait for their time.
+//!
+//! A message is permitted and rendered twice: when it is scheduled, so that its author learns at once what is wrong
+//! with it, and when it goes out, by what is true then. It goes out, or fails, in the transaction that ends its waiting
+//! ([`ScheduledStore::settle`]): any node may try, the first one does it, and a node that dies leaves it as it was.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::compose::{ChannelRef, ComposeError, To, Wish};
+use crate::event::{Audience, NewEvent, add};
+use crate::id::{ChannelId, EventId, ScheduledId, UserId};
+use crate::ports::{Destination, NewMessage, StoreError, Written};
+
+/// Messages of one user that wait at once. Not specified; we stop where no person can know them all.
+pub const MAX_SCHEDULED: usize = 1_000;
+/// Seconds after its time at which a message is not sent any more: what was right to say then may be wrong now.
+///
+/// # Source
+/// Not specified; the number of the existing server.
+pub const MAX_LATE_S: i64 = 600;
+
+/// A message that waits for its time, or failed at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scheduled {
+    /// Its number.
+    pub id: ScheduledId,
+    /// Who sends it.
+    pub user_id: UserId,
+    /// Where it goes.
+    pub to: Target,
+    /// What was typed.
+    pub content: String,
+    /// The same in HTML, as it was when it was written.
+    pub html: String,
+    /// The program it was scheduled with.
+    pub client: String,
+    /// Whether its sender has read it by sending it.
+    pub read_by_sender: bool,
+    /// When it goes out, in unix seconds.
+    pub due_s: i64,
+    /// Why it did not; `None` while it waits.
+    pub failure: Option<String>,
+    /// The place in the log of its last change.
+    pub revision: EventId,
+}
+
+/// Where a scheduled message goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// To a channel, under a topic.
+    Channel(ChannelId, String),
+    /// To these users, in the order of their numbers; the sender is named only when nobody else is.
+    Direct(Vec<UserId>),
+}
+
+/// What a scheduled message becomes; what is `None` stays. What `to` means depends on the kind of place, and when that
+/// is not given, on the message: [`Revision::read`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision<T = Receiver> {
+    /// The kind of place, when it is given.
+    pub kind: Option<Kind>,
+    /// Where.
+    pub to: Option<T>,
+    /// The text.
+    pub content: Option<String>,
+    /// The topic.
+    pub topic: Option<String>,
+    /// The time, in unix seconds.
+    pub due_s: Option<i64>,
+}
+
+/// A kind of place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A channel.
+    Channel,
+    /// People.
+    Direct,
+}
+
+/// A place without its topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Receiver {
+    /// A channel.
+    Channel(ChannelId),
+    /// People.
+    Direct(Vec<UserId>),
+}
+
+/// Why a message is not scheduled, or stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduledError {
+    /// Nothing is said of what to change.
+    #[error("Nothing to change")]
+    NothingToChange,
+    /// Another kind of place without a place.
+    #[error("Recipient required when updating type of scheduled message.")]
+    NoReceiver,
+    /// A channel without a topic.
+    #[error("Topic required when updating scheduled message type to channel.")]
+    NoTopic,
+    /// The time is over, or a message that failed got no new one.
+    #[error("Scheduled delivery time must be in the future.")]
+    NotInFuture,
+    /// Its time is long over: nobody was there to send it.
+    #[error("Message could not be sent at the scheduled time.")]
+    TooLate,
+    /// The user has none of that number.
+    #[error("Scheduled message does not exist")]
+    NoneSuch,
+    /// The user has as many as one may have.
+    #[error("Too many scheduled messages (maximum {MAX_SCHEDULED}).")]
+    TooMany,
+    /// It may not be sent.
+    #[error(transparent)]
+    Compose(#[from] ComposeError),
+}
+
+/// Lets a time pass that is still to come.
+///
+/// # Errors
+/// [`ScheduledError::NotInFuture`].
+pub fn in_future(due_s: i64, now_s: i64) -> Result<i64, ScheduledError> {
+    if due_s > now_s { Ok(due_s) } else { Err(ScheduledError::NotInFuture) }
+}
+
+impl<T> Revision<T> {
+    /// Lets a revision pass that says something and nothing by halves, whatever it is of.
+    ///
+    /// # Source
+    /// Specification, `PATCH /scheduled_messages/{scheduled_message_id}`.
+    ///
+    /// # Errors
+    /// The first of: nothing is given; a type without `to`; a channel without topic; a time that is over.
+    pub fn check(&self, now_s: i64) -> Result<(), ScheduledError> {
+        let Self { kind, to, content, topic, due_s } = self;
+        let texts = content.is_some() || topic.is_some();
+        if !texts && kind.is_none() && to.is_none() && due_s.is_none() {
+            return Err(ScheduledError::NothingToChange);
+        }
+        if self.kind.is_some() && self.to.is_none() {
+            return Err(ScheduledError::NoReceiver);
+        }
+        if self.kind == Some(Kind::Channel) && self.topic.is_none() {
+            return Err(ScheduledError::NoTopic);
+        }
+        self.due_s.map_or(Ok(()), |due_s| in_future(due_s, now_s).map(drop))
+    }
+
+    /// The revision with its place read as the kind of place that the message will have.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read<E>(
+        &self,
+        before: &Scheduled,
+        read: impl FnOnce(Kind, &T) -> Result<Receiver, E>,
+    ) -> Result<Revision, E> {
+        let kind = self.kind.unwrap_or(match before.to {
+            Target::Channel(..) => Kind::Channel,
+            Target::Direct(_) => Kind::Direct,
+        });
+        let to = self.to.as_ref().map(|to| read(kind, to)).transpose()?;
+        let (content, topic) = (self.content.clone(), self.topic.clone());
+        Ok(Revision { kind: self.kind, to, content, topic, due_s: self.due_s })
+    }
+}
+
+impl Revision {
+    /// The message as it is wanted, and whether more of it changes than its time; then it has to be composed anew.
+    ///
+    /// # Errors
+    /// When it failed and gets no new time, or is to go to a channel and has no topic.
+    pub fn applied(&self, before: &Scheduled) -> Result<(Scheduled, bool), ScheduledError> {
+        if before.failure.is_some() && self.due_s.is_none() {
+            return Err(ScheduledError::NotInFuture);
+        }
+        let old_topic = match &before.to {
+            Target::Channel(_, topic) => Some(topic),
+            Target::Direct(_) => None,
+        };
+        let to = match (&self.to, &before.to) {
+            (Some(Receiver::Channel(id)), _) | (None, Target::Channel(id, _)) => {
+                let topic = self.topic.as_ref().or(old_topic).ok_or(ScheduledError::NoTopic)?;
+                Target::Channel(*id, topic.clone())
+            }
+            (Some(Receiver::Direct(users)), _) | (None, Target::Direct(users)) => Target::Direct(users.clone()),
+        };
+        let content = self.content.as_ref().unwrap_or(&before.content).clone();
+        let recompose = to != before.to || content != before.content;
+        let due_s = self.due_s.unwrap_or(before.due_s);
+        Ok((Scheduled { to, content, due_s, failure: None, ..before.clone() }, recompose))
+    }
+}
+
+impl Scheduled {
+    /// What its sender wants to send.
+    #[must_use]
+    pub fn wish(&self) -> Wish<'_> {
+        let to = match &self.to {
+            Target::Channel(id, topic) => To::Channel(ChannelRef::Id(*id), topic),
+            Target::Direct(users) => To::Ids(users),
+        };
+        Wish { to, content: &self.content, client: &self.client, read_by_sender: self.read_by_sender, local: None }
+    }
+
+    /// The same, as it was read and rendered when it was composed.
+    #[must_use]
+    pub fn composed(self, message: &NewMessage) -> Self {
+        let composed = &message.event.message;
+        let to = match &message.to {
+            Destination::Channel { channel_id, .. } => Target::Channel(*channel_id, composed.topic.clone()),
+            Destination::Direct(users) => Target::Direct(others(users, self.user_id)),
+        };
+        // Who writes to nobody but themselves is to find it.
+        let read_by_sender = self.read_by_sender && to != Target::Direct(vec![self.user_id]);
+        Self { to, content: composed.content.clone(), html: composed.html.clone(), read_by_sender, ..self }
+    }
+
+    /// The object of the wire.
+    #[must_use]
+    pub fn object(&self) -> Value {
+        let mut object = json!({
+            "scheduled_message_id": self.id,
+            "content": self.content,
+            "rendered_content": self.html,
+            "scheduled_delivery_timestamp": self.due_s,
+            "failed": self.failure.is_some(),
+        });
+        let place = match &self.to {
+            Target::Channel(id, topic) => json!({"type": "stream", "to": id, "topic": topic}),
+            Target::Direct(users) => json!({"type": "private", "to": users}),
+        };
+        add(&mut object, place);
+        object
+    }
+
+    /// Told when it is scheduled.
+    #[must_use]
+    pub fn added(&self) -> NewEvent {
+        self.told(json!({"op": "add", "scheduled_messages": [self.object()]}))
+    }
+
+    /// Told when it is another now, or failed.
+    #[must_use]
+    pub fn updated(&self) -> NewEvent {
+        self.told(json!({"op": "update", "scheduled_message": self.object()}))
+    }
+
+    /// Told when it went out, or was given up.
+    #[must_use]
+    pub fn removed(&self) -> NewEvent {
+        self.told(json!({"op": "remove", "scheduled_message_id": self.id}))
+    }
+
+    fn told(&self, more: Value) -> NewEvent {
+        let mut event = json!({"type": "scheduled_messages"});
+        add(&mut event, more);
+        NewEvent::plain(Audience::users([self.user_id]), event)
+    }
+
+    /// What its sender is told when it did not go out, in their own notes.
+    #[must_use]
+    pub fn notice(&self, failure: &str) -> String {
+        let quoted: Vec<String> = failure.lines().map(|line| format!("> {line}")).collect();
+        let (due_s, quoted) = (self.due_s, quoted.join("\n"));
+        format!("The message you scheduled for <time:{due_s}> was not sent because of the following error:\n\n{quoted}")
+    }
+}
+
+fn others(users: &[UserId], sender: UserId) -> Vec<UserId> {
+    let others: Vec<UserId> = users.iter().copied().filter(|user| *user != sender).collect();
+    if others.is_empty() { vec![sender] } else { others }
+}
+
+/// How the waiting of a message ends.
+#[derive(Debug, Clone)]
+pub enum End {
+    /// It goes out.
+    Sent(Box<NewMessage>),
+    /// It fails.
+    Failed {
+        /// Why, in words for its sender.
+        failure: String,
+        /// What they are told, if they can be told anything.
+        notice: Option<Box<NewMessage>>,
+    },
+}
+
+/// What became of an [`End`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It is durable.
+    Done,
+    /// The realm had changed since the message was permitted; nothing was written.
+    Stale,
+    /// The message waits no more, or is another: someone else was faster. Nothing was written.
+    Gone,
+}
+
+/// Messages that wait for their time.
+#[async_trait]
+pub trait ScheduledStore: Send + Sync {
+    /// Keeps a message, whose number and revision are given here, and tells its sender. `None` when they have
+    /// [`MAX_SCHEDULED`] already.
+    async fn schedule(&self, message: Scheduled, at_s: i64) -> Result<Option<ScheduledId>, StoreError>;
+
+    /// A user's messages, the next one first.
+    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<Scheduled>, StoreError>;
+
+    /// Makes the message of that number this, and tells its sender. [`Written::Unchanged`] when its revision is
+    /// another, or it is gone.
+    async fn reschedule(&self, message: Scheduled, at_s: i64) -> Result<Written, StoreError>;
+
+    /// Gives a user's message up. Says whether there was one.
+    async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError>;
+
+    /// A user's message of that number.
+    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError>;
+
+    /// Messages of all users whose time has come and that have not failed, the oldest first, at most `limit`.
+    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<Scheduled>, StoreError>;
+
+    /// Ends the waiting of a message as it was read, and tells its sender: all of it, or nothing.
+    async fn settle(&self, message: &Scheduled, end: End, at_s: i64) -> Result<Settled, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to_channel() -> Scheduled {
+        Scheduled {
+            id: ScheduledId(7),
+            user_id: UserId(4),
+            to: Target::Channel(ChannelId(20), "lunch".to_owned()),
+            content: "hi".to_owned(),
+            html: "<p>hi</p>".to_owned(),
+            client: "test".to_owned(),
+            read_by_sender: true,
+            due_s: 100,
+            failure: None,
+            revision: EventId(7),
+        }
+    }
+
+    fn nothing() -> Revision {
+        Revision { kind: None, to: None, content: None, topic: None, due_s: None }
+    }
+
+    fn said(result: Result<(), ScheduledError>) -> String {
+        result.map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_revision_says_something_and_nothing_by_halves() {
+        let check = |revision: Revision| said(revision.check(50));
+        assert_eq!(check(nothing()), "Nothing to change");
+        let kind = Revision { kind: Some(Kind::Direct), topic: Some("x".to_owned()), ..nothing() };
+        assert_eq!(check(kind), "Recipient required when updating type of scheduled message.");
+        let to = Some(Receiver::Channel(ChannelId(20)));
+        let channel = Revision { kind: Some(Kind::Channel), to, ..nothing() };
+        assert_eq!(check(channel.clone()), "Topic required when updating scheduled message type to channel.");
+        assert_eq!(check(Revision { topic: Some("x".to_owned()), ..channel }), "");
+        let at = |due_s| Revision { due_s: Some(due_s), ..nothing() };
+        assert_eq!(check(at(50)), "Scheduled delivery time must be in the future.");
+        assert_eq!(check(at(51)), "");
+    }
+
+    #[test]
+    fn a_message_that_failed_needs_a_new_time_and_has_not_failed_then() {
+        let failed = Scheduled { failure: Some("no".to_owned()), ..to_channel() };
+        let text = Revision { content: Some("x".to_owned()), ..nothing() };
+        assert_eq!(said(text.applied(&failed).map(drop)), "Scheduled delivery time must be in the future.");
+        let time = Revision { due_s: Some(200), ..nothing() };
+        assert_eq!(time.applied(&failed), Ok((Scheduled { due_s: 200, ..to_channel() }, false)));
+    }
+
+    #[test]
+    fn what_is_not_given_stays() {
+        let topic = Revision { topic: Some("dinner".to_owned()), ..nothing() };
+        let (changed, recompose) = topic.applied(&to_channel()).unwrap();
+        assert_eq!((changed.to, recompose), (Target::Channel(ChannelId(20), "dinner".to_owned()), true));
+        let people = Revision { kind: Some(Kind::Direct), to: Some(Receiver::Direct(vec![UserId(2)])), ..nothing() };
+        let (direct, _) = people.applied(&to_channel()).unwrap();
+        assert_eq!(direct.to, Target::Direct(vec![UserId(2)]));
+        // Of direct messages the topic is ignored.
+        assert_eq!(topic.applied(&direct).unwrap(), (direct.clone(), false));
+        let back = Revision { to: Some(Receiver::Channel(ChannelId(20))), ..nothing() };
+        assert_eq!(back.applied(&direct), Err(ScheduledError::NoTopic));
+    }
+
+    #[test]
+    fn the_object_has_the_keys_of_its_kind() {
+        let object = to_channel().object();
+        assert_eq!((&object["type"], &object["to"], &object["topic"]), (&json!("stream"), &json!(20), &json!("lunch")));
+        let direct = Scheduled { to: Target::Direct(vec![UserId(2)]), failure: Some("no".to_owned()), ..to_channel() };
+        assert_eq!(
+            direct.object(),
+            json!({
+                "scheduled_message_id": 7, "type": "private", "to": [2], "content": "hi",
+                "rendered_content": "<p>hi</p>", "scheduled_delivery_timestamp": 100, "failed": true,
+            })
+        );
+    }
+
+    #[test]
+    fn the_notice_quotes_every_line() {
+        let notice = to_channel().notice("a\nb");
+        assert!(notice.ends_with("error:\n\n> a\n> b"), "{notice}");
+        assert!(notice.contains("<time:100>"), "{notice}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Sending what is due.
+//!
+//! Any node may try at any time: what a message becomes is written together with the end of its waiting, and only by who
+//! finds it as it was read. A failure of ours leaves a message waiting for the next look; a refusal ends its waiting and
+//! is told to its sender.
+
+use chat_core::compose::{To, Wish};
+use chat_core::ports::NewMessage;
+use chat_core::scheduled::{End, MAX_LATE_S, Scheduled, ScheduledError, Settled};
+
+use crate::auth::{Unauthenticated, may_enter};
+use crate::endpoint::messages::send;
+use crate::error::{Failure, Fault};
+use crate::middleware::panic;
+use crate::state::{DECISIONS_MAX, Site};
+
+/// Messages of one look. When there are so many, there may be more.
+const AT_ONCE: usize = 100;
+/// What notices name as the program they were sent with.
+const CLIENT: &str = "Server";
+
+/// Ends the waiting of messages whose time has come. Says whether there may be more of them.
+pub(crate) async fn send_due(app: &Site) -> Result<bool, Fault> {
+    let due = app.scheduled.due(app.now_s(), AT_ONCE).await?;
+    let (mut failed, found) = (None, due.len());
+    for message in &due {
+        if let Err(fault) = deliver(app, message).await {
+            failed = Some(fault);
+        }
+    }
+    // One that cannot be settled does not hold up the others.
+    failed.map_or(Ok(found == AT_ONCE), Err)
+}
+
+/// Sends one, or has it fail.
+async fn deliver(app: &Site, message: &Scheduled) -> Result<(), Fault> {
+    for _ in 0..DECISIONS_MAX {
+        let end = match panic::caught_or(composed(app, message), Err).await {
+            Ok(sent) => End::Sent(Box::new(sent)),
+            Err(failure @ Fault::Failed(_)) => return Err(failure),
+            Err(refusal) => failed(app, message, refusal.said()).await?,
+        };
+        match app.scheduled.settle(message, end, app.now_s()).await? {
+            Settled::Done | Settled::Gone => return Ok(()),
+            Settled::Stale => {}
+        }
+    }
+    Err(Failure::said("the realm changed faster than a scheduled message could be sent").into())
+}
+
+async fn composed(app: &Site, message: &Scheduled) -> Result<NewMessage, Fault> {
+    if app.now_s() - message.due_s > MAX_LATE_S {
+        return Err(ScheduledError::TooLate.into());
+    }
+    let realm = app.realm();
+    let sender = realm.user(message.user_id).ok_or(Unauthenticated::UnknownKey)?;
+    may_enter(&realm, sender)?;
+    send::composed(app, &realm, sender, message.wish()).await
+}
+
+/// Not specified how a sender learns of it. No account here speaks for the server, so the notice is, unread, among the
+/// messages they send to themselves; who cannot have any, because their account is closed, gets none.
+async fn failed(app: &Site, message: &Scheduled, failure: String) -> Result<End, Fault> {
+    let realm = app.realm();
+    let sender = realm.user(message.user_id).filter(|user| user.is_active);
+    let Some(sender) = sender else { return Ok(End::Failed { failure, notice: None }) };
+    let content = message.notice(&failure);
+    let to = [message.user_id];
+    let wish = Wish { to: To::Ids(&to), content: &content, client: CLIENT, read_by_sender: false, local: None };
+    match send::composed(app, &realm, sender, wish).await {
+        Ok(notice) => Ok(End::Failed { failure, notice: Some(Box::new(notice)) }),
+        Err(ours @ Fault::Failed(_)) => Err(ours),
+        Err(_) => Ok(End::Failed { failure, notice: None }),
+    }
+}

@@ -1,0 +1,147 @@
+//! `/scheduled_messages` and `/scheduled_messages/{scheduled_message_id}`.
+
+use axum::Router;
+use axum::routing::{get, patch};
+use chat_core::id::{EventId, ScheduledId};
+use chat_core::ports::Written;
+use chat_core::scheduled::{Kind, Receiver, Revision, Scheduled, ScheduledError, Target, in_future};
+use chat_core::send::SendError;
+use serde_json::{Value, json};
+
+use super::messages::send;
+use crate::answer::Answer;
+use crate::auth::{Caller, Unauthenticated};
+use crate::call::{Call, endpoint};
+use crate::error::{Failure, Fault};
+use crate::params::{Json, ParamFault, Params, Reader, Recipients, Stripped, To, Verbatim, Word, Words};
+use crate::router::ApiRoutes;
+use crate::state::{App, DECISIONS_MAX, Site};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .api("/scheduled_messages", get(endpoint(list)).post(endpoint(create)))
+        .api("/scheduled_messages/{scheduled_message_id}", patch(endpoint(edit)).delete(endpoint(remove)))
+}
+
+impl Words for Kind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
+}
+
+/// The caller's messages that wait, and those that failed.
+async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let scheduled = call.app.scheduled.scheduled_of(call.who.id()).await?;
+    Answer::of(&json!({"scheduled_messages": scheduled.iter().map(Scheduled::object).collect::<Value>()}))
+}
+
+/// What is to be sent later.
+struct Later {
+    kind: Kind,
+    to: To,
+    topic: Option<String>,
+    content: String,
+    due_s: i64,
+    read_by_sender: Option<bool>,
+}
+
+impl Params for Later {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            kind: given.required::<Word<Kind>>("type")?,
+            to: given.required::<Recipients>("to")?,
+            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
+            content: given.required::<Verbatim>("content")?,
+            due_s: given.required::<Json<i64>>("scheduled_delivery_timestamp")?,
+            read_by_sender: given.optional::<Json<bool>>("read_by_sender")?,
+        })
+    }
+}
+
+/// Schedules a message.
+///
+/// # Source
+/// The specification names scheduled messages and describes editing them alone; this is what existing clients know.
+async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
+    let now_s = call.app.now_s();
+    let due_s = in_future(later.due_s, now_s)?;
+    let client = call.client();
+    let to = match receiver(later.kind, &later.to)? {
+        Receiver::Channel(id) => Target::Channel(id, later.topic.ok_or(SendError::NoTopic)?),
+        Receiver::Direct(users) => Target::Direct(users),
+    };
+    let message = Scheduled {
+        id: ScheduledId(0),
+        user_id: call.who.id(),
+        to,
+        content: later.content,
+        html: String::new(),
+        read_by_sender: later.read_by_sender.unwrap_or_else(|| send::shows_what_it_sends(&client)),
+        client,
+        due_s,
+        failure: None,
+        revision: EventId::NONE,
+    };
+    let message = composed(&call.app, message).await?;
+    let id = call.app.scheduled.schedule(message, now_s).await?.ok_or(ScheduledError::TooMany)?;
+    Answer::of(&json!({"scheduled_message_id": id}))
+}
+
+fn receiver(kind: Kind, to: &To) -> Result<Receiver, Fault> {
+    let read = match kind {
+        Kind::Channel => to.channel_id().map(Receiver::Channel),
+        Kind::Direct => to.user_ids().map(Receiver::Direct),
+    };
+    read.map_err(|fault| Fault::Parameter(ParamFault::Recipients(fault)))
+}
+
+/// The message as it would be sent now, if it may be.
+async fn composed(app: &Site, message: Scheduled) -> Result<Scheduled, Fault> {
+    let realm = app.realm();
+    let sender = realm.user(message.user_id).ok_or(Unauthenticated::UnknownKey)?;
+    let as_sent = send::composed(app, &realm, sender, message.wish()).await?;
+    Ok(message.composed(&as_sent))
+}
+
+/// What is to change of a scheduled message.
+struct Change(Revision<To>);
+
+impl Params for Change {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self(Revision {
+            kind: given.optional::<Word<Kind>>("type")?,
+            to: given.optional::<Recipients>("to")?,
+            content: given.optional::<Verbatim>("content")?,
+            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
+            due_s: given.optional::<Json<i64>>("scheduled_delivery_timestamp")?,
+        }))
+    }
+}
+
+/// Changes a message that waits, or that failed.
+///
+/// # Source
+/// Specification, `PATCH /scheduled_messages/{scheduled_message_id}`.
+async fn edit(call: Call<Caller>, Change(wanted): Change) -> Result<Answer, Fault> {
+    let id = ScheduledId(call.path_id("scheduled_message_id")?);
+    let (app, now_s) = (&call.app, call.app.now_s());
+    wanted.check(now_s)?;
+    for _ in 0..DECISIONS_MAX {
+        let before = app.scheduled.scheduled(call.who.id(), id).await?.ok_or(ScheduledError::NoneSuch)?;
+        let (message, recompose) = wanted.read(&before, receiver)?.applied(&before)?;
+        let message = Scheduled { client: call.client(), ..message };
+        let message = if recompose { composed(app, message).await? } else { message };
+        if app.scheduled.reschedule(message, now_s).await? != Written::Unchanged {
+            return Ok(Answer::empty());
+        }
+    }
+    Err(Failure::said("a scheduled message changed faster than a decision on it").into())
+}
+
+/// Gives a message up.
+async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = ScheduledId(call.path_id("scheduled_message_id")?);
+    if !call.app.scheduled.unschedule(call.who.id(), id, call.app.now_s()).await? {
+        return Err(ScheduledError::NoneSuch.into());
+    }
+    Ok(Answer::empty())
+}

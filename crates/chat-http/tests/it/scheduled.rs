@@ -1,0 +1,381 @@
+//! `/scheduled_messages`, sentence by sentence, and their delivery.
+
+use chat_core::change::{Change, Commit, Committed};
+use chat_core::channel::PostPolicy;
+use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::message::Flag;
+use chat_core::narrow::{Anchor, Selection, Window};
+use chat_core::ports::{EventLog as _, MessageStore as _, RealmStore as _};
+use chat_core::role::Role;
+use serde_json::{Value, json};
+
+use crate::town::{NOW_S, Person, Told, Town};
+
+const LATER_S: i64 = NOW_S + 3_600;
+
+fn general(town: &Town) -> String {
+    town.realm().channel_by_name("general").unwrap().id.to_string()
+}
+
+async fn commit(town: &Town, changes: Vec<Change>) {
+    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+}
+
+/// From now on only administrators write to `general`.
+async fn close_general(town: &Town) {
+    let mut channel = town.realm().channel_by_name("general").unwrap().as_ref().clone();
+    channel.post_policy = PostPolicy::Administrators;
+    commit(town, vec![Change::Channel(Box::new(channel))]).await;
+}
+
+async fn schedule(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
+    town.call(who, "POST /scheduled_messages", parameters).await
+}
+
+/// Schedules `hi` under `lunch` in `general` for an hour later.
+async fn in_general(town: &Town, who: &Person) -> i64 {
+    let (channel, at) = (general(town), LATER_S.to_string());
+    let parameters = [("type", "channel"), ("to", channel.as_str()), ("topic", "lunch"), ("content", "hi")];
+    let told = schedule(town, who, &[&parameters[..], &[("scheduled_delivery_timestamp", &at)]].concat()).await;
+    told.success()["scheduled_message_id"].as_i64().unwrap()
+}
+
+/// Schedules `psst` to someone for an hour later.
+async fn to_person(town: &Town, who: &Person, to: i64) -> i64 {
+    let (to, at) = (format!("[{to}]"), LATER_S.to_string());
+    let parameters = [("type", "direct"), ("to", to.as_str()), ("content", "psst")];
+    let told = schedule(town, who, &[&parameters[..], &[("scheduled_delivery_timestamp", &at)]].concat()).await;
+    told.success()["scheduled_message_id"].as_i64().unwrap()
+}
+
+async fn edit(town: &Town, who: &Person, id: i64, parameters: &[(&str, &str)]) -> Told {
+    town.call(who, &format!("PATCH /scheduled_messages/{id}"), parameters).await
+}
+
+async fn list(town: &Town, who: &Person) -> Vec<Value> {
+    let told = town.call(who, "GET /scheduled_messages", &[]).await.success();
+    told["scheduled_messages"].as_array().unwrap().clone()
+}
+
+/// Everything someone has, the oldest first: content, number, whether it is unread.
+async fn inbox(town: &Town, who: &Person) -> Vec<(String, i64, bool)> {
+    let realm = town.realm();
+    let selection = Selection::new(&realm, realm.user(UserId(who.id)).unwrap(), Vec::new());
+    let newest = Window { anchor: Anchor::Newest, before: 100, after: 0, include_anchor: true };
+    let page = town.store.window(&selection, newest).await.unwrap();
+    let ids: Vec<_> = page.messages.iter().map(|(message, _)| message.id).collect();
+    let found = town.store.find(UserId(who.id), &ids).await.unwrap();
+    found.into_iter().map(|(message, flags)| (message.content, message.id.0, !flags.contains(&Flag::Read))).collect()
+}
+
+/// What of scheduled messages someone was told since.
+async fn heard(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
+    let realm = town.realm();
+    let user = realm.user(UserId(who.id)).unwrap();
+    let records = town.store.after(since, 1_000).await.unwrap().unwrap();
+    let told = records.iter().filter(|record| record.kind() == "scheduled_messages");
+    let told = told.filter(|record| record.event.as_ref().unwrap().audience.reaches(record.id, user, &realm));
+    told.map(|record| match &record.event.as_ref().unwrap().body {
+        chat_core::event::Body::Plain { event, .. } => event.clone(),
+        other => panic!("{other:?}"),
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_scheduled_message_is_listed_and_told_to_its_sender_alone() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let since = town.store.head();
+    let id = in_general(&town, &town.ada).await;
+    let object = json!({
+        "scheduled_message_id": id, "type": "stream", "to": general(&town).parse::<i64>().unwrap(), "topic": "lunch",
+        "content": "hi", "rendered_content": "<p>hi</p>", "scheduled_delivery_timestamp": LATER_S, "failed": false,
+    });
+    assert_eq!(list(&town, &town.ada).await, std::slice::from_ref(&object));
+    assert_eq!(list(&town, &sam).await, Vec::<Value>::new());
+    let event = json!({"type": "scheduled_messages", "op": "add", "scheduled_messages": [&object]});
+    assert_eq!(heard(&town, &town.ada, since).await, [event]);
+    assert!(heard(&town, &sam, since).await.is_empty());
+    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    assert_eq!(state["scheduled_messages"], json!([object]));
+}
+
+#[tokio::test]
+async fn what_could_not_be_sent_now_is_not_scheduled() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    close_general(&town).await;
+    let (channel, at, head) = (general(&town), LATER_S.to_string(), town.store.head());
+    let at = ("scheduled_delivery_timestamp", at.as_str());
+    let to_general = [("type", "stream"), ("to", channel.as_str()), ("content", "x"), ("topic", "t"), at];
+    schedule(&town, &sam, &to_general).await.refused("Only organization administrators can send to this channel.");
+    let told = schedule(&town, &sam, &[("type", "channel"), ("to", "77"), ("topic", "t"), ("content", "x"), at]).await;
+    assert_eq!(told.error(), (400, "STREAM_DOES_NOT_EXIST", "Channel with ID '77' does not exist"));
+    assert_eq!(told.body["stream_id"], 77);
+    let direct = |to, content| [("type", "direct"), ("to", to), ("content", content), at];
+    schedule(&town, &sam, &direct("[77]", "x")).await.refused("Invalid user ID 77");
+    schedule(&town, &sam, &direct("[]", "x")).await.refused("Message must have recipients");
+    schedule(&town, &sam, &direct("9", "x")).await.refused("Invalid data type for recipients");
+    schedule(&town, &sam, &direct("[9]", " ")).await.refused("Message must not be empty");
+    schedule(&town, &sam, &[("type", "note"), ("to", "[9]"), ("content", "x"), at]).await.refused("Invalid type");
+    schedule(&town, &sam, &[("type", "stream"), ("to", "general"), ("topic", "t"), ("content", "x"), at])
+        .await
+        .refused("Invalid data type for channel ID");
+    schedule(&town, &sam, &[("type", "stream"), ("to", &channel), ("content", "x"), at]).await.refused("Missing topic");
+    let now = NOW_S.to_string();
+    schedule(
+        &town,
+        &sam,
+        &[("type", "direct"), ("to", "[9]"), ("content", "x"), ("scheduled_delivery_timestamp", &now)],
+    )
+    .await
+    .refused("Scheduled delivery time must be in the future.");
+    for missing in 0..4 {
+        let mut parameters = direct("[9]", "x").to_vec();
+        let (name, _) = parameters.remove(missing);
+        schedule(&town, &sam, &parameters).await.refused(&format!("Missing '{name}' argument"));
+    }
+    assert_eq!((town.store.head(), list(&town, &sam).await.len()), (head, 0));
+}
+
+#[tokio::test]
+async fn each_field_is_optional_and_nothing_at_all_is_refused() {
+    let town = Town::found().await;
+    let id = in_general(&town, &town.ada).await;
+    let since = town.store.head();
+    edit(&town, &town.ada, id, &[]).await.refused("Nothing to change");
+    let later = (LATER_S + 60).to_string();
+    edit(&town, &town.ada, id, &[("scheduled_delivery_timestamp", &later)]).await.success();
+    edit(&town, &town.ada, id, &[("content", "**hi**")]).await.success();
+    edit(&town, &town.ada, id, &[("topic", "dinner")]).await.success();
+    let [object] = <[Value; 1]>::try_from(list(&town, &town.ada).await).unwrap();
+    assert_eq!(object["scheduled_delivery_timestamp"], LATER_S + 60);
+    assert_eq!(object["rendered_content"], "<p><strong>hi</strong></p>");
+    assert_eq!((&object["topic"], &object["scheduled_message_id"]), (&json!("dinner"), &json!(id)));
+    let events = heard(&town, &town.ada, since).await;
+    assert_eq!(events.len(), 3);
+    assert_eq!(events[2], json!({"type": "scheduled_messages", "op": "update", "scheduled_message": object}));
+}
+
+#[tokio::test]
+async fn changing_the_type_requires_to_and_to_a_channel_also_topic() {
+    let town = Town::found().await;
+    let id = to_person(&town, &town.ada, 9).await;
+    for kind in ["direct", "channel", "stream", "private"] {
+        let told = edit(&town, &town.ada, id, &[("type", kind)]).await;
+        told.refused("Recipient required when updating type of scheduled message.");
+    }
+    edit(&town, &town.ada, id, &[("type", "huddle"), ("to", "[9]")]).await.refused("Invalid type");
+    let channel = general(&town);
+    let without = edit(&town, &town.ada, id, &[("type", "stream"), ("to", &channel)]).await;
+    without.refused("Topic required when updating scheduled message type to channel.");
+    edit(&town, &town.ada, id, &[("type", "stream"), ("to", &channel), ("topic", "t")]).await.success();
+    assert_eq!(list(&town, &town.ada).await[0]["type"], "stream");
+    edit(&town, &town.ada, id, &[("type", "private"), ("to", "[9]")]).await.success();
+    let object = &list(&town, &town.ada).await[0];
+    assert_eq!((&object["type"], &object["to"], object.get("topic")), (&json!("private"), &json!([9]), None));
+}
+
+#[tokio::test]
+async fn to_is_a_channel_id_for_channels_and_a_list_of_user_ids_for_people() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let (id, direct) = (in_general(&town, &town.ada).await, to_person(&town, &town.ada, sam.id).await);
+    edit(&town, &town.ada, id, &[("to", "[9]")]).await.refused("Invalid data type for channel ID");
+    edit(&town, &town.ada, id, &[("to", "general")]).await.refused("Invalid data type for channel ID");
+    edit(&town, &town.ada, direct, &[("to", "9")]).await.refused("Invalid data type for recipients");
+    let told = edit(&town, &town.ada, direct, &[("to", r#"["sam@example.org"]"#)]).await;
+    told.refused("Recipient list may only contain user IDs");
+    edit(&town, &town.ada, direct, &[("to", "[]")]).await.refused("Message must have recipients");
+    let sandbox = town.realm().channel_by_name("sandbox").unwrap().id;
+    edit(&town, &town.ada, id, &[("to", &sandbox.to_string())]).await.success();
+    edit(&town, &town.ada, direct, &[("to", &format!("[{}, 9, 9]", sam.id))]).await.success();
+    let objects = list(&town, &town.ada).await;
+    assert_eq!((&objects[0]["to"], &objects[0]["topic"]), (&json!(sandbox), &json!("lunch")));
+    assert_eq!(objects[1]["to"], json!([sam.id]));
+}
+
+#[tokio::test]
+async fn a_missing_channel_is_named_and_an_invalid_user_id_is_a_bad_request() {
+    let town = Town::found().await;
+    let (id, direct) = (in_general(&town, &town.ada).await, to_person(&town, &town.ada, 9).await);
+    let before = list(&town, &town.ada).await;
+    let told = edit(&town, &town.ada, id, &[("to", "77")]).await;
+    assert_eq!(told.error(), (400, "STREAM_DOES_NOT_EXIST", "Channel with ID '77' does not exist"));
+    assert_eq!(told.body["stream_id"], 77);
+    edit(&town, &town.ada, direct, &[("to", "[9, 77]")]).await.refused("Invalid user ID 77");
+    assert_eq!(list(&town, &town.ada).await, before);
+}
+
+#[tokio::test]
+async fn content_and_topic_are_bounded_and_the_topic_is_ignored_for_people() {
+    let town = Town::found().await;
+    let (id, direct) = (in_general(&town, &town.ada).await, to_person(&town, &town.ada, 9).await);
+    edit(&town, &town.ada, id, &[("content", &"x".repeat(10_001))]).await.success();
+    edit(&town, &town.ada, id, &[("topic", &"t".repeat(61))]).await.success();
+    edit(&town, &town.ada, id, &[("topic", " ")]).await.refused("Topic can't be empty!");
+    edit(&town, &town.ada, id, &[("content", "\n")]).await.refused("Message must not be empty");
+    edit(&town, &town.ada, id, &[("content", "\0")]).await.refused("Message must not contain null bytes");
+    edit(&town, &town.ada, direct, &[("topic", "x")]).await.success();
+    let objects = list(&town, &town.ada).await;
+    let content = objects[0]["content"].as_str().unwrap();
+    assert_eq!(content.chars().count(), 10_000);
+    assert!(content.ends_with("x\n[message truncated]"));
+    assert_eq!(objects[0]["topic"], format!("{}...", "t".repeat(57)));
+    assert_eq!(objects[1].get("topic"), None);
+}
+
+#[tokio::test]
+async fn the_time_is_in_the_future_and_an_integer() {
+    let town = Town::found().await;
+    let id = in_general(&town, &town.ada).await;
+    let at = async |text: &str| edit(&town, &town.ada, id, &[("scheduled_delivery_timestamp", text)]).await;
+    at(&NOW_S.to_string()).await.refused("Scheduled delivery time must be in the future.");
+    at("-5").await.refused("Scheduled delivery time must be in the future.");
+    at("soon").await.refused("scheduled_delivery_timestamp is not valid JSON");
+    at("1.5").await.refused("scheduled_delivery_timestamp is not an integer");
+    at(&(NOW_S + 1).to_string()).await.success();
+}
+
+#[tokio::test]
+async fn without_a_scheduled_message_of_that_id_it_is_a_bad_request() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let id = in_general(&town, &town.ada).await;
+    let content = [("content", "x")];
+    for (who, id) in [(&town.ada, id + 1), (&sam, id), (&town.ada, 0)] {
+        let none = (404, "BAD_REQUEST", "Scheduled message does not exist");
+        assert_eq!(edit(&town, who, id, &content).await.error(), none);
+        assert_eq!(town.call(who, &format!("DELETE /scheduled_messages/{id}"), &[]).await.error(), none);
+    }
+    let told = town.call(&town.ada, "PATCH /scheduled_messages/x", &content).await;
+    assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"));
+    assert_eq!(list(&town, &town.ada).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_that_is_given_up_is_not_sent() {
+    let town = Town::found().await;
+    let id = in_general(&town, &town.ada).await;
+    let since = town.store.head();
+    town.call(&town.ada, &format!("DELETE /scheduled_messages/{id}"), &[]).await.success();
+    let event = json!({"type": "scheduled_messages", "op": "remove", "scheduled_message_id": id});
+    assert_eq!(heard(&town, &town.ada, since).await, [event]);
+    town.wait_s(3_700);
+    town.send_due().await;
+    assert!(inbox(&town, &town.ada).await.is_empty());
+}
+
+#[tokio::test]
+async fn at_its_time_it_goes_out_once_under_another_id_and_is_listed_no_more() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let (id, direct) = (in_general(&town, &town.ada).await, to_person(&town, &sam, town.ada.id).await);
+    let since = town.store.head();
+    town.wait_s(3_599);
+    town.send_due().await;
+    assert!(inbox(&town, &town.ada).await.is_empty());
+    town.wait_s(1);
+    town.send_due().await;
+    town.send_due().await;
+    let got = inbox(&town, &town.ada).await;
+    assert_eq!(got.iter().map(|(content, ..)| content.as_str()).collect::<Vec<_>>(), ["hi", "psst"]);
+    assert!(got.iter().all(|(_, sent, unread)| *sent != id && *sent != direct && *unread));
+    assert_eq!((list(&town, &town.ada).await.len(), list(&town, &sam).await.len()), (0, 0));
+    let event = json!({"type": "scheduled_messages", "op": "remove", "scheduled_message_id": id});
+    assert_eq!(heard(&town, &town.ada, since).await, [event]);
+    let gone = edit(&town, &town.ada, id, &[("content", "x")]).await;
+    assert_eq!(gone.error(), (404, "BAD_REQUEST", "Scheduled message does not exist"));
+}
+
+#[tokio::test]
+async fn a_failed_message_says_so_and_an_edit_must_carry_a_new_time() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let id = in_general(&town, &sam).await;
+    close_general(&town).await;
+    let since = town.store.head();
+    town.wait_s(3_600);
+    town.send_due().await;
+    town.send_due().await;
+    let [object] = <[Value; 1]>::try_from(list(&town, &sam).await).unwrap();
+    assert_eq!((&object["failed"], &object["scheduled_message_id"]), (&json!(true), &json!(id)));
+    let events = heard(&town, &sam, since).await;
+    assert_eq!(events, [json!({"type": "scheduled_messages", "op": "update", "scheduled_message": object})]);
+    // Nobody got it, and its sender finds out why.
+    assert!(inbox(&town, &town.ada).await.is_empty());
+    let notices = inbox(&town, &sam).await;
+    assert_eq!(notices.len(), 1);
+    let reason = "> Only organization administrators can send to this channel.";
+    assert!(notices[0].2 && notices[0].0.ends_with(reason), "{notices:?}");
+    let told = edit(&town, &sam, id, &[("content", "again")]).await;
+    told.refused("Scheduled delivery time must be in the future.");
+    let (sandbox, at) = (town.realm().channel_by_name("sandbox").unwrap().id, (LATER_S + 60).to_string());
+    let renewed = [("to", sandbox.to_string()), ("scheduled_delivery_timestamp", at)];
+    let renewed: Vec<(&str, &str)> = renewed.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    edit(&town, &sam, id, &renewed).await.success();
+    assert_eq!(list(&town, &sam).await[0]["failed"], false);
+    town.wait_s(60);
+    town.send_due().await;
+    assert_eq!(inbox(&town, &town.ada).await.len(), 1);
+    assert_eq!(list(&town, &sam).await.len(), 0);
+}
+
+#[tokio::test]
+async fn what_nobody_could_send_for_ten_minutes_fails() {
+    let town = Town::found().await;
+    in_general(&town, &town.ada).await;
+    town.wait_s(3_600 + 601);
+    town.send_due().await;
+    assert_eq!(list(&town, &town.ada).await[0]["failed"], true);
+    let notices = inbox(&town, &town.ada).await;
+    assert!(notices[0].0.ends_with("> Message could not be sent at the scheduled time."), "{notices:?}");
+}
+
+#[tokio::test]
+async fn of_a_closed_account_nothing_goes_out_any_more() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    to_person(&town, &sam, town.ada.id).await;
+    let mut gone = town.realm().user(UserId(sam.id)).unwrap().as_ref().clone();
+    gone.is_active = false;
+    commit(&town, vec![Change::User(Box::new(gone))]).await;
+    town.wait_s(3_600);
+    town.send_due().await;
+    assert!(inbox(&town, &town.ada).await.is_empty());
+    town.send_due().await;
+    assert!(inbox(&town, &sam).await.is_empty());
+}
+
+#[tokio::test]
+async fn who_writes_to_themselves_finds_it_unread_and_who_shows_what_they_send_has_read_the_rest() {
+    let town = Town::found().await;
+    let (at, channel) = (LATER_S.to_string(), general(&town));
+    let at = ("scheduled_delivery_timestamp", at.as_str());
+    let website = [("client", "website"), at];
+    let own = [&website[..], &[("type", "direct"), ("to", "[9]"), ("content", "note")]].concat();
+    schedule(&town, &town.ada, &own).await.success();
+    let rest = [&website[..], &[("type", "stream"), ("to", &channel), ("topic", "t"), ("content", "all")]].concat();
+    schedule(&town, &town.ada, &rest).await.success();
+    let unread = [&rest[..], &[("read_by_sender", "false")]].concat();
+    schedule(&town, &town.ada, &unread).await.success();
+    town.wait_s(3_600);
+    town.send_due().await;
+    let got: Vec<bool> = inbox(&town, &town.ada).await.into_iter().map(|(.., unread)| unread).collect();
+    assert_eq!(got, [true, false, true]);
+}
+
+#[tokio::test]
+async fn nobody_has_more_than_a_thousand() {
+    let town = Town::found().await;
+    for _ in 0..chat_core::scheduled::MAX_SCHEDULED {
+        in_general(&town, &town.ada).await;
+    }
+    let (channel, at) = (general(&town), LATER_S.to_string());
+    let parameters = [("type", "channel"), ("to", channel.as_str()), ("topic", "t"), ("content", "x")];
+    let told = schedule(&town, &town.ada, &[&parameters[..], &[("scheduled_delivery_timestamp", &at)]].concat()).await;
+    told.refused("Too many scheduled messages (maximum 1000).");
+    assert_eq!(town.realm().channel(ChannelId(channel.parse().unwrap())).unwrap().name, "general");
+}

@@ -1,0 +1,223 @@
+//! Messages that wait for their time. The end of the waiting and what follows from it are one transaction, so of several
+//! nodes that try one does it, and a node that dies in the middle has done nothing.
+
+use async_trait::async_trait;
+use chat_core::event::NewEvent;
+use chat_core::id::{ChannelId, EventId, ScheduledId, UserId};
+use chat_core::ports::{NewMessage, StoreError, Written};
+use chat_core::scheduled::{End, MAX_SCHEDULED, Scheduled, ScheduledStore, Settled, Target};
+
+use crate::batch::{Batch, find_directs};
+use crate::engine::run;
+use crate::fault::failed;
+use crate::row::{users_key, users_of};
+use crate::store::{Shared, Store};
+use crate::write::Writing;
+
+const COUNT: &str = "SELECT count(*) FROM scheduled_message WHERE user_id = $1";
+const INSERT: &str = "INSERT INTO scheduled_message (id, user_id, channel_id, users, topic, content, html, client,
+    read_by_sender, due_s, failure, revision)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, $1)";
+const UPDATE: &str = "UPDATE scheduled_message SET channel_id = $3, users = $4, topic = $5, content = $6, html = $7,
+    client = $8, read_by_sender = $9, due_s = $10, failure = $11, revision = $12
+WHERE id = $1 AND revision = $2";
+const DELETE: &str = "DELETE FROM scheduled_message WHERE id = $1 AND revision = $2";
+const OF: &str = "SELECT id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure,
+    revision
+FROM scheduled_message WHERE user_id = $1 ORDER BY due_s, id";
+const DUE: &str = "SELECT id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure,
+    revision
+FROM scheduled_message WHERE failure IS NULL AND due_s <= $1 ORDER BY due_s, id LIMIT $2";
+const OWN: &str = "SELECT id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure,
+    revision
+FROM scheduled_message WHERE id = $1 AND user_id = $2";
+
+type Row = (i64, i64, Option<i64>, String, String, String, String, String, i64, i64, Option<String>, i64);
+
+fn scheduled(row: Row) -> Scheduled {
+    let (id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure, revision) = row;
+    Scheduled {
+        id: ScheduledId(id),
+        user_id: UserId(user_id),
+        to: match channel_id {
+            Some(id) => Target::Channel(ChannelId(id), topic),
+            None => Target::Direct(users_of(&users)),
+        },
+        content,
+        html,
+        client,
+        read_by_sender: read_by_sender != 0,
+        due_s,
+        failure,
+        revision: EventId(revision),
+    }
+}
+
+/// Channel, users and topic, as the table has them.
+fn columns(to: &Target) -> (Option<i64>, String, &str) {
+    match to {
+        Target::Channel(id, topic) => (Some(id.0), String::new(), topic),
+        Target::Direct(users) => (None, users_key(users), ""),
+    }
+}
+
+/// Puts the message in the place of the one of its revision, at the next place of the log. Says whether it did.
+async fn replace(writing: &mut Writing, message: &Scheduled) -> Result<bool, StoreError> {
+    let place = writing.next();
+    let (channel_id, users, topic) = columns(&message.to);
+    let changed = run!(writing.tx.on(), execute: sqlx::query(UPDATE)
+        .bind(message.id.0)
+        .bind(message.revision.0)
+        .bind(channel_id)
+        .bind(&users)
+        .bind(topic)
+        .bind(&message.content)
+        .bind(&message.html)
+        .bind(&message.client)
+        .bind(i64::from(message.read_by_sender))
+        .bind(message.due_s)
+        .bind(message.failure.as_deref())
+        .bind(place.0))
+    .map_err(failed)?;
+    Ok(changed > 0)
+}
+
+async fn delete(writing: &mut Writing, message: &Scheduled) -> Result<bool, StoreError> {
+    let deleted = run!(writing.tx.on(), execute: sqlx::query(DELETE).bind(message.id.0).bind(message.revision.0))
+        .map_err(failed)?;
+    Ok(deleted > 0)
+}
+
+/// Tells it and makes everything durable.
+async fn finish(shared: &Shared, mut writing: Writing, (at_s, event): (i64, NewEvent)) -> Result<(), StoreError> {
+    writing.push(at_s, Vec::new(), Some(event));
+    let records = writing.commit().await?;
+    shared.publish(records).await;
+    Ok(())
+}
+
+/// Ends the waiting of a message as it was read.
+async fn settle(shared: &Shared, message: &Scheduled, (end, at_s): (End, i64)) -> Result<Settled, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    let (claimed, event, sent) = match end {
+        End::Sent(sent) => (delete(&mut writing, message).await?, message.removed(), Some(sent)),
+        End::Failed { failure, notice } => {
+            let failed = Scheduled { failure: Some(failure), ..message.clone() };
+            (replace(&mut writing, &failed).await?, failed.updated(), notice)
+        }
+    };
+    if !claimed {
+        writing.roll_back().await?;
+        return Ok(Settled::Gone);
+    }
+    let changed = writing.changed;
+    if sent.as_ref().is_some_and(|sent| sent.decided_at < changed) {
+        writing.roll_back().await?;
+        // Whoever decides again needs what they did not know.
+        shared.catch_up().await?;
+        return Ok(Settled::Stale);
+    }
+    // The place that a failed message's revision names is that of its event.
+    let told = (at_s, event);
+    match sent {
+        None => finish(shared, writing, told).await?,
+        Some(sent) => finish_with(shared, writing, (&[*sent], told)).await?,
+    }
+    Ok(Settled::Done)
+}
+
+/// As [`finish`], with messages that go out after it was told.
+async fn finish_with(
+    shared: &Shared,
+    mut writing: Writing,
+    (messages, (at_s, event)): (&[NewMessage], (i64, NewEvent)),
+) -> Result<(), StoreError> {
+    writing.push(at_s, Vec::new(), Some(event));
+    let (dialect, changed) = (writing.tx.dialect(), writing.changed);
+    let mut directs = find_directs(writing.tx.on(), dialect, messages.iter()).await?;
+    let mut batch = Batch::default();
+    batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
+    batch.write(&mut writing).await?;
+    let records = writing.commit().await?;
+    shared.publish(records).await;
+    Ok(())
+}
+
+#[async_trait]
+impl ScheduledStore for Store {
+    async fn schedule(&self, message: Scheduled, at_s: i64) -> Result<Option<ScheduledId>, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let have: i64 =
+            run!(writing.tx.on(), fetch_one: sqlx::query_scalar(COUNT).bind(message.user_id.0)).map_err(failed)?;
+        if usize::try_from(have).is_ok_and(|have| have >= MAX_SCHEDULED) {
+            writing.roll_back().await?;
+            return Ok(None);
+        }
+        let place = writing.next();
+        let message = Scheduled { id: ScheduledId(place.0), revision: place, failure: None, ..message };
+        let (channel_id, users, topic) = columns(&message.to);
+        run!(writing.tx.on(), execute: sqlx::query(INSERT)
+            .bind(message.id.0)
+            .bind(message.user_id.0)
+            .bind(channel_id)
+            .bind(&users)
+            .bind(topic)
+            .bind(&message.content)
+            .bind(&message.html)
+            .bind(&message.client)
+            .bind(i64::from(message.read_by_sender))
+            .bind(message.due_s))
+        .map_err(failed)?;
+        finish(&self.shared, writing, (at_s, message.added())).await?;
+        Ok(Some(message.id))
+    }
+
+    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<Scheduled>, StoreError> {
+        let rows: Vec<Row> =
+            run!(self.shared.db.reader(), fetch_all: sqlx::query_as(OF).bind(user_id.0)).map_err(failed)?;
+        Ok(rows.into_iter().map(scheduled).collect())
+    }
+
+    async fn reschedule(&self, message: Scheduled, at_s: i64) -> Result<Written, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        if !replace(&mut writing, &message).await? {
+            writing.roll_back().await?;
+            return Ok(Written::Unchanged);
+        }
+        let place = writing.next();
+        finish(&self.shared, writing, (at_s, message.updated())).await?;
+        Ok(Written::Done(place))
+    }
+
+    async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let row: Option<Row> =
+            run!(writing.tx.on(), fetch_optional: sqlx::query_as(OWN).bind(id.0).bind(user_id.0)).map_err(failed)?;
+        let Some(message) = row.map(scheduled) else {
+            writing.roll_back().await?;
+            return Ok(false);
+        };
+        // Writers come one after the other, so it is as it was read.
+        delete(&mut writing, &message).await?;
+        finish(&self.shared, writing, (at_s, message.removed())).await?;
+        Ok(true)
+    }
+
+    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError> {
+        let row: Option<Row> =
+            run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(OWN).bind(id.0).bind(user_id.0))
+                .map_err(failed)?;
+        Ok(row.map(scheduled))
+    }
+
+    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<Scheduled>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows: Vec<Row> =
+            run!(self.shared.db.reader(), fetch_all: sqlx::query_as(DUE).bind(now_s).bind(limit)).map_err(failed)?;
+        Ok(rows.into_iter().map(scheduled).collect())
+    }
+
+    async fn settle(&self, message: &Scheduled, end: End, at_s: i64) -> Result<Settled, StoreError> {
+        settle(&self.shared, message, (end, at_s)).await
+    }
+}

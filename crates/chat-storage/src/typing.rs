@@ -1,0 +1,167 @@
+//! Who is typing, from memory to memory: a short ring of what was told lately, and notifications between nodes.
+//!
+//! The road not taken is the log: it would write, and wait for the disk, whenever somebody hits a key after a pause.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::event::EventRecord;
+use chat_core::id::EventId;
+use chat_core::typing::{Told, Typing, TypingFeed};
+use sqlx::PgPool;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::store::{Shared, Store};
+
+/// Events kept for queues whose clients are between two polls.
+const KEPT: usize = 1_024;
+/// How long. A client that stays away for longer has its reason, and what it missed is over.
+const KEPT_FOR: Duration = Duration::from_secs(10);
+/// Most that waits to be told to other nodes; what comes then is told on this node alone.
+const WAITING_MAX: usize = 1_024;
+/// Most that one statement tells.
+const BATCH_MAX: usize = 64;
+/// The name under which Postgres tells nodes who is typing.
+pub(crate) const NOTIFICATION: &str = "chat_typing";
+/// Nothing of it has to last, so its commit does not wait for the disk.
+const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify('chat_typing', told)
+FROM unnest($1::TEXT[]) AS told";
+
+/// What was told lately, the oldest first.
+#[derive(Default)]
+pub(crate) struct Ring {
+    told: VecDeque<(Instant, Arc<EventRecord>)>,
+    /// The number of the last; the first ever has 1.
+    last: u64,
+}
+
+impl Ring {
+    pub(crate) fn push(&mut self, record: Arc<EventRecord>) {
+        let now = Instant::now();
+        while self.told.len() >= KEPT || self.told.front().is_some_and(|(at, _)| now - *at > KEPT_FOR) {
+            self.told.pop_front();
+        }
+        self.told.push_back((now, record));
+        self.last += 1;
+    }
+
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// What is kept of what was told after a number.
+    pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = &Arc<EventRecord>> {
+        let new = usize::try_from(self.last.saturating_sub(number)).unwrap_or(usize::MAX);
+        let kept = self.told.range(self.told.len().saturating_sub(new)..);
+        let now = Instant::now();
+        kept.filter(move |(at, _)| now - *at <= KEPT_FOR).map(|(_, record)| record)
+    }
+}
+
+/// The way to the other nodes; there is none without Postgres.
+pub(crate) struct Spread {
+    to: Option<mpsc::Sender<String>>,
+    /// This node, by chance: what it told itself comes back to it.
+    node: u64,
+}
+
+impl Spread {
+    /// The way, and what the task [`spread`] takes from it.
+    pub(crate) fn new(has_others: bool) -> (Self, mpsc::Receiver<String>) {
+        let (to, from) = mpsc::channel(WAITING_MAX);
+        // The keys of a new hasher are the operating system's random numbers.
+        let node = RandomState::new().hash_one(NOTIFICATION);
+        (Self { to: has_others.then_some(to), node }, from)
+    }
+
+    fn send(&self, typing: &Typing) {
+        let Some(to) = &self.to else { return };
+        let told = serde_json::to_string(typing).map(|typing| format!("{} {typing}", self.node));
+        if !told.is_ok_and(|told| to.try_send(told).is_ok()) {
+            tracing::debug!("other nodes are not told who is typing: too much waits to be told");
+        }
+    }
+
+    /// What another node told; `None` for what this node did, and for what cannot be read.
+    fn read(&self, told: &str) -> Option<Typing> {
+        let (node, typing) = told.split_once(' ')?;
+        if node.parse() == Ok(self.node) { None } else { serde_json::from_str(typing).ok() }
+    }
+}
+
+/// Tells other nodes, many at once.
+pub(crate) async fn spread(pool: PgPool, mut from: mpsc::Receiver<String>) {
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while from.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        if let Err(error) = sqlx::query(NOTIFY).bind(&batch).execute(&pool).await {
+            tracing::warn!(%error, "other nodes were not told who is typing");
+        }
+        batch.clear();
+    }
+}
+
+/// Takes in what another node told.
+pub(crate) fn hear(shared: &Shared, told: &str) {
+    if let Some(typing) = shared.spread.read(told) {
+        tell_here(shared, &typing);
+    }
+}
+
+fn tell_here(shared: &Shared, typing: &Typing) {
+    let realm = shared.realm.load();
+    if let Some(event) = typing.event(&realm) {
+        let record = EventRecord::new(EventId::NONE, 0, Vec::new(), Some(event));
+        shared.tail.tell(Arc::new(record), &realm);
+    }
+}
+
+impl TypingFeed for Store {
+    fn tell(&self, typing: Typing) {
+        tell_here(&self.shared, &typing);
+        self.shared.spread.send(&typing);
+    }
+
+    fn take(&self, queue_id: &str) -> Told {
+        self.shared.known.told_since(queue_id, |number| self.shared.tail.told_after(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::id::UserId;
+    use chat_core::typing::{Op, Place};
+
+    use super::*;
+
+    fn record() -> Arc<EventRecord> {
+        Arc::new(EventRecord::new(EventId::NONE, 0, Vec::new(), None))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_old_or_too_much_is_forgotten() {
+        let mut ring = Ring::default();
+        ring.push(record());
+        tokio::time::advance(KEPT_FOR / 2).await;
+        ring.push(record());
+        assert_eq!([0, 1, 2, 9].map(|number| ring.after(number).count()), [2, 1, 0, 0]);
+        tokio::time::advance(KEPT_FOR / 2 + Duration::from_secs(1)).await;
+        assert_eq!([0, 1, 2].map(|number| ring.after(number).count()), [1, 1, 0]);
+        for _ in 0..2 * KEPT {
+            ring.push(record());
+        }
+        assert_eq!((ring.after(0).count(), ring.last()), (KEPT, 2 + 2 * KEPT as u64));
+    }
+
+    #[test]
+    fn a_node_does_not_hear_itself() {
+        let typing = Typing { user_id: UserId(4), op: Op::Start, to: Place::Direct(vec![UserId(4)]) };
+        let ((here, mut from), (there, _)) = (Spread::new(true), Spread::new(true));
+        here.send(&typing);
+        let told = from.try_recv().unwrap();
+        assert_eq!((here.read(&told), there.read(&told)), (None, Some(typing)));
+        assert_eq!(there.read("nonsense"), None);
+    }
+}

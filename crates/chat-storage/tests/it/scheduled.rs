@@ -1,0 +1,134 @@
+//! Messages that wait for their time: sent once, or not at all.
+
+use chat_core::id::{ChannelId, EventId, ScheduledId, UserId};
+use chat_core::ports::{EventLog as _, RealmStore as _, Written};
+use chat_core::scheduled::{End, Scheduled, ScheduledStore as _, Settled, Target};
+use chat_storage::Store;
+use tokio::task::JoinSet;
+
+use crate::home::{Home, NOW_S, told};
+use crate::people::{change, found, message, subscription, to_channel};
+
+fn scheduled(user: i64, due_s: i64) -> Scheduled {
+    Scheduled {
+        id: ScheduledId(0),
+        user_id: UserId(user),
+        to: Target::Channel(ChannelId(11), "t".to_owned()),
+        content: "later".to_owned(),
+        html: "<p>later</p>".to_owned(),
+        client: "test".to_owned(),
+        read_by_sender: false,
+        due_s,
+        failure: None,
+        revision: EventId::NONE,
+    }
+}
+
+/// Nodes on one database, as many as the engine takes.
+async fn nodes(home: &Home) -> Vec<Store> {
+    let first = home.open().await;
+    found(&first).await;
+    change(&first, vec![subscription(11, 1)]).await;
+    let mut nodes = vec![first];
+    if home.is_postgres() {
+        nodes.push(home.open().await);
+    }
+    nodes
+}
+
+async fn send_all(node: Store) -> u64 {
+    let mut sent = 0;
+    loop {
+        let due = node.due(NOW_S, 7).await.unwrap();
+        if due.is_empty() {
+            return sent;
+        }
+        for waiting in due {
+            let to_send = message(&node, 1, to_channel(11), ("t", &format!("number {}", waiting.id)));
+            if node.settle(&waiting, End::Sent(Box::new(to_send)), NOW_S).await.unwrap() == Settled::Done {
+                sent += 1;
+            }
+        }
+    }
+}
+
+told! {
+    async fn of_many_who_try_at_once_one_sends_each_message(home) {
+        let nodes = nodes(&home).await;
+        for _ in 0..40 {
+            nodes[0].schedule(scheduled(1, NOW_S), NOW_S).await.unwrap().unwrap();
+        }
+        let mut trying = JoinSet::new();
+        for node in nodes.iter().cycle().take(6) {
+            trying.spawn(send_all(node.clone()));
+        }
+        assert_eq!(trying.join_all().await.into_iter().sum::<u64>(), 40);
+        let sent = home.ask("SELECT content FROM message ORDER BY content").await;
+        let mut once = sent.clone();
+        once.dedup();
+        assert_eq!((sent.len(), once.len()), (40, 40));
+        for node in nodes {
+            assert!(node.scheduled_of(UserId(1)).await.unwrap().is_empty());
+            node.stop().await;
+        }
+    }
+
+    async fn a_message_on_a_realm_that_changed_is_not_sent_and_waits_on(home) {
+        let nodes = nodes(&home).await;
+        let node = &nodes[0];
+        node.schedule(scheduled(1, NOW_S), NOW_S).await.unwrap().unwrap();
+        let waiting = node.due(NOW_S, 1).await.unwrap().remove(0);
+        let to_send = Box::new(message(node, 1, to_channel(11), ("t", "x")));
+        change(node, vec![subscription(12, 1)]).await;
+        let head = node.head();
+        let failed = End::Failed { failure: "no".to_owned(), notice: Some(to_send.clone()) };
+        for end in [End::Sent(to_send), failed] {
+            assert_eq!(node.settle(&waiting, end, NOW_S).await.unwrap(), Settled::Stale);
+        }
+        assert_eq!(node.due(NOW_S, 9).await.unwrap(), [waiting]);
+        assert_eq!((node.head(), home.ask("SELECT content FROM message").await.len()), (head, 0));
+        for node in nodes {
+            node.stop().await;
+        }
+    }
+
+    async fn what_was_changed_or_given_up_meanwhile_is_not_sent_as_it_was(home) {
+        let nodes = nodes(&home).await;
+        let node = &nodes[0];
+        let id = node.schedule(scheduled(1, NOW_S), NOW_S).await.unwrap().unwrap();
+        let waiting = node.due(NOW_S, 1).await.unwrap().remove(0);
+        let changed = Scheduled { content: "other".to_owned(), ..waiting.clone() };
+        assert!(matches!(node.reschedule(changed.clone(), NOW_S).await.unwrap(), Written::Done(_)));
+        assert_eq!(node.reschedule(changed, NOW_S).await.unwrap(), Written::Unchanged);
+        let end = || End::Sent(Box::new(message(node, 1, to_channel(11), ("t", "x"))));
+        assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), Settled::Gone);
+        let waiting = node.scheduled(UserId(1), id).await.unwrap().unwrap();
+        assert_eq!((waiting.content.as_str(), node.scheduled(UserId(2), id).await.unwrap()), ("other", None));
+        assert!(!node.unschedule(UserId(2), id, NOW_S).await.unwrap());
+        assert!(node.unschedule(UserId(1), id, NOW_S).await.unwrap());
+        assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), Settled::Gone);
+        assert!(home.ask("SELECT content FROM message").await.is_empty());
+        for node in nodes {
+            node.stop().await;
+        }
+    }
+
+    async fn what_failed_is_kept_with_its_reason_and_not_due_any_more(home) {
+        let nodes = nodes(&home).await;
+        let node = &nodes[0];
+        node.schedule(scheduled(1, NOW_S), NOW_S).await.unwrap().unwrap();
+        assert!(node.due(NOW_S - 1, 9).await.unwrap().is_empty());
+        let waiting = node.due(NOW_S, 9).await.unwrap().remove(0);
+        let notice = Some(Box::new(message(node, 1, to_channel(11), ("t", "why"))));
+        let end = End::Failed { failure: "no".to_owned(), notice };
+        assert_eq!(node.settle(&waiting, end, NOW_S).await.unwrap(), Settled::Done);
+        assert!(node.due(NOW_S, 9).await.unwrap().is_empty());
+        let failed = node.scheduled_of(UserId(1)).await.unwrap().remove(0);
+        assert_eq!(failed.failure.as_deref(), Some("no"));
+        assert_eq!(home.ask("SELECT content FROM message").await, ["why"]);
+        assert_eq!(node.head(), node.realm().at());
+        for node in nodes {
+            node.stop().await;
+        }
+    }
+}

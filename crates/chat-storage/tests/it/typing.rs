@@ -1,0 +1,93 @@
+//! Who is typing: heard on every node, and written nowhere.
+
+use std::time::Duration;
+
+use chat_core::id::{EventId, UserId};
+use chat_core::ports::{EventLog as _, Listener, Queue, QueueStore as _, RealmStore as _};
+use chat_core::typing::{Op, Place, Typing, TypingFeed as _};
+use chat_storage::Store;
+use tokio::time::timeout;
+
+use crate::home::{NOW_S, told};
+use crate::people::found;
+
+/// Longer than anything here may take, on a slow machine.
+const AT_MOST: Duration = Duration::from_secs(20);
+
+fn typing(op: Op) -> Typing {
+    Typing { user_id: UserId(1), op, to: Place::Direct(vec![UserId(1), UserId(2)]) }
+}
+
+async fn queue(store: &Store, id: &str) {
+    let queue = Queue {
+        id: id.to_owned(),
+        user_id: UserId(2),
+        filter: chat_core::event::Filter::default(),
+        cursor: EventId::NONE,
+        seen_s: NOW_S,
+        idle_limit_s: 600,
+    };
+    store.register(queue).await.unwrap();
+}
+
+/// The `op`s the queue is given.
+fn ops(store: &Store, queue_id: &str) -> Vec<String> {
+    let events = store.take(queue_id).events;
+    let texts = events.iter().map(|record| {
+        let mut text = String::new();
+        record.write_between(EventId(1), &mut text);
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["op"].as_str().unwrap().to_owned()
+    });
+    texts.collect()
+}
+
+told! {
+    async fn typing_is_given_to_each_queue_once_and_only_what_was_told_since_it_is_known(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.tell(typing(Op::Start));
+        queue(&store, "a").await;
+        assert!(ops(&store, "a").is_empty());
+        store.tell(typing(Op::Start));
+        store.tell(typing(Op::Stop));
+        assert_eq!(ops(&store, "a"), ["start", "stop"]);
+        assert!(ops(&store, "a").is_empty() && ops(&store, "unknown").is_empty());
+        store.stop().await;
+    }
+
+    async fn typing_is_heard_on_the_other_node_and_not_twice_on_its_own(home) {
+        if !home.is_postgres() {
+            return;
+        }
+        let (one, two) = (home.open().await, home.open().await);
+        found(&one).await;
+        queue(&one, "on one").await;
+        queue(&two, "on two").await;
+        let head = one.head();
+        let listener = Listener { user_id: UserId(2), overhears: false, told: 0 };
+        // Until the other node listens, what is told may pass it by.
+        let woken = async {
+            while timeout(Duration::from_millis(200), two.wait(listener, two.head())).await.is_err() {
+                one.tell(typing(Op::Start));
+            }
+        };
+        timeout(AT_MOST, woken).await.unwrap();
+        assert!(ops(&two, "on two").iter().all(|op| op == "start"));
+        ops(&one, "on one");
+        // What comes back to the node that told it is heard there no second time.
+        one.tell(typing(Op::Stop));
+        let told = async {
+            let mut told = 0;
+            while !ops(&two, "on two").contains(&"stop".to_owned()) {
+                two.wait(Listener { told, ..listener }, two.head()).await;
+                told = two.take("unknown").until;
+            }
+        };
+        timeout(AT_MOST, told).await.unwrap();
+        assert_eq!(ops(&one, "on one"), ["stop"]);
+        assert!(ops(&one, "on one").is_empty());
+        assert_eq!((one.head(), two.realm().at()), (head, head));
+        one.stop().await;
+        two.stop().await;
+    }
+}
