@@ -94,6 +94,7 @@ pub enum Known {
 #[derive(Debug)]
 pub struct Draft {
     message: NewMessage,
+    mentioned: Vec<UserId>,
     question: Option<Question>,
 }
 
@@ -149,6 +150,8 @@ pub fn draft(
         Destination::Channel { channel_id, .. } => Receivers::Channel(*channel_id),
         Destination::Direct(users) => Receivers::Users(users),
     };
+    let mentioned = rendered.mentioned_users.iter().copied();
+    let mentioned = mentioned.filter(|user| receivers.include(realm, *user)).collect();
     let event = MessageEvent {
         flags: flags(setting, realm, receivers, (&content, &rendered)),
         wildcard: rendered.wildcards.contains(&Reach::Channel),
@@ -176,7 +179,7 @@ pub fn draft(
         local: wish.local,
     };
     let message = NewMessage { decided_at: realm.changed(), to, event };
-    Ok(Draft { message, question: question.or(participants) })
+    Ok(Draft { message, mentioned, question: question.or(participants) })
 }
 
 impl Draft {
@@ -184,6 +187,12 @@ impl Draft {
     #[must_use]
     pub fn asks(&self) -> Option<&Question> {
         self.question.as_ref()
+    }
+
+    /// Whom it mentions by name, of those who receive it.
+    #[must_use]
+    pub fn mentioned(&self) -> &[UserId] {
+        &self.mentioned
     }
 
     /// The message, ready to be sent.

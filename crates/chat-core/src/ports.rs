@@ -293,6 +293,10 @@ pub trait MessageStore: Send + Sync {
     /// Who wrote in a conversation or gave a reaction there, in the order of their numbers.
     async fn participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError>;
 
+    /// Whether the message is the first of its conversation that is there. Costs no I/O for a conversation that was
+    /// asked about lately.
+    async fn begins(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError>;
+
     /// Whether exactly these users, in the order of their numbers, have written to each other.
     async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError>;
 

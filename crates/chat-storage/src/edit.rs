@@ -12,7 +12,6 @@ use crate::dialect::{Sql, numbers};
 use crate::engine::run;
 use crate::fault::failed;
 use crate::read_set::{self, Reading};
-use crate::recent::Recent;
 use crate::store::Shared;
 use crate::write::Writing;
 
@@ -90,11 +89,14 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
         set_rare(&mut writing.tx, *user_id, (*flag, *op), &[edit.id]).await?;
     }
     let to = edit.to.map(|(channel_id, _)| channel_id);
-    finish(shared, writing, (edit.at_s, edit.events), |recent| {
-        recent.forget(&edit.moves);
-        recent.forget(&[edit.id]);
+    finish(shared, writing, (edit.at_s, edit.events), |shared| {
+        shared.recent.forget(&edit.moves);
+        shared.recent.forget(&[edit.id]);
         if let Some(to) = to {
-            recent.forget_channel(to);
+            shared.recent.forget_channel(to);
+        }
+        if !edit.moves.is_empty() {
+            shared.begun.forget();
         }
     })
     .await
@@ -231,7 +233,11 @@ pub(crate) async fn delete(
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
     }
     let ids: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
-    finish(shared, writing, (at_s, events), |recent| recent.forget(&ids)).await
+    finish(shared, writing, (at_s, events), |shared| {
+        shared.recent.forget(&ids);
+        shared.begun.forget();
+    })
+    .await
 }
 
 /// Adds a reaction.
@@ -255,7 +261,7 @@ pub(crate) async fn react(
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
-    finish(shared, writing, (at_s, vec![event]), |recent| recent.forget(&[id])).await
+    finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
 }
 
 /// Takes a reaction away.
@@ -276,14 +282,14 @@ pub(crate) async fn unreact(
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
-    finish(shared, writing, (at_s, vec![event]), |recent| recent.forget(&[id])).await
+    finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
 }
 
 async fn finish(
     shared: &Shared,
     mut writing: Writing,
     (at_s, events): (i64, Vec<NewEvent>),
-    forget: impl FnOnce(&Recent),
+    forget: impl FnOnce(&Shared),
 ) -> Result<Written, StoreError> {
     let mut last = writing.next();
     if events.is_empty() {
@@ -295,7 +301,7 @@ async fn finish(
     }
     let records = writing.commit().await?;
     // Whatever the events say.
-    forget(&shared.recent);
+    forget(shared);
     shared.publish(records).await;
     Ok(Written::Done(last))
 }

@@ -18,6 +18,7 @@ use chat_core::ports::{
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
 use crate::append::append;
+use crate::begun::begins;
 use crate::copies::{self, Facts, Own};
 use crate::dialect::{Dialect, Sql};
 use crate::edit;
@@ -485,6 +486,10 @@ impl MessageStore for Store {
             .bind(recipient).bind(&conversation.topic_key))
         .map_err(failed)?;
         Ok(users.into_iter().map(UserId).collect())
+    }
+
+    async fn begins(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError> {
+        begins(&self.shared, conversation, id).await
     }
 
     async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError> {

@@ -60,6 +60,7 @@ mod write;
 mod append;
 mod at_once;
 mod batch;
+mod begun;
 mod copies;
 mod edit;
 mod history;

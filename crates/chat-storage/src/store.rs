@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::append::{Waiting, append_all};
+use crate::begun::Begun;
 use crate::db::Db;
 use crate::fault::failed;
 use crate::known::Known;
@@ -58,6 +59,7 @@ pub(crate) struct Shared {
     pub(crate) tail: Tail,
     pub(crate) known: Known,
     pub(crate) recent: Recent,
+    pub(crate) begun: Begun,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
     pub(crate) presences: Presences,
@@ -95,6 +97,7 @@ impl Store {
             tail: Tail::from(realm.at()),
             known: Known::new(),
             recent: Recent::default(),
+            begun: Begun::default(),
             realm: ArcSwap::from_pointee(realm),
             db,
             notes: Mutex::default(),
@@ -244,6 +247,7 @@ impl Shared {
             let realm = Arc::new(self.realm.load().with(&record));
             self.realm.store(Arc::clone(&realm));
             self.recent.take(&record);
+            self.begun.take(&record);
             self.tail.push(record, &realm);
         }
     }

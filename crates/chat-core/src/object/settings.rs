@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::change::{ItemKind, UserItemKind};
+use crate::id::UserId;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -114,6 +115,32 @@ pub fn of(realm: &RealmSnapshot, user: &User) -> Map<String, Value> {
     settings
 }
 
+/// A preference of a user that is yes or no; no for a name that is no such preference's.
+#[must_use]
+pub fn flag(realm: &RealmSnapshot, user_id: UserId, name: &str) -> bool {
+    match one(realm, user_id, name) {
+        (Some(chosen), _) => chosen.as_bool() == Some(true),
+        (None, preset) => preset == Some(Flag(true)),
+    }
+}
+
+/// A preference of a user that is a number; 0 for a name that is no such preference's.
+#[must_use]
+pub fn number(realm: &RealmSnapshot, user_id: UserId, name: &str) -> i64 {
+    match one(realm, user_id, name) {
+        (Some(chosen), _) => chosen.as_i64().unwrap_or_default(),
+        (None, Some(Number(preset))) => preset,
+        (None, _) => 0,
+    }
+}
+
+/// What the user chose, and what they have who chose nothing.
+fn one<'a>(realm: &'a RealmSnapshot, user_id: UserId, name: &str) -> (Option<&'a Value>, Option<Preset>) {
+    let chosen = realm.user_item(user_id, UserItemKind::Settings, "");
+    let preset = SETTINGS.iter().find(|(known, ..)| *known == name).map(|(.., preset)| *preset);
+    (chosen.and_then(|chosen| chosen.get(name)), preset)
+}
+
 /// What a new user begins with: what the realm chose, and for the rest what every realm begins with.
 #[must_use]
 pub fn defaults(realm: &RealmSnapshot) -> Map<String, Value> {
@@ -141,7 +168,6 @@ pub fn choices() -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::change::Change;
-    use crate::id::UserId;
     use crate::realm::Rules;
     use crate::testing;
 
@@ -159,6 +185,11 @@ mod tests {
         let settings = of(&realm, realm.user(UserId(4)).unwrap());
         assert_eq!((&settings["color_scheme"], &settings["enter_sends"]), (&json!(3), &json!(false)));
         assert_eq!((settings.get("unknown"), settings.len()), (None, SETTINGS.len() + 1));
+        assert_eq!((number(&realm, UserId(4), "color_scheme"), number(&realm, UserId(3), "color_scheme")), (3, 1));
+        assert_eq!(
+            ["enable_sounds", "enter_sends", "x"].map(|name| flag(&realm, UserId(4), name)),
+            [true, false, false]
+        );
         let fresh = defaults(&realm);
         assert_eq!((&fresh["color_scheme"], &fresh["enter_sends"]), (&json!(1), &json!(true)));
     }

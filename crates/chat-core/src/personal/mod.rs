@@ -4,6 +4,7 @@
 //! ([`UserItemKind`](crate::change::UserItemKind)), in memory like the rest of the realm.
 
 pub mod alert;
+pub mod follow;
 mod language;
 pub mod mute;
 pub mod preference;

@@ -5,6 +5,7 @@ pub(crate) mod emoji_data;
 pub(crate) mod events;
 pub(crate) mod fetch_api_key;
 pub(crate) mod flags;
+pub(crate) mod following;
 pub(crate) mod health;
 pub(crate) mod icon;
 pub(crate) mod message_edit;

@@ -6,7 +6,7 @@ use chat_core::ports::{FlagOp, Written};
 use chat_core::reaction::{Asked, to_add, to_remove};
 use chat_core::{access, event};
 
-use super::readable;
+use super::{following, readable};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
@@ -63,6 +63,7 @@ pub(crate) async fn add(call: Call<Caller>, params: Add) -> Result<Answer, Fault
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Add);
         let written = call.app.messages.react(copy.message.id, reaction, (call.app.now_s(), event)).await?;
         if written != Written::Unchanged {
+            following::after_taking_part(&call.app, copy.user.id, &copy.message).await;
             return Ok(Answer::empty());
         }
     }

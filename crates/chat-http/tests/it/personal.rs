@@ -1,6 +1,7 @@
 //! What people choose for themselves: status, mutes, topics, words they watch for.
 
 mod alerting;
+mod following;
 mod muting;
 mod status;
 mod topics;

@@ -224,4 +224,33 @@ told! {
         assert!(EventId::from(id) < store.head());
         store.stop().await;
     }
+
+    async fn the_first_message_of_a_conversation_begins_it_until_it_is_gone(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let begins = async |topic: &str, id| {
+            let recipient = Recipient::Channel(ChannelId(11));
+            let conversation = Conversation { recipient, topic_key: topic.to_owned() };
+            store.begins(&conversation, id).await.unwrap()
+        };
+        let first = say(&store, 1, 11, "Lunch").await;
+        let second = say(&store, 2, 11, "lunch").await;
+        let other = say(&store, 1, 12, "lunch").await;
+        // Twice: then the database is not asked.
+        for _ in 0..2 {
+            assert!(!begins("lunch", second).await);
+        }
+        let moved = Edit { to: Some((ChannelId(11), "tea".to_owned())), moves: vec![second], ..edit(second) };
+        store.edit(moved).await.unwrap();
+        let third = say(&store, 3, 11, "lunch").await;
+        assert!(begins("tea", second).await && !begins("lunch", third).await);
+        let gone = [(first, revision(&store, first).await), (third, revision(&store, third).await)];
+        let event = (NOW_S, vec![notice(Audience::Everyone, "gone")]);
+        assert!(matches!(store.delete(&gone, event).await.unwrap(), Written::Done(_)));
+        let fourth = say(&store, 3, 11, "lunch").await;
+        assert!(other < fourth && begins("lunch", fourth).await);
+        let fifth = say(&store, 3, 11, "lunch").await;
+        assert!(!begins("lunch", fifth).await);
+        store.stop().await;
+    }
 }

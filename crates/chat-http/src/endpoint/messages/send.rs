@@ -4,6 +4,7 @@ use chat_core::compose::{self, ChannelRef, Known, Question, To as Target, Wish};
 use chat_core::event::Local;
 use chat_core::id::{MessageId, UserId};
 use chat_core::lexicon::Setting;
+use chat_core::personal::topic::TopicPolicy;
 use chat_core::ports::{NewMessage, Sent};
 use chat_core::send::SendError;
 use chat_core::snapshot::RealmSnapshot;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::auth::{Caller, Unauthenticated, may_enter};
 use crate::call::Call;
+use crate::endpoint::following::{self, Place};
 use crate::error::{Failure, Fault};
 use crate::params::{
     ChannelName, DirectTo, Json, MaxChars, ParamFault, Params, Reader, Recipients, Text, To, Verbatim, Word, Words,
@@ -81,9 +83,13 @@ impl Params for Sending {
     }
 }
 
-#[derive(Serialize)]
-struct Accepted {
+/// What a sender is told.
+#[derive(Debug, Serialize)]
+pub(crate) struct Accepted {
     id: MessageId,
+    /// How the sender follows the topic because of it, where that is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    automatic_new_visibility_policy: Option<i64>,
 }
 
 /// Sends a message.
@@ -100,8 +106,7 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
         read_by_sender: params.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
         local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| Local { queue_id, local_id }),
     };
-    let id = send(&call.app, call.who.id(), &wish).await?;
-    Answer::of(&Accepted { id })
+    Answer::of(&send(&call.app, call.who.id(), &wish).await?)
 }
 
 /// Whether the program shows its user what they send.
@@ -142,15 +147,19 @@ impl Address {
 }
 
 /// Sends a message, deciding anew on the newer realm whenever the realm changed in between.
-pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &Wish<'_>) -> Result<MessageId, Fault> {
+pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &Wish<'_>) -> Result<Accepted, Fault> {
     for _ in 0..DECISIONS_MAX {
         let realm = app.realm();
         let sender = realm.user(sender_id).ok_or(Unauthenticated::UnknownKey)?;
         may_enter(&realm, sender)?;
-        let message = composed(app, &realm, sender, wish.clone()).await?;
-        match app.messages.append(message).await? {
-            Sent::Done { id, .. } => return Ok(id),
-            Sent::Stale(_) => {}
+        let (message, mentioned) = composed_with_mentioned(app, &realm, sender, wish.clone()).await?;
+        let place = Place::of(&message);
+        if let Sent::Done { id, .. } = app.messages.append(message).await? {
+            let followed = match place {
+                Some(place) => following::after_sending(app, sender_id, (&place, id), &mentioned).await,
+                None => None,
+            };
+            return Ok(Accepted { id, automatic_new_visibility_policy: followed.map(TopicPolicy::number) });
         }
     }
     Err(Failure::said("the realm changed faster than a message could be sent").into())
@@ -163,6 +172,16 @@ pub(crate) async fn composed(
     sender: &User,
     wish: Wish<'_>,
 ) -> Result<NewMessage, Fault> {
+    composed_with_mentioned(app, realm, sender, wish).await.map(|(message, _)| message)
+}
+
+/// As [`composed`], with whom the message mentions by name.
+pub(crate) async fn composed_with_mentioned(
+    app: &Site,
+    realm: &RealmSnapshot,
+    sender: &User,
+    wish: Wish<'_>,
+) -> Result<(NewMessage, Vec<UserId>), Fault> {
     let lexicon = app.lexicon(realm);
     let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, now_s: app.now_s() };
     let draft = compose::draft(&setting, realm, sender, wish)?;
@@ -173,5 +192,6 @@ pub(crate) async fn composed(
         }
         Some(Question::HaveWritten(users)) => Known::HaveWritten(app.messages.have_written(users).await?),
     };
-    Ok(draft.finish(realm, sender, &known)?)
+    let mentioned = draft.mentioned().to_vec();
+    Ok((draft.finish(realm, sender, &known)?, mentioned))
 }

@@ -1,0 +1,83 @@
+//! What follows for those who chose it when somebody does something in a topic: they follow it, or hear it again.
+//!
+//! It is done after what they did, and is no part of it: whoever has sent a message has sent it.
+
+use chat_core::change::Commit;
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::message::{Conversation, Message, Recipient, topic_key};
+use chat_core::personal::follow::{self, Deed, Happening};
+use chat_core::personal::topic::TopicPolicy;
+use chat_core::ports::{Destination, NewMessage};
+
+use crate::error::Fault;
+use crate::state::Site;
+
+/// A topic.
+#[derive(Debug)]
+pub(crate) struct Place {
+    channel_id: ChannelId,
+    topic: String,
+}
+
+impl Place {
+    /// Where a message goes; `None` when that is no channel.
+    pub(crate) fn of(message: &NewMessage) -> Option<Self> {
+        match message.to {
+            Destination::Channel { channel_id, .. } => {
+                Some(Self { channel_id, topic: message.event.message.topic.clone() })
+            }
+            Destination::Direct(_) => None,
+        }
+    }
+
+    fn happening<'a>(&'a self, doer: UserId, deed: Deed, mentioned: &'a [UserId]) -> Happening<'a> {
+        Happening { channel_id: self.channel_id, topic: &self.topic, doer, deed, mentioned }
+    }
+}
+
+/// After a message was sent: says how the sender follows its topic from then on, where that is new.
+pub(crate) async fn after_sending(
+    app: &Site,
+    sender: UserId,
+    (place, id): (&Place, MessageId),
+    mentioned: &[UserId],
+) -> Option<TopicPolicy> {
+    let wrote = place.happening(sender, Deed::Wrote, mentioned);
+    let deed = if follow::asks_who_began(&app.realm(), wrote) && begins(app, (place, id)).await {
+        Deed::Began
+    } else {
+        Deed::Wrote
+    };
+    follow(app, Happening { deed, ..wrote }).await
+}
+
+/// After somebody took part in what others wrote.
+pub(crate) async fn after_taking_part(app: &Site, user: UserId, message: &Message) {
+    if let Recipient::Channel(channel_id) = message.recipient {
+        let place = Place { channel_id, topic: message.topic.clone() };
+        follow(app, place.happening(user, Deed::TookPart, &[])).await;
+    }
+}
+
+async fn begins(app: &Site, (place, id): (&Place, MessageId)) -> bool {
+    let recipient = Recipient::Channel(place.channel_id);
+    let conversation = Conversation { recipient, topic_key: topic_key(&place.topic) };
+    app.messages.begins(&conversation, id).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "who began a topic was not asked; its sender may not follow it");
+        false
+    })
+}
+
+async fn follow(app: &Site, happening: Happening<'_>) -> Option<TopicPolicy> {
+    // Most of what happens changes nothing, and that costs no turn among the decisions.
+    let mut rehearsed = Commit::default();
+    follow::after(&app.realm(), happening, &mut rehearsed);
+    if rehearsed.changes.is_empty() {
+        return None;
+    }
+    let followed = app.commit(|realm, commit| Ok::<_, Fault>(follow::after(realm, happening, commit))).await;
+    followed.unwrap_or_else(|error| {
+        tracing::warn!(%error, "a topic is not followed by who chose to");
+        None
+    })
+}
