@@ -150,6 +150,8 @@ pub struct Commit {
     pub changes: Vec<Change>,
     /// Secrets that change with it. They reach neither log nor memory.
     pub credentials: Vec<Credential>,
+    /// Whose drafts go with it.
+    pub drafts_gone: Vec<UserId>,
     /// Who hears what, in order.
     pub events: Vec<NewEvent>,
 }

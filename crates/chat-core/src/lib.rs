@@ -7,7 +7,7 @@
 //! - [`snapshot`] is the realm in memory; [`change`] is the one way it changes, [`event`] what is told to whom;
 //! - [`access`], [`send`], [`edit`], [`membership`] and [`administer`] decide who may do what;
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
-//! - [`scheduled`] keeps messages until their time;
+//! - [`scheduled`] keeps messages until their time, [`draft`] those that are not done;
 //! - [`channels`] makes, changes, fills and closes channels;
 //! - [`mark`] and [`reaction`] are what users make of messages;
 //! - [`presence`] knows who is there, [`typing`] who is writing;
@@ -49,6 +49,7 @@ pub mod administer;
 pub mod attempts;
 pub mod channels;
 pub mod compose;
+pub mod draft;
 pub mod edit;
 pub mod founding;
 pub mod mark;

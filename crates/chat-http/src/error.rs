@@ -19,6 +19,7 @@ use chat_core::administer::AccountError;
 use chat_core::channel::ChannelNameError;
 use chat_core::channels::ChannelError;
 use chat_core::compose::ComposeError;
+use chat_core::draft::DraftError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
 use chat_core::id::EventId;
@@ -124,6 +125,9 @@ pub enum Fault {
     /// A message may not be sent there.
     #[error(transparent)]
     Send(#[from] SendError),
+    /// Drafts are not kept, or not given.
+    #[error(transparent)]
+    Draft(#[from] DraftError),
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(ScheduledError),
@@ -317,6 +321,7 @@ impl Fault {
             Self::Send(refused) => send(refused),
             Self::Typing(refused) => later::typing(refused),
             Self::Scheduled(refused) => later::scheduled(refused),
+            Self::Draft(refused) => later::draft(refused),
             Self::Edit(refused) => edit(refused),
             Self::Reaction(refused) => reaction(refused),
             Self::Account(refused) => account(refused),

@@ -16,8 +16,8 @@ use tower::Service;
 use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
-    channels, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, personal, presence,
-    reactions, register, scheduled_messages, server_settings, settings, subscriptions, typing, user_groups,
+    channels, drafts, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, personal,
+    presence, reactions, register, scheduled_messages, server_settings, settings, subscriptions, typing, user_groups,
     user_settings_defaults, users,
 };
 use crate::error::Fault;
@@ -67,6 +67,7 @@ fn api() -> Router<App> {
         .merge(user_groups::routes())
         .merge(typing::routes())
         .merge(scheduled_messages::routes())
+        .merge(drafts::routes())
 }
 
 /// How an area lists its paths: as they are below `/api/v1`.

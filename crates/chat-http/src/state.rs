@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use chat_core::attempts::{Attempts, Held};
 use chat_core::change::{Commit, Committed};
+use chat_core::draft::DraftStore;
 use chat_core::id::UserId;
 use chat_core::lexicon::Lexicon;
 use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
@@ -47,6 +48,8 @@ pub struct Domain {
     pub messages: Arc<dyn MessageStore>,
     /// Who is there.
     pub presences: Arc<dyn PresenceStore>,
+    /// Texts that somebody began to write.
+    pub drafts: Arc<dyn DraftStore>,
     /// Messages that wait for their time.
     pub scheduled: Arc<dyn ScheduledStore>,
     /// Who is typing.
@@ -139,6 +142,7 @@ pub(crate) struct Site {
     pub(crate) queues: Arc<dyn QueueStore>,
     pub(crate) messages: Arc<dyn MessageStore>,
     pub(crate) presences: Arc<dyn PresenceStore>,
+    pub(crate) drafts: Arc<dyn DraftStore>,
     pub(crate) scheduled: Arc<dyn ScheduledStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
     pub(crate) passwords: Arc<dyn Passwords>,
@@ -155,7 +159,8 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain { realm, log, queues, messages, presences, scheduled, typing, polls, passwords, settings } = domain;
+        let Domain { realm, log, queues, messages, presences, drafts, scheduled, typing, polls, passwords, settings } =
+            domain;
         let mut secret = [0; 32];
         secret.iter_mut().zip(frame.outside.random()).for_each(|(byte, random)| *byte = random);
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
@@ -166,6 +171,7 @@ impl Site {
             queues,
             messages,
             presences,
+            drafts,
             scheduled,
             typing,
             passwords,

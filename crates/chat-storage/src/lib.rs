@@ -62,6 +62,7 @@ mod at_once;
 mod batch;
 mod begun;
 mod copies;
+mod draft;
 mod edit;
 mod history;
 mod read_set;

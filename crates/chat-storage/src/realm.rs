@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::db::Db;
+use crate::draft;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
@@ -138,6 +139,9 @@ impl RealmStore for Store {
         }
         for credential in &commit.credentials {
             put_credential(&mut writing.tx, credential).await?;
+        }
+        for user_id in commit.drafts_gone {
+            draft::delete_all(&mut writing.tx, user_id).await?;
         }
         let mut events = commit.events.into_iter();
         let mut last = writing.push(commit.at_s, commit.changes, events.next());

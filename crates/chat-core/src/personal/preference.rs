@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{language, status};
 use crate::access::{NotAllowed, require_administrator};
 use crate::change::{Change, Commit, ItemKind, UserItemKind};
+use crate::draft;
 use crate::event::{Audience, Capability, Gate, NewEvent, add};
 use crate::object::settings::{self, Family, SETTINGS};
 use crate::presence;
@@ -146,6 +147,9 @@ fn change(realm: &RealmSnapshot, user: &User, news: &[Chosen], commit: &mut Comm
     for (name, value) in news {
         if let (true, Some(is_shared)) = (*name == PRESENCE, value.as_bool()) {
             commit.events.extend(presence::shared(user, is_shared, commit.at_s));
+        }
+        if (*name, value.as_bool()) == (draft::PREFERENCE, Some(false)) {
+            commit.drafts_gone.push(user.id);
         }
         tell(user, name, value, commit);
     }

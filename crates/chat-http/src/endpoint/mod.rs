@@ -1,6 +1,7 @@
 //! The endpoints: a module is a path, a function its method.
 
 pub(crate) mod channels;
+pub(crate) mod drafts;
 pub(crate) mod emoji_data;
 pub(crate) mod events;
 pub(crate) mod fetch_api_key;

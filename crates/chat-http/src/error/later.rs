@@ -1,6 +1,7 @@
 //! The part of the table for what is not a message yet, or not any more.
 
 use chat_core::compose::ComposeError;
+use chat_core::draft::DraftError;
 use chat_core::scheduled::ScheduledError;
 use chat_core::typing::TypingError;
 use http::StatusCode;
@@ -34,5 +35,20 @@ pub(super) fn scheduled(refused: &ScheduledError) -> Verdict {
         | ScheduledError::NotInFuture
         | ScheduledError::TooLate
         | ScheduledError::TooMany => refusal(BAD_REQUEST, refused),
+    }
+}
+
+/// Drafts.
+pub(super) fn draft(refused: &DraftError) -> Verdict {
+    match refused {
+        DraftError::NoneSuch => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
+        DraftError::Send(refused) => send(refused),
+        DraftError::Disabled
+        | DraftError::NotOneChannel
+        | DraftError::NegativeTime
+        | DraftError::TooMany
+        | DraftError::Channel(_)
+        | DraftError::Content(_)
+        | DraftError::Topic(_) => refusal(BAD_REQUEST, refused),
     }
 }

@@ -12,6 +12,8 @@ mod channels;
 #[path = "../../../chat-core/tests/it/checker.rs"]
 mod checker;
 #[cfg(test)]
+mod drafts;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod given;

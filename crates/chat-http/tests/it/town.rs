@@ -260,6 +260,7 @@ fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> C
         queues: Arc::<Store>::clone(store),
         messages: Arc::<Store>::clone(store),
         presences: Arc::<Store>::clone(store),
+        drafts: Arc::<Store>::clone(store),
         scheduled: Arc::<Store>::clone(store),
         typing: Arc::<Store>::clone(store),
         polls: Arc::default(),

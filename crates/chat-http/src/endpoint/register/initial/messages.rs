@@ -1,5 +1,6 @@
 //! What the state says of messages. Newer ones than the queue's first event are left to the queue.
 
+use chat_core::draft;
 use chat_core::id::{EventId, MessageId};
 use chat_core::message::{Flag, Recipient};
 use chat_core::narrow::{Anchor, Selection, Window};
@@ -28,6 +29,9 @@ pub(super) async fn add(newcomer: &Newcomer<'_>, state: &mut State) -> Result<()
     }
     if wants("scheduled_messages") {
         state.put("scheduled_messages", scheduled(newcomer).await?);
+    }
+    if wants("drafts") {
+        state.put("drafts", drafts(newcomer).await?);
     }
     if wants("recent_private_conversations") {
         state.put("recent_private_conversations", recent_directs(newcomer).await?);
@@ -60,6 +64,16 @@ async fn scheduled(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
     let scheduled = newcomer.app.scheduled.scheduled_of(newcomer.user.id).await?;
     let told = scheduled.iter().filter(|message| message.id.0 <= newcomer.realm.at().0);
     Ok(told.map(Scheduled::object).collect())
+}
+
+/// As [`scheduled`].
+async fn drafts(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
+    if !draft::are_kept(newcomer.realm, newcomer.user.id) {
+        return Ok(json!([]));
+    }
+    let drafts = newcomer.app.drafts.drafts_of(newcomer.user.id).await?;
+    let told = drafts.iter().filter(|(id, _)| id.0 <= newcomer.realm.at().0);
+    Ok(told.map(|(id, draft)| draft.object(*id)).collect())
 }
 
 async fn recent_directs(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {

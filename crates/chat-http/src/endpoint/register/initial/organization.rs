@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use super::{Newcomer, State};
 
 /// Types whose state is an empty list, because the server has no such things, with their keys.
-pub(super) const EMPTY: [(&str, &str); 8] = [
+pub(super) const EMPTY: [(&str, &str); 7] = [
     ("default_stream_groups", "realm_default_stream_groups"),
-    ("drafts", "drafts"),
     ("onboarding_steps", "onboarding_steps"),
     ("realm_domains", "realm_domains"),
     ("realm_embedded_bots", "realm_embedded_bots"),

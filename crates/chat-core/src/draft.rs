@@ -1,0 +1,229 @@
+//! Texts somebody began to write, kept for their other clients.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::access::{self, NoSuchChannel};
+use crate::change::UserItemKind;
+use crate::event::{Audience, NewEvent, add};
+use crate::id::{ChannelId, DraftId, EventId, UserId};
+use crate::limits::MAX_DIRECT_USERS;
+use crate::message::{self, ContentError, TopicError};
+use crate::ports::StoreError;
+use crate::send::SendError;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// Drafts of one user. Not specified; we stop where no person can know them all.
+pub const MAX_DRAFTS: usize = 1_000;
+/// The preference whose end deletes what is kept.
+///
+/// # Source
+/// Specification, `PATCH /realm/user_settings_defaults`: when it is disabled, drafts stored on the server are deleted.
+pub const PREFERENCE: &str = "enable_drafts_synchronization";
+
+/// A text somebody began to write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// Where it would go, as far as that is said.
+    pub to: Place,
+    /// What was typed.
+    pub content: String,
+    /// When it was last touched, in unix seconds, by its author's clock.
+    pub touched_s: i64,
+}
+
+/// Where a draft would go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Not said yet.
+    Nowhere,
+    /// To a channel, under a topic, which may be empty yet.
+    Channel(ChannelId, String),
+    /// To these users, of whom there may be none yet.
+    Direct(Vec<UserId>),
+}
+
+/// A kind of place, in the author's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Not said.
+    Nowhere,
+    /// A channel.
+    Channel,
+    /// People.
+    Direct,
+}
+
+/// A draft, in its author's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The kind of its place.
+    pub kind: Kind,
+    /// The number of a channel, or of people.
+    pub to: Vec<i64>,
+    /// The topic.
+    pub topic: String,
+    /// The text.
+    pub content: String,
+    /// When it was last touched, in unix seconds; now when it is not said.
+    pub touched_s: Option<i64>,
+}
+
+/// Why drafts are not kept, or not given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DraftError {
+    /// Their author chose that none are.
+    #[error("User has disabled synchronizing drafts.")]
+    Disabled,
+    /// None of that number is the caller's.
+    #[error("Draft does not exist")]
+    NoneSuch,
+    /// A channel message goes to one channel.
+    #[error("Must specify exactly 1 channel ID for channel messages")]
+    NotOneChannel,
+    /// A time before all times.
+    #[error("Timestamp must not be negative.")]
+    NegativeTime,
+    /// The author has as many as one may have.
+    #[error("Too many drafts (maximum {MAX_DRAFTS}).")]
+    TooMany,
+    /// The channel is not there for the author.
+    #[error(transparent)]
+    Channel(#[from] NoSuchChannel),
+    /// One of the people does not exist, or there are too many.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// The text is none.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The topic is none.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+}
+
+/// Whether drafts of the user are kept.
+#[must_use]
+pub fn are_kept(realm: &RealmSnapshot, user_id: UserId) -> bool {
+    let settings = realm.user_item(user_id, UserItemKind::Settings, "");
+    settings.and_then(|settings| settings.get(PREFERENCE)).and_then(Value::as_bool) != Some(false)
+}
+
+/// Lets a user pass whose drafts are kept.
+///
+/// # Errors
+/// [`DraftError::Disabled`].
+pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError> {
+    if are_kept(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
+}
+
+/// The draft as it is kept. Whether it could be sent is not asked: it is not done yet.
+///
+/// # Errors
+/// The first of: the text is none; the time, the topic, the channel, one of the people is none.
+pub fn draft(realm: &RealmSnapshot, user: &User, wish: &Wish, now_s: i64) -> Result<Draft, DraftError> {
+    let content = message::content(&wish.content)?;
+    let touched_s = wish.touched_s.unwrap_or(now_s);
+    if touched_s < 0 {
+        return Err(DraftError::NegativeTime);
+    }
+    let to = match wish.kind {
+        Kind::Nowhere => Place::Nowhere,
+        Kind::Channel => {
+            let [id] = wish.to.as_slice() else { return Err(DraftError::NotOneChannel) };
+            let channel = access::channel(realm, user, ChannelId(*id))?;
+            // It may have none yet.
+            let topic = if wish.topic.trim().is_empty() { String::new() } else { message::topic(&wish.topic)? };
+            Place::Channel(channel.id, topic)
+        }
+        Kind::Direct => Place::Direct(people(realm, &wish.to)?),
+    };
+    Ok(Draft { to, content, touched_s })
+}
+
+fn people(realm: &RealmSnapshot, ids: &[i64]) -> Result<Vec<UserId>, SendError> {
+    if ids.len() > MAX_DIRECT_USERS {
+        return Err(SendError::TooManyRecipients);
+    }
+    let mut users: Vec<UserId> = ids.iter().copied().map(UserId).collect();
+    users.sort_unstable();
+    users.dedup();
+    match users.iter().find(|id| realm.user(**id).is_none()) {
+        Some(unknown) => Err(SendError::NoUserWithId(*unknown)),
+        None => Ok(users),
+    }
+}
+
+impl Draft {
+    /// The object of the wire.
+    #[must_use]
+    pub fn object(&self, id: DraftId) -> Value {
+        let mut object = json!({"id": id, "content": self.content, "timestamp": self.touched_s});
+        let place = match &self.to {
+            Place::Nowhere => json!({"type": "", "to": [], "topic": ""}),
+            Place::Channel(channel, topic) => json!({"type": "stream", "to": [channel], "topic": topic}),
+            Place::Direct(users) => json!({"type": "private", "to": users, "topic": ""}),
+        };
+        add(&mut object, place);
+        object
+    }
+}
+
+/// What a user's clients are told of their drafts.
+#[derive(Debug, Clone, Copy)]
+pub enum News<'a> {
+    /// One is new.
+    Added(DraftId, &'a Draft),
+    /// One is another now.
+    Updated(DraftId, &'a Draft),
+    /// One is gone.
+    Removed(DraftId),
+}
+
+impl News<'_> {
+    /// The event for the user's own clients.
+    #[must_use]
+    pub fn event(self, user_id: UserId) -> NewEvent {
+        let event = match self {
+            Self::Added(id, draft) => json!({"type": "drafts", "op": "add", "drafts": [draft.object(id)]}),
+            Self::Updated(id, draft) => json!({"type": "drafts", "op": "update", "draft": draft.object(id)}),
+            Self::Removed(id) => json!({"type": "drafts", "op": "remove", "draft_id": id}),
+        };
+        NewEvent::plain(Audience::users([user_id]), event)
+    }
+}
+
+/// What became of drafts that are to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// They are durable, under these numbers, in the order given.
+    Done(Vec<DraftId>),
+    /// The realm had changed since it was decided that they are kept; nothing was written.
+    Stale,
+    /// There would be more than [`MAX_DRAFTS`]; nothing was written.
+    Full,
+}
+
+/// Drafts. [`crate::change::Commit::drafts_gone`] deletes all of a user.
+#[async_trait]
+pub trait DraftStore: Send + Sync {
+    /// Keeps drafts of a user and tells their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by which
+    /// they are kept: whoever ends that meanwhile leaves none behind.
+    async fn add_drafts(
+        &self,
+        user_id: UserId,
+        drafts: &[Draft],
+        (decided_at, at_s): (EventId, i64),
+    ) -> Result<Kept, StoreError>;
+
+    /// A user's drafts, the one touched longest ago first.
+    async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;
+
+    /// Makes a user's draft this and tells their clients. Says whether there is one of that number.
+    async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError>;
+
+    /// Deletes a user's draft and tells their clients. Says whether there was one of that number.
+    async fn delete_draft(&self, user_id: UserId, id: DraftId, at_s: i64) -> Result<bool, StoreError>;
+}

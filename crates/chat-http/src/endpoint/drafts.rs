@@ -1,0 +1,124 @@
+//! `/drafts` and `/drafts/{draft_id}`.
+//!
+//! Not specified; parameters, keys and texts are those existing clients know.
+
+use axum::Router;
+use axum::routing::{get, patch};
+use chat_core::draft::{self, Draft, DraftError, Kept, Kind, Wish};
+use chat_core::id::DraftId;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::{Failure, Fault};
+use crate::params::{FromJson, Json, Object, ParamFault, Params, Path, Reader, Words, not_blank, word};
+use crate::router::ApiRoutes;
+use crate::state::{App, DECISIONS_MAX};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .api("/drafts", get(endpoint(list)).post(endpoint(create)))
+        .api("/drafts/{draft_id}", patch(endpoint(edit)).delete(endpoint(remove)))
+}
+
+impl Words for Kind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("", Self::Nowhere), ("stream", Self::Channel), ("private", Self::Direct)];
+}
+
+impl FromJson for Wish {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let mut object = Object::of(value, path)?;
+        let kind = word(&object.required::<String>("type")?, &path.key("type"))?;
+        let to = object.required::<Vec<i64>>("to")?;
+        let topic = object.required::<String>("topic")?;
+        let content = object.required::<String>("content")?;
+        not_blank(&content, &path.key("content"))?;
+        let touched_s = object.optional::<Option<Moment>>("timestamp")?.flatten().map(|Moment(touched_s)| touched_s);
+        object.end()?;
+        Ok(Self { kind, to, topic, content, touched_s })
+    }
+}
+
+/// Unix seconds; of what clients send as a fraction the whole seconds count.
+struct Moment(i64);
+
+impl FromJson for Moment {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let whole = value.as_number().map(ToString::to_string).and_then(|digits| {
+            let (seconds, _) = digits.split_once('.').unwrap_or((&digits, ""));
+            seconds.parse().ok()
+        });
+        match whole {
+            Some(seconds) => Ok(Self(seconds)),
+            None => i64::from_json(value, path).map(Self),
+        }
+    }
+}
+
+/// The caller's drafts.
+async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    draft::require_kept(&call.who.realm, &call.who.user)?;
+    let drafts = call.app.drafts.drafts_of(call.who.id()).await?;
+    let objects: Value = drafts.iter().map(|(id, draft)| draft.object(*id)).collect();
+    Answer::of(&json!({"count": drafts.len(), "drafts": objects}))
+}
+
+/// New drafts.
+struct Wishes(Vec<Wish>);
+
+impl Params for Wishes {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self(given.required::<Json<Vec<Wish>>>("drafts")?))
+    }
+}
+
+/// Keeps drafts, all of them or none.
+async fn create(call: Call<Caller>, Wishes(wishes): Wishes) -> Result<Answer, Fault> {
+    let now_s = call.app.now_s();
+    for _ in 0..DECISIONS_MAX {
+        let realm = call.app.realm();
+        let user = call.who.again(&realm)?;
+        draft::require_kept(&realm, user)?;
+        let drafts = wishes.iter().map(|wish| draft::draft(&realm, user, wish, now_s));
+        let drafts: Vec<Draft> = drafts.collect::<Result<_, DraftError>>()?;
+        match call.app.drafts.add_drafts(user.id, &drafts, (realm.changed(), now_s)).await? {
+            Kept::Done(ids) => return Answer::of(&json!({"ids": ids})),
+            Kept::Full => return Err(DraftError::TooMany.into()),
+            Kept::Stale => {}
+        }
+    }
+    Err(Failure::said("the realm changed faster than drafts could be kept").into())
+}
+
+/// What a draft becomes.
+struct Changed(Wish);
+
+impl Params for Changed {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self(given.required::<Json<Wish>>("draft")?))
+    }
+}
+
+/// Makes a draft another.
+async fn edit(call: Call<Caller>, Changed(wish): Changed) -> Result<Answer, Fault> {
+    let id = DraftId(call.path_id("draft_id")?);
+    let (realm, user, now_s) = (&call.who.realm, &call.who.user, call.app.now_s());
+    draft::require_kept(realm, user)?;
+    let draft = draft::draft(realm, user, &wish, now_s)?;
+    if !call.app.drafts.change_draft(user.id, id, &draft, now_s).await? {
+        return Err(DraftError::NoneSuch.into());
+    }
+    Ok(Answer::empty())
+}
+
+/// Deletes a draft.
+async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = DraftId(call.path_id("draft_id")?);
+    draft::require_kept(&call.who.realm, &call.who.user)?;
+    if !call.app.drafts.delete_draft(call.who.id(), id, call.app.now_s()).await? {
+        return Err(DraftError::NoneSuch.into());
+    }
+    Ok(Answer::empty())
+}

@@ -1,0 +1,166 @@
+//! `/drafts`.
+
+use chat_core::event::Body;
+use chat_core::id::EventId;
+use chat_core::ports::EventLog as _;
+use chat_core::role::Role;
+use serde_json::{Value, json};
+
+use crate::town::{NOW_S, Person, Told, Town};
+
+async fn create(town: &Town, who: &Person, drafts: &Value) -> Told {
+    town.call(who, "POST /drafts", &[("drafts", &drafts.to_string())]).await
+}
+
+async fn list(town: &Town, who: &Person) -> Value {
+    town.call(who, "GET /drafts", &[]).await.success()
+}
+
+fn direct(to: &[i64], content: &str) -> Value {
+    json!({"type": "private", "to": to, "topic": "", "content": content, "timestamp": 1_700_000_000})
+}
+
+fn in_channel(channel: i64, topic: &str) -> Value {
+    json!({"type": "stream", "to": [channel], "topic": topic, "content": "x", "timestamp": 1_700_000_001})
+}
+
+fn general(town: &Town) -> i64 {
+    town.realm().channel_by_name("general").unwrap().id.0
+}
+
+/// The events of drafts since, whoever they are for.
+async fn told(town: &Town, since: EventId) -> Vec<Value> {
+    let records = town.store.after(since, 1_000).await.unwrap().unwrap();
+    let drafts = records.iter().filter(|record| record.kind() == "drafts");
+    drafts
+        .filter_map(|record| match &record.event.as_ref()?.body {
+            Body::Plain { event, .. } => Some(event.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn with_id(mut draft: Value, id: &Value) -> Value {
+    draft["id"] = id.clone();
+    draft
+}
+
+#[tokio::test]
+async fn drafts_are_kept_listed_told_changed_and_deleted() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let since = town.store.head();
+    let (first, second) = (direct(&[sam.id], "psst"), in_channel(general(&town), "lunch"));
+    let ids = create(&town, &town.ada, &json!([first, second])).await.success()["ids"].clone();
+    let (first, second) = (with_id(first, &ids[0]), with_id(second, &ids[1]));
+    let all = list(&town, &town.ada).await;
+    assert_eq!((&all["count"], &all["drafts"]), (&json!(2), &json!([first, second])));
+    assert_eq!(list(&town, &sam).await["count"], 0);
+    let path = format!("/drafts/{}", ids[0]);
+    let other = direct(&[], "else");
+    town.call(&town.ada, &format!("PATCH {path}"), &[("draft", &other.to_string())]).await.success();
+    let other = with_id(other, &ids[0]);
+    assert_eq!(list(&town, &town.ada).await["drafts"][0], other);
+    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    assert_eq!(state["drafts"], json!([other, second]));
+    town.call(&town.ada, &format!("DELETE {path}"), &[]).await.success();
+    assert_eq!(list(&town, &town.ada).await["drafts"], json!([second]));
+    assert_eq!(
+        told(&town, since).await,
+        [
+            json!({"type": "drafts", "op": "add", "drafts": [first]}),
+            json!({"type": "drafts", "op": "add", "drafts": [second]}),
+            json!({"type": "drafts", "op": "update", "draft": other}),
+            json!({"type": "drafts", "op": "remove", "draft_id": ids[0]}),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_draft_may_have_no_place_and_no_time_yet() {
+    let town = Town::found().await;
+    let nowhere = json!({"type": "", "to": [], "topic": "t", "content": "x"});
+    let fraction = json!({"type": "stream", "to": [general(&town)], "topic": " ", "content": "y", "timestamp": 5.75});
+    let ids = create(&town, &town.ada, &json!([nowhere, fraction])).await.success()["ids"].clone();
+    let drafts = list(&town, &town.ada).await["drafts"].clone();
+    assert_eq!(drafts[1], json!({"id": ids[0], "type": "", "to": [], "topic": "", "content": "x", "timestamp": NOW_S}));
+    assert_eq!((&drafts[0]["timestamp"], &drafts[0]["topic"]), (&json!(5), &json!("")));
+}
+
+#[tokio::test]
+async fn what_is_no_draft_is_refused_and_none_of_its_list_is_kept() {
+    let town = Town::found().await;
+    let good = direct(&[town.ada.id], "good");
+    let with = |key: &str, value: Value| {
+        let mut draft = good.clone();
+        draft[key] = value;
+        json!([good, draft])
+    };
+    let without = |key: &str| {
+        let mut draft = good.clone();
+        draft.as_object_mut().unwrap().remove(key);
+        json!([draft])
+    };
+    for (drafts, text) in [
+        (with("type", json!("draft")), r#"Invalid drafts[1]["type"]"#),
+        (with("content", json!(" ")), r#"drafts[1]["content"] cannot be blank"#),
+        (with("foo", json!(1)), r#"Argument "foo" at drafts[1]["foo"] is unexpected"#),
+        (with("to", json!(9)), r#"drafts[1]["to"] is not a list"#),
+        (with("to", json!([777])), "Invalid user ID 777"),
+        (with("to", json!((0..300).collect::<Vec<_>>())), "Too many recipients (maximum 200)."),
+        (with("timestamp", json!("now")), r#"drafts[1]["timestamp"] is not an integer"#),
+        (with("timestamp", json!(-1)), "Timestamp must not be negative."),
+        (with("type", json!("stream")), "Invalid channel ID"),
+        (json!([in_channel(777, "t")]), "Invalid channel ID"),
+        (
+            json!([{"type": "stream", "to": [], "topic": "", "content": "x"}]),
+            "Must specify exactly 1 channel ID for channel messages",
+        ),
+        (json!([in_channel(general(&town), "a\u{7}")]), "Invalid character in topic, at position 2!"),
+        (without("to"), r#"drafts[0]["to"] field is missing: Field required"#),
+        (json!({}), "drafts is not a list"),
+        (json!([1]), "drafts[0] is not a dict"),
+    ] {
+        create(&town, &town.ada, &drafts).await.refused(text);
+    }
+    town.call(&town.ada, "POST /drafts", &[]).await.refused("Missing 'drafts' argument");
+    let many: Vec<&Value> = std::iter::repeat_n(&good, 1_001).collect();
+    create(&town, &town.ada, &json!(many)).await.refused("Too many drafts (maximum 1000).");
+    assert_eq!(list(&town, &town.ada).await["count"], 0);
+}
+
+#[tokio::test]
+async fn nobody_changes_a_draft_that_is_not_theirs() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let id = create(&town, &town.ada, &json!([direct(&[], "x")])).await.success()["ids"][0].clone();
+    let none = (404, "BAD_REQUEST", "Draft does not exist");
+    let draft = direct(&[], "y").to_string();
+    let told = town.call(&sam, &format!("PATCH /drafts/{id}"), &[("draft", &draft)]).await;
+    assert_eq!(told.error(), none);
+    assert_eq!(town.call(&sam, &format!("DELETE /drafts/{id}"), &[]).await.error(), none);
+    assert_eq!(town.call(&town.ada, "DELETE /drafts/1", &[]).await.error(), none);
+    assert_eq!(list(&town, &town.ada).await["drafts"][0]["content"], "x");
+}
+
+#[tokio::test]
+async fn when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    for who in [&town.ada, &sam] {
+        create(&town, who, &json!([direct(&[], "x")])).await.success();
+    }
+    let choose = async |value: &str| {
+        town.call(&town.ada, "PATCH /settings", &[("enable_drafts_synchronization", value)]).await.success()
+    };
+    choose("false").await;
+    let disabled = "User has disabled synchronizing drafts.";
+    town.call(&town.ada, "GET /drafts", &[]).await.refused(disabled);
+    create(&town, &town.ada, &json!([direct(&[], "y")])).await.refused(disabled);
+    let draft = direct(&[], "y").to_string();
+    town.call(&town.ada, "PATCH /drafts/1", &[("draft", &draft)]).await.refused(disabled);
+    town.call(&town.ada, "DELETE /drafts/1", &[]).await.refused(disabled);
+    assert_eq!(town.call(&town.ada, "POST /register", &[]).await.success()["drafts"], json!([]));
+    choose("true").await;
+    assert_eq!((&list(&town, &town.ada).await["count"], &list(&town, &sam).await["count"]), (&json!(0), &json!(1)));
+}
