@@ -17,6 +17,7 @@ mod user;
 
 mod bootstrap;
 mod database;
+mod files;
 mod health;
 mod machine;
 mod passwords;

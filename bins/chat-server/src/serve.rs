@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
+use crate::files::Files;
 use crate::health::DatabaseHealth;
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::machine::Machine;
@@ -70,6 +71,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let db = database::open(&config.database).await?;
     let hold = database::hold(&config.database)?;
     let store = Arc::new(Store::start(db).await.context("cannot read the organization")?);
+    let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());
     bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
     background.spawn(sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
@@ -82,6 +84,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         drafts: Arc::<Store>::clone(&store),
         scheduled: Arc::<Store>::clone(&store),
         typing: Arc::<Store>::clone(&store),
+        files,
         polls: Arc::default(),
         passwords,
         settings: settings(config, base_url),

@@ -10,6 +10,8 @@
 //! - [`scheduled`] keeps messages until their time, [`draft`] those that are not done;
 //! - [`channels`] makes, changes, fills and closes channels;
 //! - [`mark`] and [`reaction`] are what users make of messages;
+//! - [`file`] is what people upload, [`avatar`] and [`custom_emoji`] the pictures that are made of it;
+//! - [`linkifiers`] and [`playgrounds`] are links an organization makes of its texts and code;
 //! - [`presence`] knows who is there, [`typing`] who is writing;
 //! - [`account`] makes, changes and closes accounts;
 //! - [`personal`] is what people choose for themselves;
@@ -47,20 +49,27 @@ pub mod access;
 pub mod account;
 pub mod administer;
 pub mod attempts;
+pub mod avatar;
 pub mod channels;
 pub mod compose;
+pub mod custom_emoji;
 pub mod draft;
 pub mod edit;
 pub mod founding;
+pub mod linkifiers;
 pub mod mark;
 pub mod membership;
 pub mod narrow;
 pub mod personal;
+pub mod playgrounds;
 pub mod presence;
+pub mod problems;
 pub mod reaction;
 pub mod scheduled;
 pub mod send;
 pub mod typing;
+
+pub mod file;
 
 pub mod object;
 

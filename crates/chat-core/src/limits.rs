@@ -27,6 +27,22 @@ pub const MAX_GROUP_NAME_CHARS: usize = 100;
 /// Users of one direct conversation, the sender among them. Not specified; we stop at a number that people can
 /// still mean, because each of them is named in every event.
 pub const MAX_DIRECT_USERS: usize = 200;
+/// Linkifiers of a realm. Not specified; each of them looks at every message.
+pub const MAX_LINKIFIERS: usize = 200;
+/// Characters of a linkifier's pattern, and of its template.
+pub const MAX_LINKIFIER_CHARS: usize = 1_000;
+/// Playgrounds of a realm. Not specified; each client is told all of them when it starts.
+pub const MAX_PLAYGROUNDS: usize = 500;
+/// Characters of a playground's name.
+pub const MAX_PLAYGROUND_NAME_CHARS: usize = 100;
+/// Characters of a playground's language.
+pub const MAX_PLAYGROUND_LANGUAGE_CHARS: usize = 40;
+/// Characters of a playground's template.
+pub const MAX_PLAYGROUND_URL_CHARS: usize = 1_000;
+/// Custom emoji of a realm, in use or not. Not specified; each client is told all of them when it starts.
+pub const MAX_CUSTOM_EMOJI: usize = 5_000;
+/// Characters of a custom emoji's name.
+pub const MAX_EMOJI_NAME_CHARS: usize = 100;
 /// Messages of one answer.
 pub const MAX_WINDOW: u64 = 5_000;
 /// Characters of what a user says they are doing.

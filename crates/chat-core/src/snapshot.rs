@@ -278,6 +278,24 @@ impl RealmSnapshot {
         range.map(|((_, id), document)| (*id, document.as_ref()))
     }
 
+    /// A number that no small thing of the kind has had. Numbers follow the log, so that the number of one that was
+    /// removed is not given again: whoever still knows it means no other thing.
+    #[must_use]
+    pub fn new_item_id(&self, kind: ItemKind) -> i64 {
+        let largest = self.items(kind).map(|(id, _)| id).last().unwrap_or(0);
+        largest.max(self.changed.0).saturating_add(1)
+    }
+
+    /// The realm as it will be after these changes, to say what will be so. It is at no place of the log.
+    #[must_use]
+    pub fn after(&self, changes: &[Change]) -> Self {
+        let mut next = self.clone();
+        for change in changes {
+            next.apply(self.at, change.clone());
+        }
+        next
+    }
+
     /// A small thing of a user.
     #[must_use]
     pub fn user_item(&self, user_id: UserId, kind: UserItemKind, key: &str) -> Option<&Value> {

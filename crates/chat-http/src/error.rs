@@ -4,6 +4,7 @@
 //! here too, once, where it becomes an answer, and the caller never sees its text.
 
 mod people;
+mod things;
 
 use std::error::Error;
 use std::fmt;
@@ -22,6 +23,7 @@ use chat_core::compose::ComposeError;
 use chat_core::draft::DraftError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
+use chat_core::file::FileError;
 use chat_core::id::EventId;
 use chat_core::mark::MarkError;
 use chat_core::membership::MembershipError;
@@ -43,6 +45,7 @@ use crate::params::{ParamFault, RawFault};
 use crate::rate::Exceeded;
 
 pub use people::ChoiceFault;
+pub use things::ThingFault;
 
 /// The code of everything that has none of its own.
 const BAD_REQUEST: &str = "BAD_REQUEST";
@@ -158,6 +161,9 @@ pub enum Fault {
     /// What somebody chooses cannot be so.
     #[error(transparent)]
     Choice(#[from] ChoiceFault),
+    /// What an organization keeps stays as it is, or a file is not taken.
+    #[error(transparent)]
+    Thing(#[from] ThingFault),
     /// A topic is not there for the caller.
     #[error("No such topic '{name}'")]
     NoTopic {
@@ -234,6 +240,12 @@ impl Error for Failure {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         Failure::new("the database was not asked", error).into()
+    }
+}
+
+impl From<FileError> for Fault {
+    fn from(error: FileError) -> Self {
+        Failure::new("a file was neither kept nor found", error).into()
     }
 }
 
@@ -314,9 +326,7 @@ impl Fault {
             }
             Self::BodyBroken => Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
             Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
-            Self::Panicked(_) | Self::Failed(_) => {
-                Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
-            }
+            Self::Panicked(_) | Self::Failed(_) => failure(),
             Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
             Self::Send(refused) => send(refused),
             Self::Typing(refused) => later::typing(refused),
@@ -326,6 +336,7 @@ impl Fault {
             Self::Reaction(refused) => reaction(refused),
             Self::Account(refused) => account(refused),
             Self::Choice(refused) => people::verdict(refused),
+            Self::Thing(refused) => things::verdict(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
@@ -378,6 +389,11 @@ impl Fault {
             exceeded.standing.add_headers(headers);
         }
     }
+}
+
+/// What a caller is told when it was our fault.
+fn failure() -> Verdict {
+    Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
 }
 
 /// A refusal with the usual status.

@@ -35,11 +35,14 @@ pub mod params;
 
 pub mod agent;
 pub mod auth;
+mod file_body;
 mod long_wait;
 mod password;
+mod plain;
 mod polls;
 mod rate;
 mod traffic;
+mod workshop;
 
 pub mod answer;
 mod body;

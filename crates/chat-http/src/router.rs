@@ -16,9 +16,9 @@ use tower::Service;
 use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
-    channels, drafts, emoji_data, events, fetch_api_key, flags, health, icon, message_edit, messages, personal,
-    presence, reactions, register, scheduled_messages, server_settings, settings, subscriptions, typing, user_groups,
-    user_settings_defaults, users,
+    avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, linkifiers, message_edit,
+    messages, personal, pictures, playgrounds, presence, reactions, register, scheduled_messages, server_settings,
+    settings, subscriptions, typing, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -68,6 +68,11 @@ fn api() -> Router<App> {
         .merge(typing::routes())
         .merge(scheduled_messages::routes())
         .merge(drafts::routes())
+        .merge(linkifiers::routes())
+        .merge(playgrounds::routes())
+        .merge(emoji::routes())
+        .merge(avatars::routes())
+        .merge(pictures::routes())
 }
 
 /// How an area lists its paths: as they are below `/api/v1`.

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use chat_core::attempts::{Attempts, Held};
 use chat_core::change::{Commit, Committed};
 use chat_core::draft::DraftStore;
+use chat_core::file::FileStore;
 use chat_core::id::UserId;
 use chat_core::lexicon::Lexicon;
 use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
@@ -21,6 +22,7 @@ use crate::middleware::request_id::Names;
 use crate::polls::Polls;
 use crate::rate::{Exceeded, Limiter};
 use crate::traffic::Traffic;
+use crate::workshop::Workshop;
 
 /// What the binary hands over to [`crate::router`] whatever the domain.
 #[derive(Clone)]
@@ -54,6 +56,8 @@ pub struct Domain {
     pub scheduled: Arc<dyn ScheduledStore>,
     /// Who is typing.
     pub typing: Arc<dyn TypingFeed>,
+    /// The bytes of files.
+    pub files: Arc<dyn FileStore>,
     /// The polls that run here, so that they can be ended when the server stops.
     pub polls: Arc<Polls>,
     /// Hashes passwords.
@@ -145,6 +149,8 @@ pub(crate) struct Site {
     pub(crate) drafts: Arc<dyn DraftStore>,
     pub(crate) scheduled: Arc<dyn ScheduledStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
+    pub(crate) files: Arc<dyn FileStore>,
+    pub(crate) workshop: Workshop,
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
@@ -159,8 +165,20 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain { realm, log, queues, messages, presences, drafts, scheduled, typing, polls, passwords, settings } =
-            domain;
+        let Domain {
+            realm,
+            log,
+            queues,
+            messages,
+            presences,
+            drafts,
+            scheduled,
+            typing,
+            polls,
+            files,
+            passwords,
+            settings,
+        } = domain;
         let mut secret = [0; 32];
         secret.iter_mut().zip(frame.outside.random()).for_each(|(byte, random)| *byte = random);
         let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
@@ -174,6 +192,8 @@ impl Site {
             drafts,
             scheduled,
             typing,
+            files,
+            workshop: Workshop::default(),
             passwords,
             settings,
             by_user,
@@ -207,6 +227,13 @@ impl Site {
     /// What somebody who tries too many passwords is told.
     pub(crate) fn exceeded(&self, held: Held) -> Exceeded {
         Exceeded::of_attempts(held, self.frame.outside.now_us())
+    }
+
+    /// A name nobody has guessed: 32 hexadecimal digits.
+    pub(crate) fn fresh_name(&self) -> String {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(self.frame.outside.random()).for_each(|(byte, random)| *byte = random);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().simple().to_string()
     }
 
     /// A key nobody has.

@@ -33,6 +33,7 @@ const TABLE: &[Crate] = &[
     core("b2b-claim", &[]),
     core("fhir-store", &[]),
     core("chat-core", &[]),
+    core("chat-pictures", &[]),
     // level 1
     core("oauth-core", &["smart-scopes", "b2b-claim"]),
     core("migrations", &["fhir-store"]),
@@ -49,7 +50,12 @@ const TABLE: &[Crate] = &[
         uses: &["oauth-core", "b2b-claim", "fhir-store", "migrations"],
         tests_use: &[],
     },
-    Crate { name: "chat-http", layer: Layer::Http, uses: &["chat-core"], tests_use: &["chat-storage"] },
+    Crate {
+        name: "chat-http",
+        layer: Layer::Http,
+        uses: &["chat-core", "chat-pictures"],
+        tests_use: &["chat-storage"],
+    },
     Crate { name: "chat-storage", layer: Layer::Storage, uses: &["chat-core"], tests_use: &[] },
     // level 3
     Crate {

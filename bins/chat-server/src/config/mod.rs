@@ -3,6 +3,7 @@
 //! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
 //! across values are in [`Config::check`].
 
+mod files;
 mod value;
 
 use std::ffi::OsString;
@@ -19,6 +20,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use crate::listen::TrustedProxies;
+
+pub(crate) use files::{Bucket, FileConfig};
 
 const ABOUT: &str = "Team-chat server with the REST API existing clients speak.";
 const AFTER: &str = "\
@@ -50,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) address: AddressConfig,
     #[command(flatten)]
     pub(crate) database: DatabaseConfig,
+    #[command(flatten)]
+    pub(crate) files: FileConfig,
     #[command(flatten)]
     pub(crate) realm: RealmConfig,
     #[command(flatten)]
@@ -408,6 +413,8 @@ impl Config {
         let email = ("--owner-email", word(realm.owner_email.as_ref()).is_some());
         let password = ("--owner-password", secret(realm.owner_password.as_ref()).is_some());
         together(email, password)?;
+        let [id, secret] = self.files.key_halves();
+        together(id, secret)?;
         text(realm.owner_password.as_ref()).map_or(Ok(()), |text| value::password("--owner-password", text))?;
         self.database.url().map_or(Ok(()), value::database_url)
     }

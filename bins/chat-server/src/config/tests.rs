@@ -49,6 +49,24 @@ fn flags_may_stand_before_and_after_the_subcommand() {
 }
 
 #[test]
+fn files_are_in_the_folder_unless_a_bucket_is_named() {
+    assert!(given(&[]).unwrap().files.bucket().is_none());
+    let config = given(&["--files-url", "s3://chat-files"]).unwrap();
+    let bucket = config.files.bucket().unwrap();
+    assert_eq!((bucket.name, bucket.prefix, bucket.endpoint, bucket.key), ("chat-files", "", None, None));
+    let key = ["--s3-access-key-id", "id", "--s3-secret-access-key", "hidden"];
+    let place = ["--files-url", "s3://chat/a/b", "--s3-endpoint", "http://127.0.0.1:9000", "--s3-region", "eu-1"];
+    let config = given(&[&place[..], &key[..]].concat()).unwrap();
+    let bucket = config.files.bucket().unwrap();
+    assert_eq!((bucket.name, bucket.prefix, bucket.region), ("chat", "a/b", Some("eu-1")));
+    assert_eq!((bucket.endpoint, bucket.key), (Some("http://127.0.0.1:9000"), Some(("id", "hidden"))));
+    assert_eq!(fault(&key[..2]), "--s3-access-key-id is set, and needs --s3-secret-access-key with it");
+    for url in ["file:///tmp", "s3://", "s3://UPPER", "s3://chat/../x"] {
+        assert!(fault(&["--files-url", url]).contains("s3://BUCKET"), "{url}");
+    }
+}
+
+#[test]
 fn an_unknown_command_is_a_fault_and_no_help() {
     assert!(fault(&["frobnicate"]).contains("frobnicate"));
 }

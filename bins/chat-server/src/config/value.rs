@@ -58,6 +58,20 @@ pub(super) fn base_url(text: &str) -> Result<String, &'static str> {
     )
 }
 
+/// What an address of S3 begins with.
+pub(super) const S3: &str = "s3://";
+
+/// A bucket of S3, with or without a prefix. Empty counts as absent.
+pub(super) fn bucket(text: &str) -> Result<String, &'static str> {
+    let of_names = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    let of_prefixes = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'/');
+    let fits = text.strip_prefix(S3).is_some_and(|place| {
+        let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
+        !name.is_empty() && name.bytes().all(of_names) && prefix.bytes().all(of_prefixes) && !prefix.contains("..")
+    });
+    if text.is_empty() || fits { Ok(text.to_owned()) } else { Err("must be s3://BUCKET or s3://BUCKET/PREFIX") }
+}
+
 /// A word, or nothing.
 pub(super) fn brand(text: &str) -> Result<String, &'static str> {
     let begins = text.bytes().next().is_none_or(|byte| byte.is_ascii_lowercase());

@@ -114,6 +114,12 @@ pub fn checked(
     }
 }
 
+/// Whether an emoji has the name that every realm has.
+#[must_use]
+pub fn is_default(name: &str) -> bool {
+    name == SPECIAL || super::named(name).is_some()
+}
+
 fn name_of(emoji: &Value) -> Option<&str> {
     emoji.get("name").and_then(Value::as_str)
 }

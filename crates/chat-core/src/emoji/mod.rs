@@ -21,7 +21,7 @@ mod sequence;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use choice::{Choice, ChoiceError, checked, chosen, completed};
+pub use choice::{Choice, ChoiceError, checked, chosen, completed, is_default};
 pub use sequence::{Sequence, leading};
 
 static NAMES: &str = include_str!("names.tsv");

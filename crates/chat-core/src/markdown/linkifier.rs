@@ -31,17 +31,29 @@ pub struct Linkifier {
 #[derive(Debug, Error)]
 pub enum LinkifierError {
     /// The pattern is not a regular expression of the family, or too large.
-    #[error("bad regular expression")]
+    #[error("Bad regular expression: {}", explained(.0))]
     Pattern(#[source] Box<regex::Error>),
     /// The template is not one of RFC 6570.
-    #[error("invalid URL template")]
+    #[error("Invalid URL template.")]
     Template(#[source] iri_string::template::Error),
     /// The pattern has a group that the template does not use.
-    #[error("group {0:?} of the pattern is not in the template")]
+    #[error("Group '{0}' in linkifier pattern is not present in URL template.")]
     GroupNotInTemplate(String),
     /// The template has a variable that the pattern does not set.
-    #[error("variable {0:?} of the template is not in the pattern")]
+    #[error("Group '{0}' in URL template is not present in linkifier pattern.")]
     GroupNotInPattern(String),
+}
+
+/// What is wrong with a pattern, in one line: the engine's text shows the pattern first.
+fn explained(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => "pattern too large".to_owned(),
+        other => {
+            let text = other.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            last.strip_prefix("error: ").unwrap_or(last).to_owned()
+        }
+    }
 }
 
 impl Linkifier {
@@ -204,15 +216,20 @@ mod tests {
         let error = |pattern, template| Linkifier::new(pattern, template).err().map(|error| error.to_string());
         assert_eq!(
             error("#(?P<id>[0-9]+)", "https://t.example").as_deref(),
-            Some("group \"id\" of the pattern is not in the template")
+            Some("Group 'id' in linkifier pattern is not present in URL template.")
         );
         assert_eq!(
             error("#[0-9]+", "https://t.example/{id}").as_deref(),
-            Some("variable \"id\" of the template is not in the pattern")
+            Some("Group 'id' in URL template is not present in linkifier pattern.")
         );
-        assert_eq!(error("(?=a)", "https://t.example").as_deref(), Some("bad regular expression"));
-        assert_eq!(error("a)|(b", "https://t.example").as_deref(), Some("bad regular expression"));
-        assert_eq!(error("a", "https://t.example/{").as_deref(), Some("invalid URL template"));
+        let look_ahead = "look-around, including look-ahead and look-behind, is not supported";
+        assert_eq!(error("(?=a)", "https://t.example"), Some(format!("Bad regular expression: {look_ahead}")));
+        assert_eq!(error("a)|(b", "https://t.example").as_deref(), Some("Bad regular expression: unopened group"));
+        assert_eq!(
+            error("(a{1000}){1000}", "https://t.example").as_deref(),
+            Some("Bad regular expression: pattern too large")
+        );
+        assert_eq!(error("a", "https://t.example/{").as_deref(), Some("Invalid URL template."));
     }
 
     #[test]

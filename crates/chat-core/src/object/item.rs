@@ -80,10 +80,14 @@ pub fn muted_users(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
 }
 
 fn ordered(realm: &RealmSnapshot, kind: ItemKind) -> Vec<Value> {
-    let order = |id: i64, document: &Value| document.get("order").and_then(Value::as_i64).unwrap_or(id);
     let mut items: Vec<_> = realm.items(kind).map(|(id, document)| (order(id, document), id, document)).collect();
     items.sort_by_key(|(order, id, _)| (*order, *id));
     items.into_iter().map(|(_, id, document)| with("id", json!(id), document)).collect()
+}
+
+/// Where a small thing stands among those of its kind: where it was put, or else its number.
+pub(crate) fn order(id: i64, document: &Value) -> i64 {
+    document.get("order").and_then(Value::as_i64).unwrap_or(id)
 }
 
 fn with(key: &str, value: Value, document: &Value) -> Value {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use md5::{Digest as _, Md5};
 use serde_json::{Map, Value, json};
 
+use crate::avatar;
 use crate::change::UserItemKind;
 use crate::event::Sender;
 use crate::role::Role;
@@ -80,7 +81,7 @@ pub struct Avatar {
 pub fn avatar(user: &User) -> Avatar {
     let url = avatar_url(user);
     let is_gravatar = user.avatar_url.is_none();
-    let medium_url = if is_gravatar { format!("{url}&s=500") } else { url.clone() };
+    let medium_url = if is_gravatar { format!("{url}&s=500") } else { avatar::medium_url(&url) };
     Avatar { url, medium_url, is_gravatar }
 }
 

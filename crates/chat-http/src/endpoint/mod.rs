@@ -1,7 +1,9 @@
 //! The endpoints: a module is a path, a function its method.
 
+pub(crate) mod avatars;
 pub(crate) mod channels;
 pub(crate) mod drafts;
+pub(crate) mod emoji;
 pub(crate) mod emoji_data;
 pub(crate) mod events;
 pub(crate) mod fetch_api_key;
@@ -9,10 +11,13 @@ pub(crate) mod flags;
 pub(crate) mod following;
 pub(crate) mod health;
 pub(crate) mod icon;
+pub(crate) mod linkifiers;
 pub(crate) mod message_edit;
 pub(crate) mod messages;
 pub(crate) mod narrowed;
 pub(crate) mod personal;
+pub(crate) mod pictures;
+pub(crate) mod playgrounds;
 pub(crate) mod presence;
 pub(crate) mod reactions;
 mod readable;

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod again;
 #[cfg(test)]
+mod cellar;
+#[cfg(test)]
 mod changes;
 #[cfg(test)]
 mod channels;
@@ -46,6 +48,8 @@ mod settings;
 mod startup;
 #[cfg(test)]
 mod texts;
+#[cfg(test)]
+mod things;
 #[cfg(test)]
 mod town;
 #[cfg(test)]

@@ -26,6 +26,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
+use crate::cellar::{BOUNDARY, Cellar};
+
 /// When the town is, in unix seconds.
 pub(crate) const NOW_S: i64 = 1_800_000_000;
 
@@ -35,6 +37,8 @@ pub(crate) struct Town {
     pub(crate) store: Arc<Store>,
     /// The owner, number 9: `ada@example.org`, subscribed to `general` and `sandbox`. Her password is `ada's`.
     pub(crate) ada: Person,
+    /// The files, to look past the wire.
+    pub(crate) files: Arc<Cellar>,
     clock: Arc<Clock>,
     router: Chat,
     _folder: TempDir,
@@ -105,8 +109,9 @@ impl Town {
         };
         assert!(matches!(store.commit(found(founding)).await.unwrap(), Committed::Done { .. }));
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
-        let router = served(&store, &clock, per_minute);
-        Self { store, ada, clock, router, _folder: folder }
+        let files = Arc::default();
+        let router = served(&store, &files, &clock, per_minute);
+        Self { store, ada, files, clock, router, _folder: folder }
     }
 
     /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.
@@ -166,6 +171,30 @@ impl Town {
         let (head, body) = self.router.clone().oneshot(request.body(form.into()).unwrap()).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         Told { status: head.status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
+    }
+
+    /// Calls as someone with a form of [`crate::cellar::form`].
+    pub(crate) async fn call_with_files(&self, who: &Person, call: &str, form: impl Into<Body>) -> Told {
+        let (method, path) = call.split_once(' ').unwrap();
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1{path}"))
+            .header("authorization", basic(who))
+            .header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"));
+        self.answer(request.body(form.into()).unwrap()).await.1
+    }
+
+    /// Fetches a file outside `/api/v1` with these headers: status, headers, and what is in it.
+    pub(crate) async fn fetch_bytes(&self, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, Vec<u8>) {
+        let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
+        let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let (head, body) = answer.into_parts();
+        (head.status.as_u16(), head.headers, body.collect().await.unwrap().to_bytes().to_vec())
+    }
+
+    /// The same as someone.
+    pub(crate) async fn fetch_as(&self, who: &Person, path: &str) -> (u16, HeaderMap, Vec<u8>) {
+        self.fetch_bytes(path, &[("authorization", &basic(who))]).await
     }
 
     /// As [`Town::call`], without credentials.
@@ -240,7 +269,12 @@ fn request(call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Requ
     request.body(body).unwrap()
 }
 
-fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> Chat {
+/// What someone shows.
+fn basic(who: &Person) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)))
+}
+
+fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> Chat {
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),
@@ -249,7 +283,7 @@ fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> C
     };
     let settings = ApiSettings {
         base_url: "https://chat.example.org".to_owned(),
-        max_body_bytes: 1024 * 1024,
+        max_body_bytes: 8 * 1024 * 1024,
         rate_limit_per_user,
         brand: "zulip".to_owned(),
         event_queue_timeout_s: 86_400,
@@ -263,6 +297,7 @@ fn served(store: &Arc<Store>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> C
         drafts: Arc::<Store>::clone(store),
         scheduled: Arc::<Store>::clone(store),
         typing: Arc::<Store>::clone(store),
+        files: Arc::<Cellar>::clone(files),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
         settings,

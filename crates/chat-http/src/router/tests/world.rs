@@ -1,6 +1,7 @@
 //! A server in process: a clock that stands still, two accounts, and endpoints that show what reached them.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -11,7 +12,9 @@ use axum::extract::ConnectInfo;
 use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use chat_core::change::{Change, Commit, Committed};
+use chat_core::file::{FileError, FileKey, FileReader, FileStore};
 use chat_core::id::{EventId, UserId};
 use chat_core::ports::RealmStore as _;
 use chat_core::realm::{Realm, Rules};
@@ -213,11 +216,34 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         drafts: Arc::<Store>::clone(&store),
         scheduled: Arc::<Store>::clone(&store),
         typing: store,
+        files: Arc::new(NoFiles),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
         settings,
     };
     (domain, folder)
+}
+
+/// A store of files without any.
+struct NoFiles;
+
+#[async_trait]
+impl FileStore for NoFiles {
+    async fn put(&self, _: &FileKey, _: Bytes) -> Result<(), FileError> {
+        Err(FileError("no room".into()))
+    }
+
+    async fn put_file(&self, _: &FileKey, _: std::fs::File) -> Result<(), FileError> {
+        Err(FileError("no room".into()))
+    }
+
+    async fn open(&self, _: &FileKey, _: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError> {
+        Ok(None)
+    }
+
+    async fn delete(&self, _: &FileKey) -> Result<(), FileError> {
+        Ok(())
+    }
 }
 
 impl World {

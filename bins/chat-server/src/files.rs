@@ -1,0 +1,149 @@
+//! Where the bytes of files are: a folder of the data directory, or S3.
+
+use std::fs::File;
+use std::io::SeekFrom;
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use chat_core::file::{FileError, FileKey, FileReader, FileStore};
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt as _, PutPayload, WriteMultipart};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
+
+use crate::config::{Bucket, Config};
+
+/// The folder of the data directory that files are kept in.
+const FOLDER: &str = "files";
+/// Bytes of a piece that is written to a folder: what is held in memory of a file that comes.
+const FOLDER_PIECE: usize = 256 * 1024;
+/// Bytes of a piece that is written to S3, which takes no smaller ones but the last.
+const S3_PIECE: usize = 5 * 1024 * 1024;
+/// Pieces under way at once.
+const PIECES_AT_ONCE: usize = 2;
+/// The region of services that have none.
+const USUAL_REGION: &str = "us-east-1";
+
+/// The files of this server.
+pub(crate) struct Files {
+    store: Arc<dyn ObjectStore>,
+    piece_bytes: usize,
+}
+
+impl Files {
+    /// Where the operator wants them.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the address of S3 is none.
+    pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
+        match config.files.bucket() {
+            Some(bucket) => Self::in_bucket(&bucket),
+            None => Self::in_folder(&config.database.data_dir.join(FOLDER)),
+        }
+    }
+
+    fn in_folder(folder: &std::path::Path) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let store = LocalFileSystem::new_with_prefix(folder)
+            .with_context(|| format!("cannot keep files in {}", folder.display()))?;
+        // A file that was answered for is on the disk; a folder that lost its last file goes.
+        let store = store.with_fsync(true).with_automatic_cleanup(true);
+        Ok(Self { store: Arc::new(store), piece_bytes: FOLDER_PIECE })
+    }
+
+    fn in_bucket(bucket: &Bucket<'_>) -> anyhow::Result<Self> {
+        let mut builder = AmazonS3Builder::new()
+            .with_bucket_name(bucket.name)
+            .with_region(bucket.region.unwrap_or(USUAL_REGION))
+            .with_allow_http(bucket.endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")));
+        if let Some(endpoint) = bucket.endpoint {
+            builder = builder.with_endpoint(endpoint);
+        }
+        if let Some((id, secret)) = bucket.key {
+            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
+        }
+        let store = builder.build().context("cannot keep files in S3")?;
+        tracing::info!(bucket = bucket.name, "files are kept in S3");
+        let store = PrefixStore::new(store, bucket.prefix);
+        Ok(Self { store: Arc::new(store), piece_bytes: S3_PIECE })
+    }
+
+    async fn copy(&self, mut file: tokio::fs::File, writer: &mut WriteMultipart) -> Result<(), FileError> {
+        loop {
+            let mut piece = BytesMut::with_capacity(self.piece_bytes);
+            while piece.len() < self.piece_bytes && file.read_buf(&mut piece).await.map_err(failed)? > 0 {}
+            if piece.is_empty() {
+                return Ok(());
+            }
+            writer.wait_for_capacity(PIECES_AT_ONCE).await.map_err(failed)?;
+            writer.put(piece.freeze());
+        }
+    }
+}
+
+fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FileError {
+    FileError(error.into())
+}
+
+fn path(key: &FileKey) -> Path {
+    Path::from(key.as_str())
+}
+
+#[async_trait]
+impl FileStore for Files {
+    async fn put(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileError> {
+        self.store.put(&path(key), PutPayload::from_bytes(bytes)).await.map(drop).map_err(failed)
+    }
+
+    async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileError> {
+        let mut file = tokio::fs::File::from_std(file);
+        file.seek(SeekFrom::Start(0)).await.map_err(failed)?;
+        let upload = self.store.put_multipart(&path(key)).await.map_err(failed)?;
+        let mut writer = WriteMultipart::new_with_chunk_size(upload, self.piece_bytes);
+        match self.copy(file, &mut writer).await {
+            Ok(()) => writer.finish().await.map(drop).map_err(failed),
+            Err(error) => {
+                if let Err(error) = writer.abort().await {
+                    tracing::warn!(%error, "the start of a file stays where it is");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn open(&self, key: &FileKey, range: Option<Range<u64>>) -> Result<Option<Box<dyn FileReader>>, FileError> {
+        let options = GetOptions { range: range.map(GetRange::Bounded), ..GetOptions::default() };
+        match self.store.get_opts(&path(key), options).await {
+            Ok(found) => Ok(Some(Box::new(Reading(found.into_stream())))),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn delete(&self, key: &FileKey) -> Result<(), FileError> {
+        match self.store.delete(&path(key)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// A file that is read as the store sends it.
+struct Reading(BoxStream<'static, object_store::Result<Bytes>>);
+
+#[async_trait]
+impl FileReader for Reading {
+    async fn next(&mut self) -> Result<Option<Bytes>, FileError> {
+        self.0.next().await.transpose().map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

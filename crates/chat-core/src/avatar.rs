@@ -1,0 +1,74 @@
+//! The picture a user gives themselves.
+
+use serde_json::json;
+
+use crate::change::{Change, Commit};
+use crate::event::{Audience, NewEvent};
+use crate::object;
+use crate::user::User;
+
+/// What the address of an avatar ends in, and what that of the same one in its larger size ends in.
+const ENDINGS: [&str; 2] = [".png", "-medium.png"];
+
+/// Gives a user another picture, or with `None` the usual one, and tells everybody. Nothing happens when it is theirs
+/// already.
+pub fn change(user: &User, url: Option<String>, commit: &mut Commit) {
+    if user.avatar_url == url {
+        return;
+    }
+    let user = User { avatar_url: url, avatar_version: user.avatar_version.saturating_add(1), ..user.clone() };
+    let avatar = object::avatar(&user);
+    let person = json!({
+        "user_id": user.id,
+        "avatar_source": if avatar.is_gravatar { "G" } else { "U" },
+        "avatar_url": avatar.url,
+        "avatar_url_medium": avatar.medium_url,
+        "avatar_version": user.avatar_version,
+    });
+    let event = json!({"type": "realm_user", "op": "update", "person": person});
+    commit.events.push(NewEvent::plain(Audience::Everyone, event));
+    commit.changes.push(Change::User(Box::new(user)));
+}
+
+/// Where an avatar of that address is in its larger size.
+#[must_use]
+pub fn medium_url(url: &str) -> String {
+    let [small, medium] = ENDINGS;
+    url.strip_suffix(small).map_or_else(|| url.to_owned(), |start| format!("{start}{medium}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role::Role;
+    use crate::testing;
+
+    #[test]
+    fn a_new_picture_is_told_in_both_sizes_with_a_new_version() {
+        let user = testing::user(4, Role::Member);
+        let mut commit = Commit::default();
+        change(&user, Some("/user_avatars/1/a.png".to_owned()), &mut commit);
+        let told = serde_json::to_value(&commit.events[0].body).unwrap();
+        let person = json!({
+            "user_id": 4,
+            "avatar_source": "U",
+            "avatar_url": "/user_avatars/1/a.png",
+            "avatar_url_medium": "/user_avatars/1/a-medium.png",
+            "avatar_version": 2,
+        });
+        assert_eq!(told["plain"]["event"]["person"], person);
+        let [Change::User(after)] = commit.changes.as_slice() else { panic!("{:?}", commit.changes) };
+        let mut back = Commit::default();
+        change(after, None, &mut back);
+        let told = serde_json::to_value(&back.events[0].body).unwrap();
+        assert_eq!(told["plain"]["event"]["person"]["avatar_source"], "G");
+        assert_eq!(told["plain"]["event"]["person"]["avatar_version"], 3);
+    }
+
+    #[test]
+    fn who_has_the_usual_picture_keeps_it_in_silence() {
+        let mut commit = Commit::default();
+        change(&testing::user(4, Role::Member), None, &mut commit);
+        assert!(commit.changes.is_empty() && commit.events.is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! Where files are kept.
+
+use std::fmt;
+
+/// Letters and digits of the names of files.
+const NAME_CHARS: usize = 32;
+
+/// Where a file is kept: folders and a name with slashes between. Made of names of ours, so it leads nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileKey(String);
+
+impl FileKey {
+    /// As stores take it: relative, without `.`, `..` or empty parts.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&PictureName> for FileKey {
+    fn from(name: &PictureName) -> Self {
+        Self(format!("pictures/{name}"))
+    }
+}
+
+/// The name of a picture that anybody may fetch who knows it: of a user, or a custom emoji.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PictureName(String);
+
+impl PictureName {
+    /// What may stand between the random part and the extension.
+    const VARIANTS: [&str; 3] = ["", "-medium", "-still"];
+    /// What such a name may end in.
+    const EXTENSIONS: [&str; 2] = ["png", "gif"];
+
+    /// The name of 32 random letters and digits, of that variant and extension; `None` when one of them is none.
+    #[must_use]
+    pub fn new(random: &str, variant: &str, extension: &str) -> Option<Self> {
+        let is_random = random.len() == NAME_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let fits = is_random && Self::VARIANTS.contains(&variant) && Self::EXTENSIONS.contains(&extension);
+        fits.then(|| Self(format!("{random}{variant}.{extension}")))
+    }
+
+    /// The name that somebody asks for, when it is one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (stem, extension) = text.rsplit_once('.')?;
+        let (random, variant) = stem.split_at_checked(NAME_CHARS)?;
+        Self::new(random, variant, extension)
+    }
+
+    /// How it ends, without the dot.
+    #[must_use]
+    pub fn extension(&self) -> &str {
+        self.0.rsplit_once('.').map_or("", |(_, extension)| extension)
+    }
+}
+
+impl fmt::Display for PictureName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANDOM: &str = "0123456789abcdefABCDEF0123456789";
+
+    #[test]
+    fn a_name_of_a_picture_is_read_as_it_was_made() {
+        for (variant, extension) in [("", "png"), ("-medium", "png"), ("-still", "png"), ("", "gif")] {
+            let name = PictureName::new(RANDOM, variant, extension).unwrap();
+            assert_eq!(PictureName::parse(&name.to_string()), Some(name.clone()));
+            assert_eq!(name.extension(), extension);
+            assert_eq!(FileKey::from(&name).as_str(), format!("pictures/{RANDOM}{variant}.{extension}"));
+        }
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_no_name() {
+        let long = format!("{RANDOM}x.png");
+        let dots = format!("../{RANDOM}.png");
+        let html = format!("{RANDOM}.html");
+        let other = format!("{RANDOM}-large.png");
+        for text in
+            ["", ".", "..", "a.png", RANDOM, &long, &dots, &html, &other, &format!("{RANDOM}/../a.png"), "é.png"]
+        {
+            assert_eq!(PictureName::parse(text), None, "{text}");
+        }
+    }
+}

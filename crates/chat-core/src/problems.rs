@@ -1,0 +1,70 @@
+//! What is wrong with a form, field by field.
+
+use std::fmt;
+
+/// What is wrong with a form that somebody filled in: at least one problem, in the order of the fields.
+///
+/// It prints as its first problem, which is what a client shows that knows of no fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The field; `None` where several do not go together.
+    pub field: Option<&'static str>,
+    /// What is wrong with it.
+    pub text: String,
+}
+
+impl Problem {
+    /// What is wrong with a field.
+    pub(crate) fn of(field: &'static str, text: impl fmt::Display) -> Self {
+        Self { field: Some(field), text: text.to_string() }
+    }
+
+    /// What does not go together.
+    pub(crate) fn of_all(text: impl fmt::Display) -> Self {
+        Self { field: None, text: text.to_string() }
+    }
+}
+
+impl Problems {
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.0.iter()
+    }
+
+    /// Says what is wrong, if anything is.
+    ///
+    /// # Errors
+    /// When there is a problem.
+    pub(crate) fn none(found: Vec<Problem>) -> Result<(), Self> {
+        if found.is_empty() { Ok(()) } else { Err(Self(found)) }
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.first().map_or(Ok(()), |problem| formatter.write_str(&problem.text))
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The problem of a field that has to be filled in and is not.
+pub(crate) fn blank(field: &'static str, text: &str) -> Option<Problem> {
+    text.is_empty().then(|| Problem::of(field, "This field cannot be blank."))
+}
+
+/// The problem of a text of more than `limit` characters.
+pub(crate) fn too_long(field: &'static str, text: &str, limit: usize) -> Option<Problem> {
+    let is_long = text.chars().nth(limit).is_some();
+    is_long.then(|| Problem::of(field, format_args!("{field} is too long (limit: {limit} characters)")))
+}

@@ -1,0 +1,98 @@
+//! `/users/me/avatar`, and `/avatar`, which leads to anybody's.
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::{get, post};
+use chat_core::avatar;
+use chat_core::change::Commit;
+use chat_core::id::UserId;
+use chat_core::object::{self, Avatar};
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::User;
+use http::header::{CACHE_CONTROL, LOCATION};
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+
+use super::pictures::{Kind, delete_at, give_up, keep, only_file};
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::{Failure, Fault, ThingFault};
+use crate::plain::{Plain, plain};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .api("/users/me/avatar", post(endpoint(replace)).delete(endpoint(remove)))
+        .route("/avatar/{user}", get(plain(small)))
+        .route("/avatar/{user}/medium", get(plain(medium)))
+}
+
+/// Gives the caller another picture.
+async fn replace(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let file = only_file(std::mem::take(&mut call.files), ThingFault::NotOneAvatar)?;
+    let made = call.app.workshop.run(move || chat_pictures::avatar(&file)).await??;
+    let kept = keep(&call.app, Kind::Avatar, vec![("", made.small), ("-medium", made.medium)]).await?;
+    let url = kept.first().map(|picture| picture.url.clone());
+    match change(&call, url.as_deref()).await {
+        Ok(avatar) => Answer::of(&json!({"avatar_url": avatar.url})),
+        Err(fault) => {
+            give_up(&call.app, &kept).await;
+            Err(fault)
+        }
+    }
+}
+
+/// Gives the caller the usual picture again.
+async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let avatar = change(&call, None).await?;
+    Answer::of(&json!({"avatar_url": avatar.url}))
+}
+
+/// Makes the picture at `url` the caller's, and deletes the one before: whoever takes a picture back means it.
+async fn change(call: &Call<Caller>, url: Option<&str>) -> Result<Avatar, Fault> {
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let user = call.who.again(realm)?;
+        avatar::change(user, url.map(str::to_owned), commit);
+        Ok(user.avatar_url.clone())
+    };
+    let before = call.app.commit(decide).await?;
+    if let Some(before) = before.filter(|before| Some(before.as_str()) != url) {
+        delete_at(&call.app, [before.as_str(), &avatar::medium_url(&before)]).await;
+    }
+    let realm = call.app.realm();
+    let user = realm.user(call.who.id()).ok_or_else(|| Failure::said("an account is gone"))?;
+    Ok(object::avatar(user))
+}
+
+async fn small(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
+    led_to(&named(&call)?.url)
+}
+
+async fn medium(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
+    led_to(&named(&call)?.medium_url)
+}
+
+/// The picture of the user in the path, by number or address.
+fn named(call: &Plain<Caller>) -> Result<Avatar, Fault> {
+    let named = call.path_text("user")?;
+    let realm = &call.who.realm;
+    let user = match named.parse() {
+        Ok(id) => realm.user(UserId(id)),
+        Err(_) => realm.user_by_email(named),
+    };
+    let user: &User = user.ok_or(Fault::UnknownRoute)?;
+    Ok(object::avatar(user))
+}
+
+/// Not specified; for an hour at most, because the answer changes with the picture.
+fn led_to(url: &str) -> Result<Response, Fault> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::FOUND;
+    let url = HeaderValue::try_from(url).map_err(|error| Failure::new("a picture has no address", error))?;
+    response.headers_mut().insert(LOCATION, url);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
+    Ok(response)
+}

@@ -1,0 +1,60 @@
+//! `/realm/emoji`: custom emoji.
+
+use axum::Router;
+use axum::routing::{get, post};
+use chat_core::change::Commit;
+use chat_core::custom_emoji::{self, CustomEmojiError, Pictures};
+use chat_core::object::item;
+use chat_core::snapshot::RealmSnapshot;
+use serde_json::json;
+
+use super::pictures::{Kind, give_up, keep, only_file};
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::{Fault, ThingFault};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .api("/realm/emoji", get(endpoint(list)))
+        .api("/realm/emoji/{emoji_name}", post(endpoint(add)).delete(endpoint(deactivate)))
+}
+
+/// All custom emoji, in use or not.
+async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    Answer::of(&json!({"emoji": item::emoji(&call.who.realm)}))
+}
+
+/// Adds an emoji. What can be refused without looking at the picture is.
+async fn add(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let written = call.path_text("emoji_name")?.to_owned();
+    custom_emoji::check(&call.who.realm, &call.who.user, &written, call.app.now_s())?;
+    let file = only_file(std::mem::take(&mut call.files), ThingFault::NotOneFile)?;
+    let made = call.app.workshop.run(move || chat_pictures::emoji(&file)).await??;
+    let still = made.still.map(|still| ("-still", still));
+    let kept = keep(&call.app, Kind::Emoji, [Some(("", made.picture)), still].into_iter().flatten().collect()).await?;
+    let mut urls = kept.iter().map(|picture| picture.url.clone());
+    let pictures = Pictures { source_url: urls.next().unwrap_or_default(), still_url: urls.next() };
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        Ok(custom_emoji::add(realm, call.who.again(realm)?, (&written, &pictures), commit)?)
+    };
+    if let Err(fault) = call.app.commit(decide).await {
+        give_up(&call.app, &kept).await;
+        return Err(fault);
+    }
+    Ok(Answer::empty())
+}
+
+/// Takes an emoji out of use.
+async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let name = call.path_text("emoji_name")?;
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let decided: Result<(), CustomEmojiError> =
+            custom_emoji::deactivate(realm, call.who.again(realm)?, name, commit);
+        Ok(decided?)
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}

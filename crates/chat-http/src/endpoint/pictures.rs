@@ -1,0 +1,111 @@
+//! `/user_avatars`: pictures of users and custom emoji, as files; and how they come to be.
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use chat_core::file::{FileKey, PictureName};
+use chat_pictures::Encoded;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+
+use crate::call::Anyone;
+use crate::error::{Failure, Fault, ThingFault};
+use crate::file_body::streamed;
+use crate::params::File;
+use crate::plain::{Plain, plain};
+use crate::state::{App, Site};
+
+/// Where pictures of users are.
+const AVATARS: &str = "/user_avatars/1";
+/// Where custom emoji are.
+const EMOJI: &str = "/user_avatars/1/emoji/images";
+/// Bytes of a file that becomes an emoji or an avatar, in MiB, as clients are told.
+pub(crate) const MAX_MIB: usize = 5;
+
+/// Outside the API, for everybody: clients show pictures where they cannot say who they are.
+pub(crate) fn routes() -> Router<App> {
+    let of = |folder: &str| format!("{folder}/{{name}}");
+    Router::new().route(&of(AVATARS), get(plain(fetch))).route(&of(EMOJI), get(plain(fetch)))
+}
+
+/// What a new picture is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Of a user.
+    Avatar,
+    /// A custom emoji.
+    Emoji,
+}
+
+/// A picture that is kept and not yet anybody's.
+pub(crate) struct Kept {
+    name: PictureName,
+    /// Its address, relative to the realm's.
+    pub(crate) url: String,
+}
+
+/// The one file of a form that is not too large. Which refusal another number of files gets, the caller says.
+pub(crate) fn only_file(files: Vec<File>, otherwise: ThingFault) -> Result<Bytes, Fault> {
+    let [file] = <[File; 1]>::try_from(files).map_err(|_| otherwise)?;
+    if file.content.len() > MAX_MIB * 1024 * 1024 {
+        Err(ThingFault::FileTooLarge { mib: MAX_MIB }.into())
+    } else {
+        Ok(file.content)
+    }
+}
+
+/// Keeps pictures under one random name, each as its variant.
+pub(crate) async fn keep(app: &Site, kind: Kind, pictures: Vec<(&str, Encoded)>) -> Result<Vec<Kept>, Fault> {
+    let random = app.fresh_name();
+    let mut kept = Vec::with_capacity(pictures.len());
+    for (variant, Encoded { bytes, format }) in pictures {
+        let name = PictureName::new(&random, variant, format.extension());
+        let name = name.ok_or_else(|| Failure::said("a picture got no name"))?;
+        app.files.put(&FileKey::from(&name), bytes.into()).await?;
+        let folder = match kind {
+            Kind::Avatar => AVATARS,
+            Kind::Emoji => EMOJI,
+        };
+        kept.push(Kept { url: format!("{folder}/{name}"), name });
+    }
+    Ok(kept)
+}
+
+/// Gives up pictures that became nobody's. One that cannot be deleted costs room and nothing else.
+pub(crate) async fn give_up(app: &Site, kept: &[Kept]) {
+    for Kept { name, .. } in kept {
+        delete(app, name).await;
+    }
+}
+
+/// Deletes the pictures at these addresses, as far as they are ours.
+pub(crate) async fn delete_at(app: &Site, urls: impl IntoIterator<Item = &str>) {
+    for url in urls {
+        let name = url.rsplit_once('/').and_then(|(_, name)| PictureName::parse(name));
+        if let Some(name) = name {
+            delete(app, &name).await;
+        }
+    }
+}
+
+async fn delete(app: &Site, name: &PictureName) {
+    if let Err(error) = app.files.delete(&FileKey::from(name)).await {
+        tracing::warn!(%error, %name, "a picture that nobody needs stays");
+    }
+}
+
+/// The picture of that name. A name stands for one picture for ever.
+async fn fetch(call: Plain<Anyone>, _: Body) -> Result<Response, Fault> {
+    let name = PictureName::parse(call.path_text("name")?).ok_or(Fault::UnknownRoute)?;
+    let reader = call.app.files.open(&FileKey::from(&name), None).await?.ok_or(Fault::UnknownRoute)?;
+    let media_type = if name.extension() == "gif" { "image/gif" } else { "image/png" };
+    let mut response = Response::new(streamed(reader));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+    Ok(response)
+}

@@ -1,0 +1,115 @@
+//! Pictures that strangers send: looked at within limits, made small, and written anew.
+//!
+//! It owns which formats are pictures, how much of one is decoded at most, and the sizes of emoji, avatars and
+//! thumbnails. It refuses everything it cannot decode within [`MAX_PIXELS`], and knows nothing of where pictures come
+//! from or go to: it is given something to read and answers with bytes. Its functions take milliseconds to seconds of
+//! one core, so they run where blocking work does, few at a time.
+//!
+//! **The decision:** nothing of a small picture is the sender's: every pixel was decoded and encoded again, so what is
+//! hidden in a file (scripts, places, a second format) stays behind. The original of an upload is kept as it came and
+//! is nobody's to trust; who serves it says so to browsers.
+//!
+//! **The road not taken:** a C library, which is faster and knows more formats, and has been the way into many servers.
+//!
+//! # Example
+//! ```
+//! use chat_pictures::{Format, MAX_PIXELS, PictureError};
+//!
+//! assert!(matches!(chat_pictures::emoji(b"<svg/>"), Err(PictureError::UnknownFormat)));
+//! assert_eq!(Format::of(b"\x89PNG\r\n\x1a\n"), Some(Format::Png));
+//! assert!(MAX_PIXELS >= 24_000_000);
+//! ```
+
+mod decode;
+mod make;
+
+use image::ImageFormat;
+
+pub use decode::{Facts, MAX_ANIMATION_PIXELS, MAX_FRAMES, MAX_PIXELS, MAX_SIDE, facts};
+pub use make::{Avatar, Emoji, THUMBNAILS, Thumbnail, avatar, emoji, thumbnail};
+
+/// Formats that are pictures here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Portable Network Graphics, also animated.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// GIF, also animated.
+    Gif,
+    /// WebP, also animated.
+    WebP,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Gif, Self::WebP];
+
+    /// The format of what begins with these bytes; twelve are enough.
+    #[must_use]
+    pub fn of(start: &[u8]) -> Option<Self> {
+        let known = image::guess_format(start).ok()?;
+        Self::ALL.into_iter().find(|format| format.library() == known)
+    }
+
+    /// Its media type.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        self.library().to_mime_type()
+    }
+
+    /// How the names of its files end, without the dot.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpg",
+            Self::Gif => "gif",
+            Self::WebP => "webp",
+        }
+    }
+
+    pub(crate) fn library(self) -> ImageFormat {
+        match self {
+            Self::Png => ImageFormat::Png,
+            Self::Jpeg => ImageFormat::Jpeg,
+            Self::Gif => ImageFormat::Gif,
+            Self::WebP => ImageFormat::WebP,
+        }
+    }
+}
+
+/// A picture as bytes of our own making.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Its format.
+    pub format: Format,
+}
+
+/// Why something is no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// It is of no [`Format`].
+    #[error("Invalid image format")]
+    UnknownFormat,
+    /// It is larger than is decoded.
+    #[error("Image size exceeds limit.")]
+    TooLarge,
+    /// It is broken.
+    #[error("Could not decode image; did you upload an image file?")]
+    Broken(#[source] image::ImageError),
+    /// What was to be read failed, or what was decoded could not be written.
+    #[error("a picture could not be read or written")]
+    Failed(#[source] std::io::Error),
+}
+
+impl From<image::ImageError> for PictureError {
+    fn from(error: image::ImageError) -> Self {
+        match error {
+            image::ImageError::Limits(_) => Self::TooLarge,
+            other => Self::Broken(other),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+use image::codecs::png::PngEncoder;
+use image::{Delay, ExtendedColorType, ImageEncoder as _};
+
+use super::*;
+use crate::{Facts, MAX_FRAMES, facts};
+
+fn drawn(width: u32, height: u32) -> DynamicImage {
+    let pixel = |x: u32, _| if x < width / 2 { Rgba([255, 0, 0, 255]) } else { Rgba([0, 0, 255, 128]) };
+    DynamicImage::ImageRgba8(RgbaImage::from_fn(width, height, pixel))
+}
+
+fn file(picture: &DynamicImage, format: Format) -> Vec<u8> {
+    encoded(picture, format).unwrap().bytes
+}
+
+fn moving(frames: usize, (width, height): (u32, u32)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = GifEncoder::new_with_speed(&mut bytes, 30);
+    let delay = Delay::from_numer_denom_ms(100, 1);
+    let frame = |shade: usize| {
+        let shade = u8::try_from(shade % 200).unwrap();
+        Frame::from_parts(RgbaImage::from_pixel(width, height, Rgba([shade, 0, 0, 255])), 0, 0, delay)
+    };
+    encoder.encode_frames((0..frames).map(frame)).unwrap();
+    drop(encoder);
+    bytes
+}
+
+fn known(bytes: &[u8]) -> Facts {
+    facts(Cursor::new(bytes)).unwrap()
+}
+
+fn size(bytes: &[u8]) -> (u32, u32) {
+    let Facts { width, height, .. } = known(bytes);
+    (width, height)
+}
+
+/// The head of a PNG that says it has these sides, and no pixels behind it.
+fn promised(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes).write_image(&[0; 4], 1, 1, ExtendedColorType::Rgba8).unwrap();
+    bytes.splice(16..24, [width.to_be_bytes(), height.to_be_bytes()].concat());
+    let checked: u32 = crc(&bytes[12..29]);
+    bytes.splice(29..33, checked.to_be_bytes());
+    bytes
+}
+
+/// The check sum of a chunk of PNG.
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, byte: &u8| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xEDB8_8320 } else { sum >> 1 })
+    };
+    !bytes.iter().fold(u32::MAX, step)
+}
+
+#[test]
+fn an_emoji_is_square_and_made_anew_whatever_came() {
+    for format in Format::ALL {
+        let sent = file(&drawn(200, 90), format);
+        let Emoji { picture, still } = emoji(&sent).unwrap();
+        assert_eq!((picture.format, size(&picture.bytes), still), (Format::Png, (64, 64), None), "{format:?}");
+        assert_ne!(picture.bytes, sent);
+    }
+}
+
+#[test]
+fn what_is_hidden_behind_a_picture_does_not_come_along() {
+    let mut sent = file(&drawn(64, 64), Format::Png);
+    sent.extend_from_slice(b"<script>alert(1)</script>");
+    let made = emoji(&sent).unwrap().picture.bytes;
+    assert!(!made.windows(7).any(|window| window == b"<script"));
+}
+
+#[test]
+fn an_emoji_that_moves_still_moves_and_has_a_still() {
+    let Emoji { picture, still } = emoji(&moving(3, (120, 80))).unwrap();
+    assert_eq!(picture.format, Format::Gif);
+    let told = known(&picture.bytes);
+    assert_eq!((told.width, told.height, told.is_animated), (64, 64, true));
+    let still = still.unwrap();
+    assert_eq!((still.format, size(&still.bytes), known(&still.bytes).is_animated), (Format::Png, (64, 64), false));
+}
+
+#[test]
+fn an_animation_of_one_frame_is_a_picture() {
+    let Emoji { picture, still } = emoji(&moving(1, (20, 20))).unwrap();
+    assert_eq!((picture.format, still), (Format::Png, None));
+}
+
+#[test]
+fn an_avatar_has_two_sizes() {
+    let Avatar { small, medium } = avatar(&file(&drawn(300, 700), Format::Jpeg)).unwrap();
+    assert_eq!((size(&small.bytes), size(&medium.bytes)), ((100, 100), (500, 500)));
+}
+
+#[test]
+fn a_thumbnail_keeps_proportions_and_is_never_larger_than_the_picture() {
+    for wish in THUMBNAILS {
+        let of = |width, height| {
+            let made = thumbnail(Cursor::new(file(&drawn(width, height), Format::Png)), wish).unwrap();
+            assert_eq!(known(&made.bytes).format, wish.format);
+            size(&made.bytes)
+        };
+        assert_eq!((of(1680, 560), of(100, 50), of(50, 1120)), ((840, 280), (100, 50), (25, 560)), "{}", wish.name);
+    }
+}
+
+#[test]
+fn what_is_no_picture_is_told_apart_from_a_broken_one() {
+    let refused = |bytes: &[u8]| emoji(bytes).unwrap_err().to_string();
+    for text in ["", "hello", "<svg xmlns='http://www.w3.org/2000/svg'/>", "<!doctype html>"] {
+        assert_eq!(refused(text.as_bytes()), "Invalid image format", "{text}");
+    }
+    let whole = file(&drawn(64, 64), Format::Png);
+    assert_eq!(refused(&whole[..60]), "Could not decode image; did you upload an image file?");
+    let whole = moving(2, (64, 64));
+    assert_eq!(refused(&whole[..20]), "Could not decode image; did you upload an image file?");
+}
+
+#[test]
+fn a_bomb_is_refused_by_its_head() {
+    for (width, height) in [(20_001, 1), (1, 20_001), (8_000, 8_000), (u32::MAX >> 1, u32::MAX >> 1)] {
+        let refused = emoji(&promised(width, height)).unwrap_err();
+        assert!(matches!(refused, PictureError::TooLarge), "{width}x{height}: {refused:?}");
+        assert!(facts(Cursor::new(promised(width, height))).is_err());
+    }
+}
+
+#[test]
+fn an_animation_without_end_is_refused() {
+    let refused = emoji(&moving(MAX_FRAMES + 1, (2, 2))).unwrap_err();
+    assert!(matches!(refused, PictureError::TooLarge), "{refused:?}");
+}
