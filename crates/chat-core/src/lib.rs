@@ -16,6 +16,7 @@
 //! - [`account`] makes, changes and closes accounts;
 //! - [`personal`] is what people choose for themselves;
 //! - [`attempts`] says how often a password may be tried;
+//! - [`organization`] is what administrators choose for all;
 //! - [`founding`] is the first commit of a realm;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
@@ -60,6 +61,7 @@ pub mod linkifiers;
 pub mod mark;
 pub mod membership;
 pub mod narrow;
+pub mod organization;
 pub mod personal;
 pub mod playgrounds;
 pub mod presence;

@@ -17,8 +17,8 @@ use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
     avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, linkifiers, message_edit,
-    messages, personal, pictures, playgrounds, presence, reactions, register, scheduled_messages, server_settings,
-    settings, subscriptions, typing, user_groups, user_settings_defaults, users,
+    messages, organization, personal, pictures, playgrounds, presence, reactions, register, scheduled_messages,
+    server_settings, settings, subscriptions, typing, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -64,6 +64,7 @@ fn api() -> Router<App> {
         .merge(settings::routes())
         .merge(user_settings_defaults::routes())
         .merge(personal::routes())
+        .merge(organization::routes())
         .merge(user_groups::routes())
         .merge(typing::routes())
         .merge(scheduled_messages::routes())

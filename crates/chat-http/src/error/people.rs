@@ -1,5 +1,6 @@
 //! The part of the table for what people choose for themselves and administrators for all.
 
+use chat_core::organization::OrganizationError;
 use chat_core::personal::alert::WatchError;
 use chat_core::personal::mute::MuteError;
 use chat_core::personal::preference::PreferenceError;
@@ -29,18 +30,42 @@ pub enum ChoiceFault {
     /// Preferences stay as they are.
     #[error(transparent)]
     Preference(#[from] PreferenceError),
+    /// The organization stays as it is.
+    #[error(transparent)]
+    Organization(#[from] OrganizationError),
 }
 
 /// # Source
 /// Specification, "Errors": all of these are invalid parameters, missing rights or users that do not exist.
 pub(super) fn verdict(refused: &ChoiceFault) -> Verdict {
     match refused {
+        ChoiceFault::Organization(organization) => of_organization(organization),
         ChoiceFault::Status(_)
         | ChoiceFault::Mute(_)
         | ChoiceFault::Topic(_)
         | ChoiceFault::TopicNotMuted
         | ChoiceFault::Watch(_)
         | ChoiceFault::Preference(_) => refusal(BAD_REQUEST, refused),
+    }
+}
+
+fn of_organization(refused: &OrganizationError) -> Verdict {
+    match refused {
+        OrganizationError::NotOfSystem(name) => refusal("SYSTEM_GROUP_REQUIRED", refused).with("setting_name", *name),
+        OrganizationError::NotAllowed(_)
+        | OrganizationError::NoRealm
+        | OrganizationError::TooLong { .. }
+        | OrganizationError::TooSmall(_)
+        | OrganizationError::BadLimit { .. }
+        | OrganizationError::NotListed(_)
+        | OrganizationError::NoGroup
+        | OrganizationError::GroupRefused { .. } => refusal(BAD_REQUEST, refused),
+    }
+}
+
+impl From<OrganizationError> for Fault {
+    fn from(refused: OrganizationError) -> Self {
+        ChoiceFault::from(refused).into()
     }
 }
 

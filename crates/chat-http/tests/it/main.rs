@@ -28,6 +28,8 @@ mod login;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod organization;
+#[cfg(test)]
 #[path = "../../../chat-core/tests/it/payloads.rs"]
 mod payloads;
 #[cfg(test)]

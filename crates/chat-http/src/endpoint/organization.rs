@@ -1,0 +1,79 @@
+//! `/realm`: what administrators choose for the organization.
+
+use axum::Router;
+use axum::routing::patch;
+use chat_core::access;
+use chat_core::change::Commit;
+use chat_core::organization::{self, Kind, SETTINGS, Wanted};
+use chat_core::snapshot::RealmSnapshot;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{FromJson, Json, ParamFault, Params, Path, Reader, Text};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().api("/realm", patch(endpoint(update)))
+}
+
+/// What shall be otherwise.
+struct Update(Vec<Wanted>);
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let mut wanted = Vec::new();
+        for setting in SETTINGS {
+            let name = setting.name;
+            let value = match setting.kind {
+                Kind::Text(..) => given.optional::<Text>(name)?.map(Value::from),
+                Kind::Switch(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
+                Kind::Days(_) | Kind::Policy(..) => given.optional::<Json<i64>>(name)?.map(Value::from),
+                Kind::Limit(_) => given.optional::<Json<Limit>>(name)?.map(|Limit(value)| value),
+                Kind::Group(..) => given.optional::<Json<Group>>(name)?.map(|Group(id)| id.into()),
+            };
+            wanted.extend(value.map(|value| (setting, value)));
+        }
+        Ok(Self(wanted))
+    }
+}
+
+/// Seconds, or a word that says that there is no limit: null then.
+struct Limit(Value);
+
+impl FromJson for Limit {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        match &value {
+            Value::String(word) if word == "unlimited" => Ok(Self(Value::Null)),
+            Value::String(_) => Ok(Self(value)),
+            _ => i64::from_json(value, path).map(|seconds| Self(seconds.into())),
+        }
+    }
+}
+
+/// The number of a group, by itself or as the new of a change that may also say what was before.
+struct Group(i64);
+
+impl FromJson for Group {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        match value {
+            Value::Object(mut change) => {
+                let new = change.remove("new").unwrap_or_default();
+                i64::from_json(new, &path.key("new")).map(Self)
+            }
+            value => i64::from_json(value, path).map(Self),
+        }
+    }
+}
+
+/// Changes the organization. The answer repeats what is otherwise than before.
+async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fault> {
+    access::require_administrator(&call.who.user)?;
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        Ok(organization::change(realm, call.who.again(realm)?, &wanted, commit)?)
+    };
+    Answer::of(&call.app.commit(decide).await?)
+}

@@ -1,0 +1,143 @@
+//! `PATCH /realm`: what administrators choose for the organization, and that rules ask for it.
+
+use chat_core::role::Role;
+use serde_json::{Value, json};
+
+use crate::personal::{bot, heard, listen, mark, state};
+use crate::town::{Person, Told, Town};
+
+async fn change(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
+    town.call(who, "PATCH /realm", parameters).await
+}
+
+/// The number of a group of the system.
+async fn group(town: &Town, name: &str) -> String {
+    let groups = state(town, &town.ada, "realm_user_groups").await;
+    let found = groups.as_array().unwrap().iter().find(|group| group["name"] == name).unwrap();
+    found["id"].to_string()
+}
+
+#[tokio::test]
+async fn every_setting_is_changed_repeated_told_and_shown() {
+    let town = Town::found().await;
+    let moderators = group(&town, "role:moderators").await;
+    let change_to = format!("{{\"new\": {moderators}, \"old\": 6}}");
+    let number = moderators.as_str();
+    let ear = listen(&town, &town.person("sam", Role::Guest).await, r#"["realm"]"#, &[]).await;
+    for (name, sent, value) in [
+        ("name", "Acme", json!("Acme")),
+        ("description", "All *there* is", json!("All *there* is")),
+        ("mandatory_topics", "true", json!(true)),
+        ("allow_message_editing", "false", json!(false)),
+        ("message_content_edit_limit_seconds", "\"unlimited\"", Value::Null),
+        ("message_content_delete_limit_seconds", "60", json!(60)),
+        ("move_messages_within_stream_limit_seconds", "3600", json!(3600)),
+        ("move_messages_between_streams_limit_seconds", "\"unlimited\"", Value::Null),
+        ("edit_topic_policy", "6", json!(6)),
+        ("delete_own_message_policy", "2", json!(2)),
+        ("move_messages_between_streams_policy", "4", json!(4)),
+        ("create_web_public_stream_policy", "2", json!(2)),
+        ("invite_to_stream_policy", "3", json!(3)),
+        ("invite_to_realm_policy", "6", json!(6)),
+        ("add_custom_emoji_policy", "4", json!(4)),
+        ("user_group_edit_policy", "2", json!(2)),
+        ("bot_creation_policy", "3", json!(3)),
+        ("wildcard_mention_policy", "7", json!(7)),
+        ("waiting_period_threshold", "3", json!(3)),
+        ("can_create_public_channel_group", number, json!(moderators.parse::<i64>().unwrap())),
+        ("can_create_private_channel_group", &change_to, json!(moderators.parse::<i64>().unwrap())),
+        ("direct_message_initiator_group", number, json!(moderators.parse::<i64>().unwrap())),
+        ("direct_message_permission_group", number, json!(moderators.parse::<i64>().unwrap())),
+    ] {
+        let before = heard(&town, &ear).await.len();
+        let told = change(&town, &town.ada, &[(name, sent)]).await.success();
+        let repeated = if value.is_string() { json!("updated") } else { value.clone() };
+        assert_eq!(told, json!({"result": "success", "msg": "", name: repeated}), "{name}");
+        assert_eq!(state(&town, &town.ada, &format!("realm_{name}")).await, value, "{name}");
+        let event = heard(&town, &ear).await.split_off(before);
+        let plain = json!({"type": "realm", "op": "update", "property": name, "value": value});
+        let dict = json!({"type": "realm", "op": "update_dict", "property": "default", "data": {name: value}});
+        assert!(event == [plain] || event == [dict], "{name} {event:?}");
+        let mark_before = mark(&town);
+        let again = change(&town, &town.ada, &[(name, sent)]).await.success();
+        assert_eq!((again, mark(&town)), (json!({"result": "success", "msg": ""}), mark_before), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_chosen_is_what_rules_ask_for() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let say = async |topic: &str| {
+        let parameters = [("type", "stream"), ("to", "general"), ("topic", topic), ("content", "hi")];
+        town.call(&sam, "POST /messages", &parameters).await
+    };
+    let id = say("Lunch").await.success()["id"].clone();
+    let administrators = group(&town, "role:administrators").await;
+    let wish = [
+        ("mandatory_topics", "true"),
+        ("allow_message_editing", "false"),
+        ("can_create_public_channel_group", administrators.as_str()),
+    ];
+    change(&town, &town.ada, &wish).await.success();
+    say("(no topic)").await.refused("Topics are required in this organization");
+    let told = town.call(&sam, &format!("PATCH /messages/{id}"), &[("content", "ho")]).await;
+    told.refused("Your organization has turned off message editing");
+    let club = [("subscriptions", r#"[{"name": "club"}]"#)];
+    town.call(&sam, "POST /users/me/subscriptions", &club).await.refused("Insufficient permission");
+    assert_eq!(state(&town, &sam, "can_create_public_streams").await, json!(false));
+    change(&town, &town.ada, &[("name", "Acme")]).await.success();
+    assert_eq!(town.call_as_nobody("GET /server_settings", &[]).await.success()["realm_name"], "Acme");
+}
+
+#[tokio::test]
+async fn only_administrators_choose_and_some_things_only_owners() {
+    let town = Town::found().await;
+    let max = town.person("max", Role::Administrator).await;
+    change(&town, &max, &[("description", "We")]).await.success();
+    let others = [
+        town.person("mona", Role::Moderator).await,
+        town.person("mel", Role::Member).await,
+        town.person("gus", Role::Guest).await,
+        bot(&town, "robot").await,
+    ];
+    let before = mark(&town);
+    for person in &others {
+        change(&town, person, &[("name", "Mine")]).await.refused("Must be an organization administrator");
+    }
+    for owners in [("invite_to_realm_policy", "2"), ("waiting_period_threshold", "1")] {
+        let told = change(&town, &max, &[("name", "Mine"), owners]).await;
+        told.refused("Must be an organization owner");
+    }
+    assert_eq!(town.call_as_nobody("PATCH /realm", &[("name", "Mine")]).await.error().0, 401);
+    assert_eq!(mark(&town), before);
+}
+
+#[tokio::test]
+async fn what_a_setting_cannot_be_is_refused_and_nothing_of_the_request_is_done() {
+    let town = Town::found().await;
+    let long = "a".repeat(41);
+    let everyone = group(&town, "role:everyone").await;
+    let before = mark(&town);
+    for (name, sent, text) in [
+        ("name", long.as_str(), "name is too long (limit: 40 characters)"),
+        ("mandatory_topics", "1", "mandatory_topics is not a boolean"),
+        ("edit_topic_policy", "7", "Invalid edit_topic_policy: Value error, Not in the list of possible values"),
+        ("edit_topic_policy", "\"all\"", "edit_topic_policy is not an integer"),
+        ("waiting_period_threshold", "-1", "waiting_period_threshold is too small"),
+        ("message_content_edit_limit_seconds", "0", "Bad value for 'message_content_edit_limit_seconds': 0"),
+        ("message_content_edit_limit_seconds", "true", "message_content_edit_limit_seconds is not an integer"),
+        ("direct_message_initiator_group", "999", "Invalid user group"),
+        ("direct_message_initiator_group", "{}", "direct_message_initiator_group[\"new\"] is not an integer"),
+        (
+            "can_create_public_channel_group",
+            everyone.as_str(),
+            "'can_create_public_channel_group' setting cannot be set to 'role:everyone' group.",
+        ),
+    ] {
+        change(&town, &town.ada, &[("description", "x"), (name, sent)]).await.refused(text);
+    }
+    let told = change(&town, &town.ada, &[("jitsi_server_url", "x"), ("digest_weekday", "2")]).await.success();
+    assert_eq!(told["ignored_parameters_unsupported"], json!(["digest_weekday", "jitsi_server_url"]));
+    assert_eq!((mark(&town), state(&town, &town.ada, "realm_description").await), (before, json!("")));
+}
