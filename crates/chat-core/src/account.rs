@@ -55,6 +55,19 @@ pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<
 /// # Errors
 /// As [`check_new`].
 pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Result<UserId, AccountError> {
+    create_in(realm, new, &default_channels(realm).collect::<Vec<_>>(), commit)
+}
+
+/// As [`create`], in these channels, each of which is named once.
+///
+/// # Errors
+/// As [`check_new`].
+pub fn create_in(
+    realm: &RealmSnapshot,
+    new: &NewUser,
+    channels: &[&Channel],
+    commit: &mut Commit,
+) -> Result<UserId, AccountError> {
     check_new(realm, &new.full_name, &new.email)?;
     let user = User {
         id: UserId(realm.new_id(1)),
@@ -73,7 +86,7 @@ pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Resu
     let added = json!({"type": "realm_user", "op": "add", "person": person});
     commit.events.push(NewEvent::plain(Audience::Everyone, added));
     commit.events.extend(standing_events(realm, None, &user, commit.at_s));
-    let (id, channels) = (user.id, default_channels(realm));
+    let id = user.id;
     commit.changes.push(Change::User(Box::new(user)));
     commit.changes.extend(first_preferences(realm, id));
     commit.set_key(id, new.api_key.clone());
@@ -218,7 +231,7 @@ fn peer_add(realm: &RealmSnapshot, channel: &Channel, user_id: UserId) -> NewEve
     NewEvent::plain(knows_subscribers(realm, channel, &[user_id]), event)
 }
 
-fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
+pub(crate) fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
     let ids = realm.items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
     ids.filter_map(|id| realm.channel(id)).filter(|channel| !channel.is_archived).map(AsRef::as_ref)
 }

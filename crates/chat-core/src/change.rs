@@ -7,6 +7,8 @@ use crate::channel::{Channel, Subscription};
 use crate::event::NewEvent;
 use crate::group::UserGroup;
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::invitation::Secret;
+use crate::mail::Mail;
 use crate::realm::Realm;
 use crate::user::{ApiKey, KeyHash, PasswordHash, User};
 
@@ -154,15 +156,19 @@ pub struct Commit {
     pub drafts_gone: Vec<UserId>,
     /// Who hears what, in order.
     pub events: Vec<NewEvent>,
+    /// Letters that are sent once it is true.
+    pub mail: Vec<Mail>,
 }
 
-/// A secret of a user that is now this.
+/// A secret that is now this.
 #[derive(Debug, Clone)]
 pub enum Credential {
     /// The API key; goes together with [`Change::Key`].
     ApiKey(UserId, ApiKey),
     /// What the password is compared with; `None` when they have none.
     PasswordHash(UserId, Option<PasswordHash>),
+    /// The secret of the link of the invitation of that number, which is shown again; `None` when it opens nothing.
+    InvitationLink(i64, Option<Secret>),
 }
 
 impl Commit {

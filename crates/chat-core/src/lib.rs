@@ -18,6 +18,7 @@
 //! - [`attempts`] says how often a password may be tried;
 //! - [`organization`] is what administrators choose for all;
 //! - [`founding`] is the first commit of a realm;
+//! - [`invitation`] asks people in, and [`mail`] is the letters that go out;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
 //! - [`ports`] is what all that needs a database for;
@@ -57,7 +58,9 @@ pub mod custom_emoji;
 pub mod draft;
 pub mod edit;
 pub mod founding;
+pub mod invitation;
 pub mod linkifiers;
+pub mod mail;
 pub mod mark;
 pub mod membership;
 pub mod narrow;

@@ -49,7 +49,9 @@ mod schema;
 mod store;
 
 mod known;
+mod link;
 mod log;
+mod mail;
 mod presence;
 mod queue;
 mod realm;

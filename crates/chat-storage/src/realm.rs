@@ -18,6 +18,7 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
 use crate::write::Writing;
+use crate::{link, mail};
 
 const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
 const REALM: &str = "SELECT document FROM realm";
@@ -143,6 +144,7 @@ impl RealmStore for Store {
         for user_id in commit.drafts_gone {
             draft::delete_all(&mut writing.tx, user_id).await?;
         }
+        mail::put(&mut writing.tx, (first.0, commit.at_s), &commit.mail).await?;
         let mut events = commit.events.into_iter();
         let mut last = writing.push(commit.at_s, commit.changes, events.next());
         for event in events {
@@ -150,6 +152,9 @@ impl RealmStore for Store {
         }
         let records = writing.commit().await?;
         self.shared.publish(records).await;
+        if !commit.mail.is_empty() {
+            self.shared.mail_written.notify_one();
+        }
         Ok(Committed::Done { first, last })
     }
 
@@ -254,6 +259,7 @@ async fn put_credential(tx: &mut Tx, credential: &Credential) -> Result<(), Stor
         Credential::PasswordHash(user_id, hash) => {
             run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_ref().map(|hash| hash.0.as_str())))
         }
+        Credential::InvitationLink(number, secret) => return link::put(tx, *number, secret.as_ref()).await,
     }
     .map_err(failed)?;
     Ok(())

@@ -35,6 +35,7 @@ const FILES: &[File] = &[
     file!(4, "0004_own_copies.sql"),
     file!(5, "0005_presence.sql"),
     file!(6, "0006_unsent.sql"),
+    file!(7, "0007_invitations.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -75,6 +75,8 @@ pub(crate) struct Shared {
     hearing: Rounds,
     /// The log has grown by this node's doing.
     grown: Notify,
+    /// Letters were written down by this node.
+    pub(crate) mail_written: Notify,
 }
 
 struct Tasks {
@@ -108,6 +110,7 @@ impl Store {
             advancing: tokio::sync::Mutex::default(),
             hearing: Rounds::default(),
             grown: Notify::new(),
+            mail_written: Notify::new(),
         });
         presence::read(&shared).await?;
         let mut appending = JoinSet::new();

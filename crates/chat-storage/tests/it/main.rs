@@ -14,6 +14,8 @@ mod edits;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod invitations;
+#[cfg(test)]
 mod log;
 #[cfg(test)]
 mod opening;

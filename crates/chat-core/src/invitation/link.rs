@@ -1,0 +1,110 @@
+//! The links that open invitations.
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+use crate::ports::StoreError;
+use crate::user::{ApiKey, KeyHash};
+
+/// The secret of a link: 32 letters and digits, as an API key has.
+///
+/// Of a link that was sent to an address nothing but the hash is kept. One that anybody may use is shown again to those
+/// who manage it, so it is kept as it is, in the table of such links and nowhere else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(ApiKey);
+
+impl Secret {
+    /// A secret out of random letters.
+    #[must_use]
+    pub fn new(letters: ApiKey) -> Self {
+        Self(letters)
+    }
+
+    /// Reads a secret.
+    ///
+    /// # Errors
+    /// When it is not 32 ASCII letters and digits.
+    pub fn parse(written: &str) -> Result<Self, MalformedLink> {
+        ApiKey::parse(written).map(Self).map_err(|_| MalformedLink)
+    }
+
+    /// The secret itself, for links and for the table of links.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// What it is recognised by.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        self.0.hash()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+/// A text that is no link of an invitation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no link of an invitation")]
+pub struct MalformedLink;
+
+/// What a link says: which invitation it opens, and the secret that does. The number is in it so that nothing has to be
+/// looked for by a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The number of the invitation.
+    pub number: i64,
+    /// The secret.
+    pub secret: Secret,
+}
+
+impl Link {
+    /// Reads the end of a link: the number, a hyphen, the secret.
+    ///
+    /// # Errors
+    /// When it has another form.
+    pub fn parse(end: &str) -> Result<Self, MalformedLink> {
+        let (number, secret) = end.split_once('-').ok_or(MalformedLink)?;
+        let digits = number.len() <= 18 && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| number.parse().ok()).flatten().ok_or(MalformedLink)?;
+        Ok(Self { number, secret: Secret::parse(secret)? })
+    }
+
+    /// The link, on the server at that address.
+    #[must_use]
+    pub fn url(&self, base_url: &str) -> String {
+        format!("{base_url}/join/{}-{}", self.number, self.secret.expose())
+    }
+}
+
+/// Where the secrets of links are kept that are shown again.
+#[async_trait]
+pub trait LinkStore: Send + Sync {
+    /// The secrets of all links that anybody may use who has them, with the numbers of their invitations.
+    async fn link_secrets(&self) -> Result<Vec<(i64, Secret)>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_read_as_it_was_written_and_does_not_print() {
+        let link = Link { number: 12, secret: Secret::new(ApiKey::from_random(&[5; 64]).unwrap()) };
+        let url = link.url("https://chat.example.org");
+        let end = url.strip_prefix("https://chat.example.org/join/").unwrap();
+        assert_eq!(Link::parse(end), Ok(link.clone()));
+        assert!(!format!("{link:?}").contains(link.secret.expose()));
+        let secret = link.secret.expose();
+        for malformed in
+            ["", "12", "12-", secret, &format!("-{secret}"), &format!("+1-{secret}"), &end[..end.len() - 1]]
+        {
+            assert_eq!(Link::parse(malformed), Err(MalformedLink), "{malformed}");
+        }
+    }
+}

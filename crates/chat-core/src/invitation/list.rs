@@ -1,0 +1,55 @@
+//! The invitations that are open, as clients see them.
+
+use serde_json::{Value, json};
+
+use super::{Env, Invitation, Invitee, Link, Secret};
+use crate::access::{self, NotAllowed};
+
+/// Whether the caller has a list of invitations.
+///
+/// # Errors
+/// For guests and bots.
+pub fn listed(env: &Env<'_>) -> Result<(), NotAllowed> {
+    access::require_member(env.caller)?;
+    access::require_human(env.caller)
+}
+
+/// The open invitations in the order of their numbers: all for administrators, and their own for others. `secrets` are
+/// those of the links that anybody may use.
+///
+/// # Source
+/// Not specified; the objects are those existing clients know. What somebody sent who used a link is not among them:
+/// nobody gave that invitation.
+#[must_use]
+pub fn list(env: &Env<'_>, secrets: &[(i64, Secret)], now_s: i64) -> Vec<Value> {
+    let is_shown = |invitation: &Invitation| {
+        let may_see = env.caller.is_administrator() || invitation.inviter_id == env.caller.id;
+        may_see && invitation.is_open(env.realm, now_s)
+    };
+    let shown = Invitation::all(env.realm).filter(|(_, invitation)| is_shown(invitation));
+    shown.filter_map(|(number, invitation)| object(env, number, &invitation, secrets)).collect()
+}
+
+fn object(env: &Env<'_>, number: i64, invitation: &Invitation, secrets: &[(i64, Secret)]) -> Option<Value> {
+    let (key, value) = match &invitation.to {
+        Invitee::Address(address) => ("email", address.clone()),
+        Invitee::Anybody => {
+            let (_, secret) = secrets.iter().find(|(of, _)| *of == number)?;
+            ("link_url", Link { number, secret: secret.clone() }.url(env.base_url))
+        }
+        Invitee::Confirmation { .. } => return None,
+    };
+    let mut object = json!({
+        "id": number,
+        "invited_by_user_id": invitation.inviter_id,
+        "invited": invitation.invited_s,
+        "expiry_date": invitation.expires_s,
+        "invited_as": i64::from(invitation.role),
+        "is_multiuse": invitation.to == Invitee::Anybody,
+        "notify_referrer_on_join": invitation.notifies_inviter,
+    });
+    if let Value::Object(members) = &mut object {
+        members.insert(key.to_owned(), value.into());
+    }
+    Some(object)
+}

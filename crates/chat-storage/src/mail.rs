@@ -1,0 +1,60 @@
+//! Letters that wait to be sent, written down with what they tell of.
+
+use async_trait::async_trait;
+use chat_core::mail::{Mail, MailId, MailStore, Waiting};
+use chat_core::ports::StoreError;
+
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::store::Store;
+
+const INSERT: &str = "INSERT INTO outgoing_mail (event_id, place, due_s, tries, document) VALUES ($1, $2, $3, 0, $4)";
+// The outer condition is asked again of a row that another node has just taken.
+const TAKE: &str = "UPDATE outgoing_mail SET due_s = $2, tries = tries + 1
+WHERE due_s <= $1 AND (event_id, place) IN (
+    SELECT event_id, place FROM outgoing_mail WHERE due_s <= $1 ORDER BY due_s, event_id, place LIMIT $3
+)
+RETURNING event_id, place, tries, document";
+const FINISH: &str = "DELETE FROM outgoing_mail WHERE event_id = $1 AND place = $2";
+const POSTPONE: &str = "UPDATE outgoing_mail SET due_s = $3 WHERE event_id = $1 AND place = $2";
+
+/// Writes letters down in the transaction of a commit that stands at that place of the log.
+pub(crate) async fn put(tx: &mut Tx, (event_id, at_s): (i64, i64), letters: &[Mail]) -> Result<(), StoreError> {
+    for (place, mail) in (0_i64..).zip(letters) {
+        let document = serde_json::to_string(mail).map_err(failed)?;
+        run!(tx.on(), execute: sqlx::query(INSERT).bind(event_id).bind(place).bind(at_s).bind(&document))
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl MailStore for Store {
+    async fn mail_written(&self) {
+        self.shared.mail_written.notified().await;
+    }
+
+    async fn take_mail(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<Waiting>, StoreError> {
+        let rows: Vec<(i64, i64, i64, String)> =
+            run!(self.shared.db.writer(), fetch_all: sqlx::query_as(TAKE).bind(now_s).bind(until_s).bind(limit))
+                .map_err(failed)?;
+        let waiting = |(event_id, place, tries, document): (i64, i64, i64, String)| {
+            let mail = serde_json::from_str(&document).map_err(failed)?;
+            Ok(Waiting { id: MailId { event_id, place }, tries, mail })
+        };
+        let mut taken = rows.into_iter().map(waiting).collect::<Result<Vec<_>, StoreError>>()?;
+        taken.sort_unstable_by_key(|waiting| waiting.id);
+        Ok(taken)
+    }
+
+    async fn finish_mail(&self, id: MailId) -> Result<(), StoreError> {
+        run!(self.shared.db.writer(), execute: sqlx::query(FINISH).bind(id.event_id).bind(id.place)).map_err(failed)?;
+        Ok(())
+    }
+
+    async fn postpone_mail(&self, id: MailId, due_s: i64) -> Result<(), StoreError> {
+        run!(self.shared.db.writer(), execute: sqlx::query(POSTPONE).bind(id.event_id).bind(id.place).bind(due_s))
+            .map_err(failed)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Letters that wait, and the secrets of links.
+
+use chat_core::change::{Change, Commit, Committed, Credential, ItemKind};
+use chat_core::invitation::{LinkStore as _, Secret};
+use chat_core::mail::{Mail, MailStore as _};
+use chat_core::ports::RealmStore as _;
+use chat_core::user::ApiKey;
+use chat_storage::Store;
+use serde_json::json;
+
+use crate::home::{NOW_S, on_every_engine};
+
+fn commit(store: &Store, letters: &[&str]) -> Commit {
+    let mail = |to: &&str| Mail { to: (*to).to_owned(), subject: "Hi".to_owned(), text: "x".to_owned() };
+    let document = Some(json!({"letters": letters.len()}));
+    Commit {
+        decided_at: store.realm().changed(),
+        at_s: NOW_S,
+        changes: vec![Change::Item { kind: ItemKind::Invitation, id: 1, document }],
+        mail: letters.iter().map(mail).collect(),
+        ..Commit::default()
+    }
+}
+
+async fn taken(store: &Store, now_s: i64) -> Vec<String> {
+    let taken = store.take_mail(now_s, now_s + 10, 2).await.unwrap();
+    taken.into_iter().map(|waiting| format!("{} {}", waiting.mail.to, waiting.tries)).collect()
+}
+
+#[tokio::test]
+async fn a_letter_is_taken_by_one_node_at_a_time_until_it_is_finished() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        store.commit(commit(&store, &["a", "b", "c"])).await.unwrap();
+        assert_eq!(taken(&store, NOW_S - 1).await, Vec::<String>::new());
+        assert_eq!(taken(&store, NOW_S).await, ["a 1", "b 1"]);
+        assert_eq!(taken(&store, NOW_S).await, ["c 1"]);
+        assert_eq!(taken(&store, NOW_S + 9).await, Vec::<String>::new());
+        // Whoever took them is gone.
+        let again = store.take_mail(NOW_S + 10, NOW_S + 20, 10).await.unwrap();
+        assert_eq!(again.iter().map(|waiting| waiting.tries).collect::<Vec<_>>(), [2, 2, 2]);
+        store.finish_mail(again[0].id).await.unwrap();
+        store.postpone_mail(again[1].id, NOW_S + 500).await.unwrap();
+        assert_eq!(taken(&store, NOW_S + 20).await, ["c 3"]);
+        assert_eq!(taken(&store, NOW_S + 500).await, ["b 3", "c 4"]);
+        store.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_nodes_that_look_at_once_take_different_letters() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        let other = if home.is_postgres() { home.open().await } else { store.clone() };
+        store.commit(commit(&store, &["a", "b", "c", "d"])).await.unwrap();
+        let (one, two) = tokio::join!(taken(&store, NOW_S), taken(&other, NOW_S));
+        let mut all = [one, two].concat();
+        let before = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), before, "{all:?}");
+        other.stop().await;
+        store.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_decision_that_came_too_late_writes_no_letter() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        let stale = commit(&store, &["late"]);
+        store.commit(commit(&store, &[])).await.unwrap();
+        assert!(matches!(store.commit(stale).await.unwrap(), Committed::Stale(_)));
+        assert_eq!(taken(&store, NOW_S).await, Vec::<String>::new());
+        store.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_waits_for_letters_is_woken_by_one_and_a_restart_keeps_it() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        store.commit(commit(&store, &["a"])).await.unwrap();
+        store.mail_written().await;
+        store.stop().await;
+        let store = home.open().await;
+        assert_eq!(taken(&store, NOW_S).await, ["a 1"]);
+        store.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_secret_of_a_link_is_kept_until_it_opens_nothing_and_never_in_the_log() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        let secret = Secret::new(ApiKey::from_random(&[9; 64]).unwrap());
+        let credentials = vec![Credential::InvitationLink(4, Some(secret.clone()))];
+        store.commit(Commit { credentials, ..commit(&store, &[]) }).await.unwrap();
+        assert_eq!(store.link_secrets().await.unwrap(), [(4, secret.clone())]);
+        let log = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await.concat();
+        assert!(!log.is_empty() && !log.contains(secret.expose()));
+        let credentials = vec![Credential::InvitationLink(4, None)];
+        store.commit(Commit { credentials, ..commit(&store, &[]) }).await.unwrap();
+        assert!(store.link_secrets().await.unwrap().is_empty());
+        store.stop().await;
+    })
+    .await;
+}
