@@ -20,6 +20,7 @@ mod database;
 mod files;
 mod health;
 mod machine;
+mod mail;
 mod passwords;
 
 mod listen;

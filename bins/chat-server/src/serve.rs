@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
-use chat_http::{ApiSettings, Chat, Domain, Parts, Polls};
+use chat_http::{ApiSettings, Chat, Domain, Invitations, Parts, Polls};
 use chat_storage::Store;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -17,6 +17,7 @@ use crate::files::Files;
 use crate::health::DatabaseHealth;
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::machine::Machine;
+use crate::mail::Post;
 use crate::passwords::Argon2id;
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
@@ -75,6 +76,8 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let passwords = Arc::new(Argon2id::new());
     bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
     background.spawn(sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
+    let post = Post::new(&config.mail, config.database.data_dir.join("mail"))?;
+    background.spawn(post.deliver(Arc::<Store>::clone(&store)));
     let domain = Domain {
         realm: Arc::<Store>::clone(&store),
         log: Arc::<Store>::clone(&store),
@@ -87,6 +90,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         files,
         polls: Arc::default(),
         passwords,
+        invitations: invitations(config, &store),
         settings: settings(config, base_url),
     };
     let polls = Arc::clone(&domain.polls);
@@ -123,6 +127,14 @@ fn parts(config: &Config, store: &Store) -> Parts {
         health: Arc::new(DatabaseHealth(store.clone())),
         rate_limit_per_ip: config.limits.rate_limit_per_ip(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+fn invitations(config: &Config, store: &Arc<Store>) -> Invitations {
+    Invitations {
+        links: Arc::<Store>::clone(store),
+        validity_min: config.invitations.validity_min(),
+        per_day: config.invitations.per_day(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! An endpoint returns the cause; what a caller sees of it is decided here and nowhere else. A failure is logged
 //! here too, once, where it becomes an answer, and the caller never sees its text.
 
+mod invites;
 mod people;
 mod things;
 
@@ -25,6 +26,7 @@ use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
 use chat_core::file::FileError;
 use chat_core::id::EventId;
+use chat_core::invitation::{InviteError, JoinError};
 use chat_core::mark::MarkError;
 use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
@@ -44,6 +46,7 @@ use crate::auth::{CredentialsFault, Unauthenticated};
 use crate::params::{ParamFault, RawFault};
 use crate::rate::Exceeded;
 
+pub(crate) use invites::OnPage;
 pub use people::ChoiceFault;
 pub use things::ThingFault;
 
@@ -104,6 +107,12 @@ pub enum Fault {
     /// What developers may and production may not.
     #[error("Endpoint not available in production.")]
     ForDevelopment,
+    /// Nobody is invited, or an invitation stays as it is.
+    #[error(transparent)]
+    Invite(#[from] InviteError),
+    /// An invitation opens nothing.
+    #[error(transparent)]
+    Join(#[from] JoinError),
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] NoSuchChannel),
@@ -337,6 +346,8 @@ impl Fault {
             Self::Account(refused) => account(refused),
             Self::Choice(refused) => people::verdict(refused),
             Self::Thing(refused) => things::verdict(refused),
+            Self::Invite(refused) => invites::invite(refused),
+            Self::Join(refused) => invites::join(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)

@@ -16,9 +16,9 @@ use tower::Service;
 use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
-    avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, linkifiers, message_edit,
-    messages, organization, personal, pictures, playgrounds, presence, reactions, register, scheduled_messages,
-    server_settings, settings, subscriptions, typing, user_groups, user_settings_defaults, users,
+    avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites, join,
+    linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, reactions, register,
+    scheduled_messages, server_settings, settings, subscriptions, typing, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -38,9 +38,7 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Chat {
         Some(domain) => {
             let app = Arc::new(Site::new(&frame, domain));
             site = Some(Arc::clone(&app));
-            routes
-                .merge(api().with_state(app))
-                .merge(emoji_data::routes().merge(icon::routes()).layer(from_fn(observe::note_route)))
+            routes.merge(api().with_state(Arc::clone(&app))).merge(beside(app).layer(from_fn(observe::note_route)))
         }
     };
     Chat { site, ..framed(routes, &frame) }
@@ -74,6 +72,12 @@ fn api() -> Router<App> {
         .merge(emoji::routes())
         .merge(avatars::routes())
         .merge(pictures::routes())
+        .merge(invites::routes())
+}
+
+/// What browsers and clients fetch outside the API.
+fn beside(app: App) -> Router {
+    emoji_data::routes().merge(icon::routes()).merge(join::routes().with_state(app))
 }
 
 /// How an area lists its paths: as they are below `/api/v1`.

@@ -9,6 +9,7 @@ use chat_core::change::{Commit, Committed};
 use chat_core::draft::DraftStore;
 use chat_core::file::FileStore;
 use chat_core::id::UserId;
+use chat_core::invitation::LinkStore;
 use chat_core::lexicon::Lexicon;
 use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
 use chat_core::scheduled::ScheduledStore;
@@ -62,8 +63,21 @@ pub struct Domain {
     pub polls: Arc<Polls>,
     /// Hashes passwords.
     pub passwords: Arc<dyn Passwords>,
+    /// What invitations need.
+    pub invitations: Invitations,
     /// What the deployment chose.
     pub settings: ApiSettings,
+}
+
+/// What invitations need beside the realm.
+#[derive(Clone)]
+pub struct Invitations {
+    /// The secrets of links that are shown again.
+    pub links: Arc<dyn LinkStore>,
+    /// Minutes for which an invitation holds when nothing is said.
+    pub validity_min: i64,
+    /// Letters of invitation that may be sent in 24 hours.
+    pub per_day: usize,
 }
 
 /// Makes and compares password hashes, where it may take its time.
@@ -152,6 +166,7 @@ pub(crate) struct Site {
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) workshop: Workshop,
     pub(crate) passwords: Arc<dyn Passwords>,
+    pub(crate) invitations: Invitations,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
     pub(crate) polls: Arc<Polls>,
@@ -177,6 +192,7 @@ impl Site {
             polls,
             files,
             passwords,
+            invitations,
             settings,
         } = domain;
         let mut secret = [0; 32];
@@ -195,6 +211,7 @@ impl Site {
             files,
             workshop: Workshop::default(),
             passwords,
+            invitations,
             settings,
             by_user,
             polls,

@@ -4,6 +4,7 @@
 //! across values are in [`Config::check`].
 
 mod files;
+mod mail;
 mod value;
 
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ use tracing_subscriber::EnvFilter;
 use crate::listen::TrustedProxies;
 
 pub(crate) use files::{Bucket, FileConfig};
+pub(crate) use mail::{InvitationConfig, MailConfig};
 
 const ABOUT: &str = "Team-chat server with the REST API existing clients speak.";
 const AFTER: &str = "\
@@ -57,6 +59,10 @@ pub(crate) struct Config {
     pub(crate) files: FileConfig,
     #[command(flatten)]
     pub(crate) realm: RealmConfig,
+    #[command(flatten)]
+    pub(crate) mail: MailConfig,
+    #[command(flatten)]
+    pub(crate) invitations: InvitationConfig,
     #[command(flatten)]
     pub(crate) limits: LimitConfig,
     #[command(flatten)]
@@ -416,6 +422,7 @@ impl Config {
         let [id, secret] = self.files.key_halves();
         together(id, secret)?;
         text(realm.owner_password.as_ref()).map_or(Ok(()), |text| value::password("--owner-password", text))?;
+        self.mail.check()?;
         self.database.url().map_or(Ok(()), value::database_url)
     }
 }

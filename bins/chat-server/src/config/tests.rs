@@ -29,6 +29,8 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.limits.connections_per_address(), None);
     assert_eq!((config.limits.rate_limit_per_user(), config.limits.rate_limit_per_ip()), (600, 300));
     assert_eq!(config.limits.event_queue_timeout_s(), 86_400);
+    assert_eq!((config.mail.smtp_url(), config.mail.from.to_string().as_str()), (None, "noreply@localhost"));
+    assert_eq!((config.invitations.validity_min(), config.invitations.per_day()), (14_400, 1_000));
     assert_eq!(config.observing.log_format, LogFormat::Text);
     assert_eq!(config.observing.metrics_listen, None);
 }
@@ -101,6 +103,9 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--rate-limit-per-user", "1.5", "from 0 to 1000000"),
         ("--rate-limit-per-ip", "-1", "from 0 to 1000000"),
         ("--event-queue-timeout", "59", "from 60 to 31536000"),
+        ("--mail-from", "nobody", "an address, or a name and an address"),
+        ("--invitation-validity", "0", "from 1 to 5256000"),
+        ("--invitations-per-day", "0", "from 1 to 100000"),
         ("--log-format", "xml", "text, json"),
         ("--log-filter", "a=b=c", "module=level"),
     ] {
@@ -136,6 +141,21 @@ fn a_database_of_another_kind_is_refused_without_its_password() {
     }
     let config = given(&["--database-url", "postgresql://chat@db/chat"]).unwrap();
     assert_eq!(config.database.url(), Some("postgresql://chat@db/chat"));
+}
+
+#[test]
+fn an_smtp_server_of_another_kind_is_refused_without_its_password() {
+    for url in ["http://chat:hunter2@mail", "hunter2", "smtp:hunter2", "smtps://chat:hunter2@mail/inbox"] {
+        let line = fault(&["--smtp-url", url, "--mail-from", "chat@example.org"]);
+        assert!(line.contains("--smtp-url") && line.contains("smtps://"), "{line}");
+        assert!(!line.contains("hunter2"), "{line}");
+    }
+    assert_eq!(fault(&["--smtp-url", "smtp://mail"]), "--smtp-url is set, and needs --mail-from with it");
+    let from = ["--smtp-url", "smtps://chat:hunter2@mail", "--mail-from", "Acme chat <chat@example.org>"];
+    let config = given(&from).unwrap();
+    assert_eq!(config.mail.from.email.to_string(), "chat@example.org");
+    assert!(!format!("{config:?}").contains("hunter2"));
+    assert_eq!(given(&["--smtp-url="]).unwrap().mail.smtp_url(), None);
 }
 
 #[test]

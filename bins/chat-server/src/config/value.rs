@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use chat_core::limits::MIN_PASSWORD_CHARS;
 use chat_core::role::Role;
 use chat_core::user;
+use lettre::message::Mailbox;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -18,6 +19,8 @@ use crate::passwords::PASSWORD_MAX_BYTES;
 pub(super) const ROLES: &str = "owner, administrator, moderator, member, guest, or the number of one (100 to 600)";
 /// Longest name of an organization, in characters.
 const REALM_NAME_MAX_CHARS: usize = 40;
+/// The sender of letters when nobody said: nobody reads what is sent there.
+pub(super) const DEFAULT_FROM: &str = "noreply@localhost";
 /// Longest brand word, in bytes.
 const BRAND_MAX_BYTES: usize = 32;
 
@@ -119,6 +122,12 @@ pub(super) fn full_name(text: &str) -> Result<String, String> {
     user::full_name(text).map(str::to_owned).map_err(|why| format!("must be the full name of a person: {why}"))
 }
 
+/// Who letters come from. Empty counts as absent.
+pub(super) fn mailbox(text: &str) -> Result<Mailbox, &'static str> {
+    let text = if text.is_empty() { DEFAULT_FROM } else { text };
+    text.parse().map_err(|_| "must be an address, or a name and an address: Acme chat <chat@example.org>")
+}
+
 /// A file. Empty counts as absent, which the parser of the library refuses.
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 pub(super) fn path(text: &str) -> Result<PathBuf, Infallible> {
@@ -138,6 +147,20 @@ pub(super) fn password(flag: &str, text: &str) -> Result<(), String> {
     Err(format!(
         "invalid value '…' for '{flag} <SECRET>': must have {MIN_PASSWORD_CHARS} characters at least and \
          {PASSWORD_MAX_BYTES} bytes at most"
+    ))
+}
+
+/// Says of a wrong URL its scheme alone: the rest may hold a password.
+pub(super) fn smtp_url(text: &str) -> Result<(), String> {
+    let url = Url::parse(text).ok();
+    let fits = |url: &Url| matches!(url.scheme(), "smtp" | "smtps") && url.has_host() && matches!(url.path(), "" | "/");
+    if url.as_ref().is_some_and(fits) {
+        return Ok(());
+    }
+    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    Err(format!(
+        "invalid value '{scheme}…' for '--smtp-url <URL>': must be smtps://user:password@host or smtp://host, or \
+         absent for a folder of files"
     ))
 }
 

@@ -381,7 +381,7 @@ fn administrators_see_all_invitations_and_others_their_own() {
         "id": 2, "invited_by_user_id": 4, "invited": NOW_S, "expiry_date": NOW_S + VALIDITY_MIN * 60,
         "invited_as": 600, "is_multiuse": false, "notify_referrer_on_join": true, "email": "new@x.org",
     });
-    assert_eq!(seen(4), [own.clone()]);
+    assert_eq!(seen(4), std::slice::from_ref(&own));
     let all = seen(1);
     assert_eq!((all.len(), &all[1]), (2, &own));
     assert_eq!((&all[0]["link_url"], &all[0]["is_multiuse"]), (&json!(link.url(URL)), &json!(true)));

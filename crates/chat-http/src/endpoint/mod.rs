@@ -11,6 +11,8 @@ pub(crate) mod flags;
 pub(crate) mod following;
 pub(crate) mod health;
 pub(crate) mod icon;
+pub(crate) mod invites;
+pub(crate) mod join;
 pub(crate) mod linkifiers;
 pub(crate) mod message_edit;
 pub(crate) mod messages;

@@ -20,6 +20,8 @@ mod events;
 #[cfg(test)]
 mod given;
 #[cfg(test)]
+mod invites;
+#[cfg(test)]
 mod json;
 #[cfg(test)]
 mod leaks;

@@ -13,12 +13,15 @@ use base64::engine::general_purpose::STANDARD;
 use chat_core::change::{Change, Commit, Committed};
 use chat_core::founding::{Founding, found};
 use chat_core::id::UserId;
+use chat_core::invitation::VALIDITY_MIN;
 use chat_core::ports::RealmStore as _;
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
-use chat_http::{ApiSettings, Chat, Domain, HealthProbe, LongWait, Outside, Parts, Passwords, Repeat, router};
+use chat_http::{
+    ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Repeat, router,
+};
 use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -30,6 +33,9 @@ use crate::cellar::{BOUNDARY, Cellar};
 
 /// When the town is, in unix seconds.
 pub(crate) const NOW_S: i64 = 1_800_000_000;
+
+/// Letters of invitation that may be sent in a day.
+pub(crate) const INVITATIONS_PER_DAY: usize = 10;
 
 /// A server, and the people who were there before the test began.
 pub(crate) struct Town {
@@ -223,6 +229,20 @@ impl Town {
         (head.status.as_u16(), head.headers, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
+    /// Calls `METHOD /path` outside `/api/v1` as a browser does, with a form: status, headers, text.
+    pub(crate) async fn browse(&self, call: &str, form: &[(&str, &str)]) -> (u16, HeaderMap, String) {
+        let (method, path) = call.split_once(' ').unwrap();
+        let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = Request::builder().method(method).uri(path);
+        let request = match method {
+            "GET" => request.body(Body::empty()),
+            _ => request.header("content-type", "application/x-www-form-urlencoded").body(Body::from(fields)),
+        };
+        let (head, body) = self.router.clone().oneshot(request.unwrap()).await.unwrap().into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        (head.status.as_u16(), head.headers, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
     /// The answer to a GET of that path with these headers besides, and how it can be asked again.
     pub(crate) async fn repeatable(
         &self,
@@ -300,6 +320,11 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, rate_limi
         files: Arc::<Cellar>::clone(files),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
+        invitations: Invitations {
+            links: Arc::<Store>::clone(store),
+            validity_min: VALIDITY_MIN,
+            per_day: INVITATIONS_PER_DAY,
+        },
         settings,
     };
     router(parts, Some(domain))

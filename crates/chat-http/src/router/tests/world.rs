@@ -33,7 +33,7 @@ use crate::call::{Anyone, Call, endpoint};
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{Chat, framed, operations};
-use crate::state::{ApiSettings, App, Domain, Frame, HealthProbe, Outside, Parts, Passwords, Site};
+use crate::state::{ApiSettings, App, Domain, Frame, HealthProbe, Invitations, Outside, Parts, Passwords, Site};
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
 pub(super) const IAGO: &str = "iago@example.com";
@@ -215,10 +215,11 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         presences: Arc::<Store>::clone(&store),
         drafts: Arc::<Store>::clone(&store),
         scheduled: Arc::<Store>::clone(&store),
-        typing: store,
+        typing: Arc::<Store>::clone(&store),
         files: Arc::new(NoFiles),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
+        invitations: Invitations { links: store, validity_min: 1, per_day: 1 },
         settings,
     };
     (domain, folder)

@@ -1,0 +1,205 @@
+use std::ffi::OsString;
+use std::path::Path;
+
+use chat_core::change::{Change, Commit};
+use chat_core::id::EventId;
+use chat_core::ports::RealmStore as _;
+use chat_core::realm::{Realm, Rules};
+use chat_storage::{Db, Store};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::config::{self, Config};
+
+const NOW_S: i64 = 1_800_000_000;
+
+fn config(flags: &[&str]) -> Config {
+    config::read(std::iter::once("chat-server").chain(flags.iter().copied()).map(OsString::from)).unwrap()
+}
+
+fn letter(to: &str) -> Mail {
+    let text = "Open https://chat.example.org/join/1-secret\nnow: ä.\n".to_owned();
+    Mail { to: to.to_owned(), subject: "Ada invites you to Ünion".to_owned(), text }
+}
+
+/// A store in which these letters wait.
+async fn with_letters(letters: &[&str]) -> (TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
+    let realm = Realm {
+        name: "Ünion".to_owned(),
+        description: String::new(),
+        created_s: NOW_S,
+        is_deactivated: false,
+        rules: Rules::default(),
+    };
+    let commit = Commit {
+        decided_at: EventId::NONE,
+        at_s: NOW_S,
+        changes: vec![Change::Realm(Box::new(realm))],
+        mail: letters.iter().map(|to| letter(to)).collect(),
+        ..Commit::default()
+    };
+    store.commit(commit).await.unwrap();
+    (dir, store)
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files.into_iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+async fn waiting(store: &Store, now_s: i64) -> Vec<Waiting> {
+    store.take_mail(now_s, now_s, 100).await.unwrap()
+}
+
+#[tokio::test]
+async fn without_a_server_each_letter_is_a_file_that_only_we_may_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (dir, store) = with_letters(&["a@example.org", "b@example.org"]).await;
+    let folder = dir.path().join("mail");
+    let post = Post::new(&config(&[]).mail, folder.clone()).unwrap();
+    assert!(!post.round(&store, NOW_S).await);
+    let letters = files(&folder);
+    assert_eq!(letters.len(), 2);
+    for (letter, to) in letters.iter().zip(["a@example.org", "b@example.org"]) {
+        assert!(letter.contains(&format!("To: {to}")) && letter.contains("From: noreply@localhost"), "{letter}");
+        assert!(letter.contains("Auto-Submitted: auto-generated") && letter.contains("/join/1-secret"), "{letter}");
+    }
+    assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(waiting(&store, i64::MAX).await.is_empty());
+    store.stop().await;
+}
+
+/// How a server answers `RCPT TO`.
+#[derive(Clone, Copy)]
+enum Mood {
+    Takes,
+    Later,
+    Never,
+}
+
+/// An SMTP server for one connection, which returns what it was told.
+async fn server(mood: Mood) -> (u16, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let told = async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (reader, mut writer) = stream.into_split();
+        let mut lines = BufReader::new(reader).lines();
+        let mut told = String::new();
+        writer.write_all(b"220 mail.example.org\r\n").await.unwrap();
+        let mut is_data = false;
+        while let Ok(Some(line)) = lines.next_line().await {
+            told.push_str(&line);
+            told.push('\n');
+            let answer = match (is_data, line.split([' ', ':']).next().unwrap_or_default()) {
+                (true, _) if line != "." => continue,
+                (true, _) => {
+                    is_data = false;
+                    "250 taken"
+                }
+                (false, "RCPT") => match mood {
+                    Mood::Takes => "250 go on",
+                    Mood::Later => "451 come back",
+                    Mood::Never => "550 nobody of that name",
+                },
+                (false, "DATA") => {
+                    is_data = true;
+                    "354 go on"
+                }
+                (false, "QUIT") => "221 bye",
+                (false, _) => "250 go on",
+            };
+            if writer.write_all(format!("{answer}\r\n").as_bytes()).await.is_err() || line == "." || line == "QUIT" {
+                break;
+            }
+        }
+        told
+    };
+    #[expect(clippy::disallowed_methods, reason = "the test awaits it")]
+    let task = tokio::spawn(told);
+    (port, task)
+}
+
+fn by_server(port: u16) -> Post {
+    let url = format!("smtp://127.0.0.1:{port}");
+    Post::new(&config(&["--smtp-url", &url, "--mail-from", "Chat <chat@example.org>"]).mail, PathBuf::new()).unwrap()
+}
+
+#[tokio::test]
+async fn a_server_is_given_the_letter_once() {
+    let (_dir, store) = with_letters(&["a@example.org"]).await;
+    let (port, server) = server(Mood::Takes).await;
+    by_server(port).round(&store, NOW_S).await;
+    let told = server.await.unwrap();
+    for part in ["MAIL FROM:<chat@example.org>", "RCPT TO:<a@example.org>", "To: a@example.org", "/join/1-secret"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(waiting(&store, i64::MAX).await.is_empty());
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn a_letter_that_is_not_taken_yet_waits_a_minute() {
+    let (_dir, store) = with_letters(&["a@example.org"]).await;
+    let (port, server) = server(Mood::Later).await;
+    by_server(port).round(&store, NOW_S).await;
+    assert!(server.await.unwrap().contains("RCPT TO:<a@example.org>"));
+    assert!(waiting(&store, NOW_S + 59).await.is_empty());
+    assert_eq!(waiting(&store, NOW_S + 60).await.len(), 1);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn a_letter_waits_while_nobody_listens() {
+    let (_dir, store) = with_letters(&["a@example.org"]).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    by_server(port).round(&store, NOW_S).await;
+    assert_eq!(waiting(&store, NOW_S + 60).await.len(), 1);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn a_letter_refused_for_good_is_forgotten() {
+    let (_dir, store) = with_letters(&["a@example.org"]).await;
+    let (port, server) = server(Mood::Never).await;
+    by_server(port).round(&store, NOW_S).await;
+    assert!(!server.await.unwrap().contains("secret"));
+    assert!(waiting(&store, i64::MAX).await.is_empty());
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn more_letters_than_are_taken_at_once_are_sent_round_by_round() {
+    let (dir, store) = with_letters(&["a@example.org"; 11]).await;
+    let folder = dir.path().join("mail");
+    let post = Post::new(&config(&[]).mail, folder.clone()).unwrap();
+    assert!(post.round(&store, NOW_S).await);
+    assert_eq!(files(&folder).len(), 10);
+    assert!(!post.round(&store, NOW_S).await);
+    assert_eq!(files(&folder).len(), 11);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn passwords_go_to_other_machines_in_tls_alone() {
+    for (url, is_plain) in [
+        ("smtp://chat:p%40ss@mail.example.org", false),
+        ("smtps://chat@mail.example.org:4465", false),
+        ("smtp://localhost", true),
+        ("smtp://[::1]:2525", true),
+        ("smtp://127.0.0.1:2525", true),
+        ("smtp://198.51.100.7", false),
+        ("smtp://localhost?tls=opportunistic", false),
+    ] {
+        assert_eq!(format!("{:?}", smtp(url).unwrap()).contains("tls: None"), is_plain, "{url}");
+    }
+    assert!(smtp("smtp:").is_err());
+}

@@ -1,0 +1,211 @@
+//! `/join/{link}`: the page a link of an invitation opens. It works without script, and loads nothing but its style.
+
+use askama::Template;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{DefaultBodyLimit, Form, Path, State};
+use axum::http::Extensions;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use chat_core::account::check_new;
+use chat_core::administer::AccountError;
+use chat_core::change::Commit;
+use chat_core::invitation::{self, Asked, Invitation, JoinError, Joining, Link};
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::check_password;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
+
+use crate::endpoint::invites::fresh_secret;
+use crate::error::{Failure, Fault, OnPage};
+use crate::params::ParamFault;
+use crate::rate::address;
+use crate::state::{App, Site};
+
+/// The largest form, in bytes: three short fields.
+const FORM_MAX_BYTES: usize = 16 * 1024;
+/// The longest password, in bytes: hashing more would be work for a stranger's pleasure.
+const PASSWORD_MAX_BYTES: usize = 1024;
+
+static STYLE: &str = include_str!("../../templates/join.css");
+
+/// What browsers hold the page to.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (CONTENT_TYPE, "text/html; charset=utf-8"),
+    (CACHE_CONTROL, "no-store"),
+    // The link is a secret, and the address of the page.
+    (REFERRER_POLICY, "no-referrer"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+];
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/join/{link}", get(show).post(submit))
+        .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
+        .route("/static/join.css", get(style))
+}
+
+/// The style of the page.
+async fn style() -> ([(HeaderName, &'static str); 2], &'static str) {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "public, max-age=3600")], STYLE)
+}
+
+/// The form of whoever opens a link.
+#[derive(Template)]
+#[template(path = "join.html")]
+struct JoinPage<'a> {
+    realm: &'a str,
+    inviter: &'a str,
+    /// The address they are invited at; `None` for a link that asks for one.
+    invited: Option<&'a str>,
+    /// What they typed before.
+    fields: &'a Fields,
+    alert: Option<&'a str>,
+}
+
+/// A page without a form.
+#[derive(Template)]
+#[template(path = "said.html")]
+struct SaidPage<'a> {
+    realm: &'a str,
+    heading: &'a str,
+    text: &'a str,
+    /// Where they log in, and with which address.
+    login: Option<(&'a str, &'a str)>,
+}
+
+/// What the form says.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    email: String,
+    full_name: String,
+    password: String,
+}
+
+/// Shows the form.
+async fn show(State(app): State<App>, Path(link): Path<String>, extensions: Extensions) -> Response {
+    let shown = admitted(&app, &link, &extensions);
+    finish(&app, shown.and_then(|(_, invitation)| form(&app, &invitation, (&Fields::default(), None))))
+}
+
+/// Takes the form. What is wrong with it is said above it.
+async fn submit(
+    State(app): State<App>,
+    Path(end): Path<String>,
+    extensions: Extensions,
+    fields: Result<Form<Fields>, FormRejection>,
+) -> Response {
+    let (link, invitation) = match admitted(&app, &end, &extensions) {
+        Ok(admitted) => admitted,
+        Err(fault) => return finish(&app, Err(fault)),
+    };
+    let Form(fields) = fields.unwrap_or_default();
+    let taken = match invitation.address() {
+        Some(address) => join(&app, link, address, &fields).await,
+        None => ask(&app, &link, &fields).await,
+    };
+    let Err(fault) = taken else { return finish(&app, taken) };
+    let mut said = OnPage::of(&fault);
+    if !said.is_about_the_form {
+        return finish(&app, Err(fault));
+    }
+    let page = form(&app, &invitation, (&fields, Some(&said.text)));
+    let mut response = finish(&app, page);
+    *response.status_mut() = said.status;
+    said.add_headers(response.headers_mut());
+    response
+}
+
+/// The invitation a link opens. Trying links counts by address, as everything does that needs no account.
+fn admitted(app: &Site, end: &str, extensions: &Extensions) -> Result<(Link, Invitation), Fault> {
+    app.frame.by_address.check(&address(extensions))?;
+    let link = Link::parse(end).map_err(|_| JoinError::Unknown)?;
+    let invitation = invitation::opened(&app.realm(), &link, app.now_s())?;
+    Ok((link, invitation))
+}
+
+/// Makes the account. What can be refused is refused before the password costs a hash.
+async fn join(app: &Site, link: Link, address: &str, fields: &Fields) -> Result<String, Fault> {
+    check_new(&app.realm(), &fields.full_name, address)?;
+    check_password(&fields.password).map_err(AccountError::from)?;
+    if fields.password.len() > PASSWORD_MAX_BYTES {
+        return Err(ParamFault::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
+    }
+    let joining = Joining {
+        link,
+        full_name: fields.full_name.clone(),
+        password_hash: Some(app.passwords.hash(fields.password.clone()).await?),
+        api_key: app.fresh_key()?,
+    };
+    app.commit(|realm, commit| Ok(invitation::join(realm, &joining, commit)?)).await?;
+    let login = Some((app.settings.base_url.as_str(), address));
+    let text = "Open your app, and log in with your e-mail address and your password.";
+    said(app, ("Welcome! Your account is made", text), login)
+}
+
+/// Sends a link to the address that was given.
+async fn ask(app: &Site, link: &Link, fields: &Fields) -> Result<String, Fault> {
+    let secret = fresh_secret(app)?;
+    let (base_url, daily_limit) = (&app.settings.base_url, app.invitations.per_day);
+    let asked = Asked { link, address: &fields.email, secret: &secret, base_url, daily_limit };
+    app.commit(|realm: &RealmSnapshot, commit: &mut Commit| Ok(invitation::ask(realm, &asked, commit)?)).await?;
+    let text = "We have sent you a letter. Open the link in it to make your account.";
+    said(app, ("Look into your mail", text), None)
+}
+
+fn form(app: &Site, invitation: &Invitation, (fields, alert): (&Fields, Option<&str>)) -> Result<String, Fault> {
+    let realm = app.realm();
+    let page = JoinPage {
+        realm: name_of(&realm),
+        inviter: realm.user(invitation.inviter_id).map_or("", |inviter| &inviter.full_name),
+        invited: invitation.address(),
+        fields,
+        alert,
+    };
+    rendered(&page)
+}
+
+fn said(app: &Site, (heading, text): (&str, &str), login: Option<(&str, &str)>) -> Result<String, Fault> {
+    rendered(&SaidPage { realm: name_of(&app.realm()), heading, text, login })
+}
+
+fn name_of(realm: &RealmSnapshot) -> &str {
+    realm.realm().map_or("", |realm| &realm.name)
+}
+
+fn rendered(page: &impl Template) -> Result<String, Fault> {
+    page.render().map_err(|error| Failure::new("a page was not written", error).into())
+}
+
+/// The page with its headers; of a fault, a page that says what is wrong.
+fn finish(app: &Site, page: Result<String, Fault>) -> Response {
+    let mut fault = page.as_ref().err().map(OnPage::of);
+    let text = match (page, &fault) {
+        (Err(_), Some(fault)) => said(app, (fault.heading, &fault.text), None).unwrap_or_default(),
+        (page, _) => page.unwrap_or_default(),
+    };
+    let mut response = Body::from(text).into_response();
+    if let Some(fault) = &mut fault {
+        *response.status_mut() = fault.status;
+        fault.add_headers(response.headers_mut());
+    }
+    harden(response.headers_mut());
+    response
+}
+
+fn harden(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

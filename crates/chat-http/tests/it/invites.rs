@@ -1,0 +1,394 @@
+//! Asking people in, sentence by sentence, and what the links open.
+
+mod joining;
+mod links;
+
+use chat_core::change::{Change, Commit};
+use chat_core::event::Body;
+use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::mail::{Mail, MailStore as _};
+use chat_core::ports::{EventLog as _, RealmStore as _};
+use chat_core::realm::Rules;
+use chat_core::role::{Policy, Role};
+use serde_json::{Value, json};
+
+use crate::town::{NOW_S, Person, Told, Town};
+
+/// Takes the letters that wait.
+async fn letters(town: &Town) -> Vec<Mail> {
+    let taken = town.store.take_mail(i64::MAX, i64::MAX, 1_000).await.unwrap();
+    let mut letters = Vec::new();
+    for waiting in taken {
+        town.store.finish_mail(waiting.id).await.unwrap();
+        letters.push(waiting.mail);
+    }
+    letters
+}
+
+/// Whom letters went to.
+async fn receivers(town: &Town) -> Vec<String> {
+    letters(town).await.into_iter().map(|mail| mail.to).collect()
+}
+
+/// The path of the page that a letter links to.
+fn path_in(mail: &Mail) -> String {
+    let end = mail.text.split_once("https://chat.example.org/").unwrap().1;
+    format!("/{}", end.split_whitespace().next().unwrap())
+}
+
+/// Invites with these parameters over the usual ones.
+async fn invite(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
+    let usual = [("invitee_emails", "new@example.org"), ("stream_ids", "[]")];
+    let usual = usual.into_iter().filter(|(name, _)| parameters.iter().all(|(given, _)| given != name));
+    let all: Vec<_> = usual.chain(parameters.iter().copied()).collect();
+    town.call(who, "POST /invites", &all).await
+}
+
+/// The invitations somebody sees.
+async fn seen(town: &Town, who: &Person) -> Vec<Value> {
+    town.call(who, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
+}
+
+async fn rule(town: &Town, change: impl FnOnce(&mut Rules)) {
+    let mut realm = town.realm().realm().unwrap().clone();
+    change(&mut realm.rules);
+    let changes = vec![Change::Realm(Box::new(realm))];
+    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
+    town.store.commit(commit).await.unwrap();
+}
+
+/// Asserts a refusal, and that nobody was invited.
+async fn assert_refused(town: &Town, told: &Told, text: &str) {
+    told.refused(text);
+    assert_eq!(receivers(town).await, Vec::<String>::new(), "{text}");
+    assert!(seen(town, &town.ada).await.is_empty(), "{text}");
+}
+
+/// The person at the end of a letter's link, with a password.
+async fn joined(town: &Town, mail: &Mail, name: &str) -> i64 {
+    let form = [("full_name", name), ("password", "correct horse")];
+    let (status, _, text) = town.browse(&format!("POST {}", path_in(mail)), &form).await;
+    assert_eq!(status, 200, "{text}");
+    town.realm().user_by_email(&mail.to).unwrap().id.0
+}
+
+#[tokio::test]
+async fn addresses_are_separated_by_commas_or_newlines() {
+    let town = Town::found().await;
+    let emails = [("invitee_emails", "a@example.org,B@example.org\nCarl <c@example.org>\r\n, b@EXAMPLE.org")];
+    invite(&town, &town.ada, &emails).await.success();
+    assert_eq!(receivers(&town).await, ["a@example.org", "B@example.org", "c@example.org"]);
+}
+
+#[tokio::test]
+async fn addresses_and_channels_are_required() {
+    let town = Town::found().await;
+    let told = town.call(&town.ada, "POST /invites", &[("stream_ids", "[]")]).await;
+    assert_refused(&town, &told, "Missing 'invitee_emails' argument").await;
+    let told = town.call(&town.ada, "POST /invites", &[("invitee_emails", "new@example.org")]).await;
+    assert_refused(&town, &told, "Missing 'stream_ids' argument").await;
+}
+
+#[tokio::test]
+async fn each_parameter_has_its_type() {
+    let town = Town::found().await;
+    for (name, value, text) in [
+        ("stream_ids", "general", "stream_ids is not valid JSON"),
+        ("stream_ids", "3", "stream_ids is not a list"),
+        ("stream_ids", "[\"general\"]", "stream_ids[0] is not an integer"),
+        ("stream_ids", "[99999999999999999999]", "stream_ids[0] is too large"),
+        ("invite_as", "500", "Invalid invite_as: Value error, Not in the list of possible values"),
+        ("invite_as", "member", "invite_as is not valid JSON"),
+        ("invite_as", "null", "invite_as is not an integer"),
+        ("invite_expires_in_minutes", "soon", "invite_expires_in_minutes is not valid JSON"),
+        ("invite_expires_in_minutes", "1.5", "invite_expires_in_minutes is not an integer"),
+        ("include_realm_default_subscriptions", "1", "include_realm_default_subscriptions is not a boolean"),
+        ("notify_referrer_on_join", "\"yes\"", "notify_referrer_on_join is not a boolean"),
+    ] {
+        let told = invite(&town, &town.ada, &[(name, value)]).await;
+        assert_refused(&town, &told, text).await;
+    }
+}
+
+#[tokio::test]
+async fn an_invitation_holds_for_ten_days_for_so_many_minutes_or_for_ever() {
+    let town = Town::found().await;
+    for (given, expires) in
+        [(None, json!(NOW_S + 864_000)), (Some("60"), json!(NOW_S + 3_600)), (Some("null"), json!(null))]
+    {
+        let given: Vec<_> = given.map(|minutes| ("invite_expires_in_minutes", minutes)).into_iter().collect();
+        invite(&town, &town.ada, &given).await.success();
+        assert_eq!(seen(&town, &town.ada).await.pop().unwrap()["expiry_date"], expires);
+    }
+    town.wait_s(3_600);
+    assert_eq!(seen(&town, &town.ada).await.len(), 2);
+    town.wait_s(1_000_000);
+    assert_eq!(seen(&town, &town.ada).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_invitation_that_is_over_at_once_succeeds_and_is_none() {
+    let town = Town::found().await;
+    for minutes in ["0", "-1"] {
+        invite(&town, &town.ada, &[("invite_expires_in_minutes", minutes)]).await.success();
+        assert_eq!(receivers(&town).await, Vec::<String>::new());
+        assert!(seen(&town, &town.ada).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn people_are_invited_as_members_unless_another_role_is_given() {
+    let town = Town::found().await;
+    invite(&town, &town.ada, &[]).await.success();
+    let roles = [("100", Role::Owner), ("200", Role::Administrator), ("300", Role::Moderator), ("600", Role::Guest)];
+    for (number, _) in roles {
+        let parameters = [("invitee_emails", format!("r{number}@example.org")), ("invite_as", number.to_owned())];
+        let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        invite(&town, &town.ada, &parameters).await.success();
+    }
+    let mut letters = letters(&town).await.into_iter();
+    let member = joined(&town, &letters.next().unwrap(), "New Person").await;
+    assert_eq!(town.realm().user(UserId(member)).unwrap().role, Role::Member);
+    for ((_, role), mail) in roles.into_iter().zip(letters) {
+        let id = joined(&town, &mail, "New Person").await;
+        assert_eq!(town.realm().user(UserId(id)).unwrap().role, role);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_invites_only_to_roles_equal_or_more_restricted_than_their_own() {
+    let town = Town::found().await;
+    let owner = "Must be an organization owner";
+    let administrator = "Must be an organization administrator";
+    for (name, own, refused) in [
+        ("adam", Role::Administrator, &[("100", owner)][..]),
+        ("mona", Role::Moderator, &[("100", owner), ("200", administrator)]),
+        ("mel", Role::Member, &[("100", owner), ("200", administrator), ("300", administrator)]),
+    ] {
+        let caller = town.person(name, own).await;
+        for (role, text) in refused {
+            let told = invite(&town, &caller, &[("invite_as", role)]).await;
+            assert_refused(&town, &told, text).await;
+        }
+        let equal = i64::from(own).to_string();
+        for role in [equal.as_str(), "600"] {
+            invite(&town, &caller, &[("invite_as", role)]).await.success();
+        }
+        letters(&town).await;
+        for invitation in seen(&town, &town.ada).await {
+            town.call(&town.ada, &format!("DELETE /invites/{}", invitation["id"]), &[]).await.success();
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_invite_is_refused_before_anything_else_is_asked() {
+    let town = Town::found().await;
+    let guest = town.person("gus", Role::Guest).await;
+    let told = invite(&town, &guest, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
+    assert_refused(&town, &told, "Not allowed for guest users").await;
+    let member = town.person("mel", Role::Member).await;
+    rule(&town, |rules| rules.invite = Policy::Moderators).await;
+    let told = invite(&town, &member, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
+    assert_refused(&town, &told, "Insufficient permission").await;
+    invite(&town, &town.ada, &[]).await.success();
+}
+
+#[tokio::test]
+async fn nobody_is_invited_when_no_address_is_given() {
+    let town = Town::found().await;
+    for emails in ["", " ", ",\n , ", "\r\n"] {
+        let told = invite(&town, &town.ada, &[("invitee_emails", emails)]).await;
+        assert_refused(&town, &told, "You must specify at least one email address.").await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_invited_to_a_channel_that_is_not_there_for_the_caller() {
+    let town = Town::found().await;
+    let mel = town.person("mel", Role::Member).await;
+    let parameters = [("subscriptions", r#"[{"name": "secret"}]"#), ("invite_only", "true")];
+    town.call(&town.ada, "POST /users/me/subscriptions", &parameters).await.success();
+    let id = town.realm().channel_by_name("secret").unwrap().id.0;
+    for (channels, bad) in [(format!("[{id}]"), id), ("[777]".to_owned(), 777), (format!("[10, {id}]"), id)] {
+        let told = invite(&town, &mel, &[("stream_ids", &channels)]).await;
+        assert_refused(&town, &told, &format!("Invalid channel ID {bad}. No invites were sent.")).await;
+    }
+    invite(&town, &town.ada, &[("stream_ids", &format!("[{id}]"))]).await.success();
+}
+
+#[tokio::test]
+async fn channels_must_be_empty_when_the_caller_cannot_subscribe_others() {
+    let town = Town::found().await;
+    let mel = town.person("mel", Role::Member).await;
+    rule(&town, |rules| rules.subscribe_others = Policy::Administrators).await;
+    let general = town.realm().channel_by_name("general").unwrap().id.0;
+    let told = invite(&town, &mel, &[("stream_ids", &format!("[{general}]"))]).await;
+    assert_refused(&town, &told, "You do not have permission to subscribe other users to channels.").await;
+    invite(&town, &mel, &[("stream_ids", "[]")]).await.success();
+    invite(&town, &mel, &[("include_realm_default_subscriptions", "true")]).await.success();
+}
+
+#[tokio::test]
+async fn the_new_user_is_in_the_channels_named_and_in_the_default_ones_when_asked_for() {
+    let town = Town::found().await;
+    let [general, sandbox] = ["general", "sandbox"].map(|name| town.realm().channel_by_name(name).unwrap().id.0);
+    let named = format!("[{general}]");
+    for (channels, defaults, expected) in [
+        ("[]", None, vec![]),
+        (named.as_str(), None, vec![general]),
+        (named.as_str(), Some("false"), vec![general]),
+        ("[]", Some("true"), vec![general, sandbox]),
+        (named.as_str(), Some("true"), vec![general, sandbox]),
+    ] {
+        let mut parameters = vec![("stream_ids", channels)];
+        parameters.extend(defaults.map(|wish| ("include_realm_default_subscriptions", wish)));
+        let email = format!("new{}@example.org", town.realm().new_id(1));
+        parameters.push(("invitee_emails", &email));
+        invite(&town, &town.ada, &parameters).await.success();
+        let id = joined(&town, &letters(&town).await[0], "New Person").await;
+        letters(&town).await;
+        let realm = town.realm();
+        let inside: Vec<_> = realm.memberships(UserId(id)).map(|(channel, _)| channel).collect();
+        assert_eq!(inside, expected.into_iter().map(ChannelId).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn the_inviter_hears_of_a_joining_unless_they_do_not_wish_to() {
+    let town = Town::found().await;
+    for (wish, told) in [(None, 1), (Some("true"), 1), (Some("false"), 0)] {
+        let email = format!("new{}@example.org", town.realm().new_id(1));
+        let mut parameters = vec![("invitee_emails", email.as_str())];
+        parameters.extend(wish.map(|wish| ("notify_referrer_on_join", wish)));
+        invite(&town, &town.ada, &parameters).await.success();
+        assert_eq!(seen(&town, &town.ada).await[0]["notify_referrer_on_join"], json!(wish != Some("false")));
+        joined(&town, &letters(&town).await[0], "New Person").await;
+        let after = letters(&town).await;
+        assert_eq!(after.len(), told, "{wish:?}");
+        for mail in after {
+            assert_eq!(mail.to, town.ada.email);
+            assert_eq!(mail.subject, "New Person accepted your invitation to Example");
+        }
+    }
+}
+
+#[tokio::test]
+async fn others_are_invited_when_some_have_accounts() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    let emails = [("invitee_emails", "ADA@example.org, new@example.org, sam@example.org")];
+    let told = invite(&town, &town.ada, &emails).await;
+    let text = "Some of those addresses already have an account here, so we didn't send them an invitation. We did \
+                send invitations to everyone else!";
+    assert_eq!(told.error(), (400, "INVITATION_FAILED", text));
+    assert_eq!(
+        told.body["errors"],
+        json!([
+            ["ADA@example.org", "Already has an account.", false],
+            ["sam@example.org", "Account has been deactivated.", true],
+        ])
+    );
+    assert_eq!(flags(&told), [true, false, false]);
+    assert_eq!(receivers(&town).await, ["new@example.org"]);
+}
+
+/// Whether some were sent, the licences did not suffice, the day is over.
+fn flags(told: &Told) -> [bool; 3] {
+    ["sent_invitations", "license_limit_reached", "daily_limit_reached"].map(|key| told.body[key].as_bool().unwrap())
+}
+
+#[tokio::test]
+async fn nobody_is_invited_when_all_have_accounts_or_one_address_is_none() {
+    let town = Town::found().await;
+    let told = invite(&town, &town.ada, &[("invitee_emails", "ada@example.org")]).await;
+    assert_eq!(told.error(), (400, "INVITATION_FAILED", "We weren't able to invite anyone."));
+    assert_eq!(told.body["errors"], json!([["ada@example.org", "Already has an account.", false]]));
+    assert_eq!(flags(&told), [false; 3]);
+
+    let told = invite(&town, &town.ada, &[("invitee_emails", "new@example.org,ada@example.org,nonsense")]).await;
+    let text = "Some emails did not validate, so we didn't send any invitations.";
+    assert_eq!(told.error(), (400, "INVITATION_FAILED", text));
+    let errors =
+        json!([["nonsense", "Invalid address.", false], ["ada@example.org", "Already has an account.", false]]);
+    assert_eq!((flags(&told), &told.body["errors"]), ([false; 3], &errors));
+    assert!(letters(&town).await.is_empty() && seen(&town, &town.ada).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_day_has_so_many_letters_and_no_more() {
+    let town = Town::found().await;
+    let emails: Vec<_> = (0..crate::town::INVITATIONS_PER_DAY).map(|number| format!("n{number}@example.org")).collect();
+    let all_but_one = emails[1..].join(",");
+    invite(&town, &town.ada, &[("invitee_emails", &all_but_one)]).await.success();
+    letters(&town).await;
+    let told = invite(&town, &town.ada, &[("invitee_emails", "a@example.org,b@example.org")]).await;
+    assert_eq!((told.error().0, told.error().1, flags(&told)), (400, "INVITATION_FAILED", [false, false, true]));
+    assert_eq!((&told.body["errors"], letters(&town).await.len()), (&json!([]), 0));
+    invite(&town, &town.ada, &[("invitee_emails", "a@example.org")]).await.success();
+    let number = &seen(&town, &town.ada).await[0]["id"];
+    let told = town.call(&town.ada, &format!("POST /invites/{number}/resend"), &[]).await;
+    assert_eq!((told.error().1, flags(&told)), ("INVITATION_FAILED", [false, false, true]));
+    town.wait_s(86_400);
+    invite(&town, &town.ada, &[("invitee_emails", "c@example.org")]).await.success();
+}
+
+#[tokio::test]
+async fn who_is_invited_already_is_invited_again() {
+    let town = Town::found().await;
+    invite(&town, &town.ada, &[]).await.success();
+    invite(&town, &town.ada, &[]).await.success();
+    let letters = letters(&town).await;
+    assert_eq!(letters.len(), 2);
+    joined(&town, &letters[0], "New Person").await;
+    let (status, _, _) = town.browse(&format!("GET {}", path_in(&letters[1])), &[]).await;
+    assert_eq!((status, seen(&town, &town.ada).await.len()), (410, 0));
+}
+
+/// The events told after a place of the log, with whom they are for.
+async fn told_after(town: &Town, place: EventId) -> Vec<(Value, Vec<i64>)> {
+    let records = town.store.after(place, 100).await.unwrap().unwrap();
+    let realm = town.realm();
+    let event = |record: &chat_core::event::EventRecord| {
+        let event = record.event.as_ref()?;
+        let Body::Plain { event: body, .. } = &event.body else { return None };
+        let mut hearers: Vec<_> = realm
+            .users()
+            .filter(|user| event.audience.reaches(record.id, user, &realm))
+            .map(|user| user.id.0)
+            .collect();
+        hearers.sort_unstable();
+        Some((body.clone(), hearers))
+    };
+    records.iter().filter_map(|record| event(record)).collect()
+}
+
+#[tokio::test]
+async fn the_list_changes_for_administrators_and_the_inviter_alone() {
+    let town = Town::found().await;
+    let adam = town.person("adam", Role::Administrator).await;
+    let mel = town.person("mel", Role::Member).await;
+    town.person("mona", Role::Moderator).await;
+    let changed = (json!({"type": "invites_changed"}), vec![town.ada.id, adam.id, mel.id]);
+    let before = town.realm().at();
+    invite(&town, &mel, &[]).await.success();
+    assert_eq!(told_after(&town, before).await, std::slice::from_ref(&changed));
+    let number = seen(&town, &mel).await[0]["id"].clone();
+    for call in [format!("POST /invites/{number}/resend"), format!("DELETE /invites/{number}")] {
+        let before = town.realm().at();
+        town.call(&adam, &call, &[]).await.success();
+        assert_eq!(told_after(&town, before).await, std::slice::from_ref(&changed), "{call}");
+    }
+    invite(&town, &mel, &[]).await.success();
+    let (letter, before) = (letters(&town).await.pop().unwrap(), town.realm().at());
+    joined(&town, &letter, "New Person").await;
+    assert!(told_after(&town, before).await.contains(&changed));
+}
+
+#[tokio::test]
+async fn unknown_parameters_are_named() {
+    let town = Town::found().await;
+    let told = invite(&town, &town.ada, &[("group_ids", "[1]")]).await.success();
+    assert_eq!(told["ignored_parameters_unsupported"], json!(["group_ids"]));
+}
