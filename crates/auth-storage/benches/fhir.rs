@@ -22,10 +22,11 @@ const OBSERVATIONS: usize = 20;
 /// Rows of one insertion.
 const BATCH: usize = 32;
 
-/// Where the rows of Observations begin, then the numbers of those of its code and its subject.
+/// Where the rows of Observations begin, then the numbers of those of its code and its subject. The rows of a
+/// composite have a blank in their ids, and are none of a resource.
 const FROM: &str = "SELECT number * 1048576 FROM search_type WHERE kind = 'Observation' AND state = 'ready'";
-const CODE: &str =
-    "SELECT parameter FROM search_token WHERE parameter >= $1 AND code = 'c0007' ORDER BY parameter LIMIT 1";
+const CODE: &str = "SELECT parameter FROM search_token WHERE parameter >= $1 AND code = 'c0007' AND id NOT LIKE '% %'
+ORDER BY parameter LIMIT 1";
 const SUBJECT: &str =
     "SELECT parameter FROM search_reference WHERE parameter >= $1 AND target = 'p0007' ORDER BY parameter LIMIT 1";
 const READ: &str = "SELECT id, txid, resource FROM observation WHERE id = $1";

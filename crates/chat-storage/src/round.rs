@@ -10,9 +10,12 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::fault::failed;
 
-/// Least time from the beginning of a round that several waited for to that of the next. Who comes alone does not
-/// wait; of many at once each waits for this long at most and pays for a small part of a question.
+/// Least time from the beginning of a round to that of the next while many ask. Who comes alone does not wait; of
+/// many at once each waits for this long at most and pays for a small part of a question.
 const PACE: Duration = Duration::from_millis(1);
+/// How long many are taken to ask after a round answered several. Not from one round to the next: of a crowd, too,
+/// somebody is now and then the only one of a round, and would begin the next at once.
+const CROWD: Duration = Duration::from_millis(20);
 
 /// Rounds of one question: who comes while it is being asked joins the next round, and one of them asks for all.
 ///
@@ -30,8 +33,8 @@ pub(crate) struct Rounds {
 struct Ended {
     round: u64,
     began: Option<Instant>,
-    /// Somebody else was answered by it, too.
-    was_joined: bool,
+    /// When somebody was last answered by a round that another asked for.
+    joined: Option<Instant>,
     failed: Option<Arc<StoreError>>,
 }
 
@@ -49,16 +52,17 @@ impl Rounds {
         let before = self.begun.load(Ordering::SeqCst);
         let mut ended = self.ended.lock().await;
         if ended.round > before {
-            ended.was_joined = true;
+            ended.joined = Some(Instant::now());
         } else {
-            if let Some(last) = ended.began.filter(|_| ended.was_joined) {
+            let many_ask = ended.joined.is_some_and(|joined| joined.elapsed() < CROWD);
+            if let Some(last) = ended.began.filter(|_| many_ask) {
                 sleep_until(last + PACE).await;
             }
             // A round whose asker went away ends with the next.
             let round = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
             let began = Some(Instant::now());
             let failed = question.await.err().map(Arc::new);
-            *ended = Ended { round, began, was_joined: false, failed };
+            *ended = Ended { round, began, failed, joined: ended.joined };
         }
         ended.failed.as_ref().map_or(Ok(()), |error| Err(failed(NotAnswered(Arc::clone(error)))))
     }

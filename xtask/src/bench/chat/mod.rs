@@ -24,7 +24,7 @@ use super::{
     polls::{Crowd, Heard, Pace, Speech, percentile_ms},
 };
 use crate::postgres::{Binaries, Postgres};
-use deployment::{CHANNEL, Deployment, Engine, Member};
+use deployment::{CHANNEL, Cost, Deployment, Engine, Member};
 
 /// Members of the channel.
 const MEMBERS: usize = 50;
@@ -113,11 +113,16 @@ fn send(deployment: &Deployment<'_>, engine: Engine<'_>, floor: &Floor) -> Resul
         Engine::Sqlite => SEND_TARGETS[0],
         Engine::Postgres(_) => SEND_TARGETS[1],
     };
-    let work = match cost.postgres_us {
-        None => format!("send a message to {MEMBERS} members"),
-        Some(postgres_us) => format!("send a message to {MEMBERS} members (of which Postgres {postgres_us:.0})"),
-    };
+    let work = of_which(&format!("send a message to {MEMBERS} members"), &cost);
     Ok(Row { limit: Some(floor.journal_us), ours: Some(cost.all_us), target: Some(target), ..row(deployment, &work) })
+}
+
+/// A kind of work, with what the database's processes take of it where they are counted apart.
+fn of_which(work: &str, cost: &Cost) -> String {
+    match cost.postgres_us {
+        None => work.to_owned(),
+        Some(postgres_us) => format!("{work} (of which Postgres {postgres_us:.0})"),
+    }
 }
 
 /// What is sent: what people write, with a mention and a link.
@@ -146,7 +151,7 @@ fn history(bench: &Bench<'_>, deployment: &Deployment<'_>) -> Result<Row> {
         limit: Some(limit_us),
         ours: Some(cost.all_us),
         target: Some(HISTORY_TARGET),
-        ..row(deployment, &format!("the last 100 messages ({} KiB)", body.len() / 1024))
+        ..row(deployment, &of_which(&format!("the last 100 messages ({} KiB)", body.len() / 1024), &cost))
     })
 }
 
