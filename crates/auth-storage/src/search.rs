@@ -6,6 +6,7 @@
 //! old rows answer until the new ones are complete, and nothing is ever half replaced.
 
 mod compare;
+mod finder;
 mod index;
 mod number;
 mod page;
@@ -38,6 +39,7 @@ use crate::engine::run;
 use crate::fault::{fhir, retried};
 use crate::resources::{self, Table};
 
+pub(crate) use finder::{Finder, Findings};
 pub(crate) use index::Index;
 pub(crate) use patients::{Begins, patients};
 pub(crate) use write::Pending;

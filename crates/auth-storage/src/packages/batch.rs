@@ -2,12 +2,16 @@
 //! by type, never more than a few batches of them in memory.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::ControlFlow;
 
 use fhir_store::{ResourceKey, ResourceType};
 use migrations::package::{Canonical, Tarball, TarballFault, canonicals};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::search::{Finder, Findings};
 
 /// Most canonicals of one statement.
 const BATCH_MAX: usize = 1000;
@@ -31,14 +35,31 @@ pub(super) struct Batch {
     resources: Vec<Value>,
 }
 
+/// A batch, and what searches find its canonicals by.
+#[derive(Debug)]
+pub(super) struct Indexed {
+    pub(super) batch: Batch,
+    /// `None` where searches know nothing of the type.
+    pub(super) found: Option<(Finder, Vec<(String, Findings)>)>,
+}
+
 impl Batch {
     fn new(kind: ResourceType) -> Self {
         Self { kind, rows: "[".to_owned(), keys: "[".to_owned(), stored: Vec::new(), resources: Vec::new() }
     }
 
-    /// Ids and what is stored under them.
-    pub(super) fn resources(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.stored.iter().map(|key| key.id.as_str()).zip(&self.resources)
+    /// Finds what searches find the canonicals by, on a thread where it holds nobody up.
+    pub(super) fn index(mut self, finder: Option<Finder>) -> JoinHandle<Indexed> {
+        spawn_blocking(move || {
+            let resources = mem::take(&mut self.resources);
+            let found = finder.map(|finder| {
+                let ids = self.stored.iter().map(|key| key.id.as_str());
+                let found = ids.zip(&resources).map(|(id, resource)| (id.to_owned(), finder.findings(id, resource)));
+                let found = found.collect();
+                (finder, found)
+            });
+            Indexed { batch: self, found }
+        })
     }
 
     fn push(&mut self, canonical: Canonical) {
@@ -65,13 +86,13 @@ impl Batch {
 /// The canonicals of a tarball as they are read.
 pub(super) struct Batches {
     pub(super) ready: mpsc::Receiver<Batch>,
-    pub(super) reading: tokio::task::JoinHandle<Result<(), TarballFault>>,
+    pub(super) reading: JoinHandle<Result<(), TarballFault>>,
 }
 
 /// Reads a tarball on a thread where it holds nobody up. It stops when nobody takes the batches.
 pub(super) fn read(tarball: std::sync::Arc<dyn Tarball>) -> Batches {
     let (sender, ready) = mpsc::channel(WAITING_MAX);
-    let reading = tokio::task::spawn_blocking(move || read_into(&sender, tarball.as_ref()));
+    let reading = spawn_blocking(move || read_into(&sender, tarball.as_ref()));
     Batches { ready, reading }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use fhir_store::ResourceKey;
 use migrations::PackageId;
 use migrations::package::{Intention, PackageRefused, PreparedInstall, PreparedPackage};
+use tokio::task::JoinHandle;
 
-use super::batch::{self, Batch, Batches};
+use super::batch::{self, Batch, Batches, Indexed};
 use super::uninstall::{self, is_installed};
 use super::{Halt, lock};
 use crate::dialect::Sql;
@@ -83,12 +84,16 @@ async fn install_one(
     let mut before: HashSet<ResourceKey> = uninstall::canonicals_of(tx, &package.id).await?.into_iter().collect();
     put(tx, package, now_us).await?;
     let Batches { mut ready, reading } = batch::read(Arc::clone(&package.tarball));
+    // While one batch is stored, the rows of the next are found and the one after it is read.
+    let mut finding = None;
     while let Some(batch) = ready.recv().await {
-        store((tx, search), &package.id, &batch, now_us).await?;
-        search.write_rows(tx).await?;
-        for key in &batch.stored {
-            before.remove(key);
+        let next = find((tx, search), batch).await?;
+        if let Some(found) = finding.replace(next) {
+            store((tx, search), (&package.id, &mut before), found, now_us).await?;
         }
+    }
+    if let Some(last) = finding {
+        store((tx, search), (&package.id, &mut before), last, now_us).await?;
     }
     let read = reading.await.map_err(|_| sqlx::Error::WorkerCrashed)?;
     read.map_err(|fault| PackageRefused::Tarball { package: package.id.clone(), fault })?;
@@ -109,19 +114,34 @@ async fn put(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), 
     Ok(())
 }
 
+/// Begins to find what searches find the canonicals of a batch by.
+async fn find((tx, search): (&mut Tx, &mut Pending), batch: Batch) -> Result<JoinHandle<Indexed>, sqlx::Error> {
+    // A type has its number once it has its table.
+    Table::find_or_create(tx, &batch.kind).await?;
+    let finder = search.finder(tx, &batch.kind).await?;
+    Ok(batch.index(finder))
+}
+
+/// Stores a batch with its rows. What was `before` and is stored again stays.
 async fn store(
     (tx, search): (&mut Tx, &mut Pending),
-    package: &PackageId,
-    batch: &Batch,
+    (package, before): (&PackageId, &mut HashSet<ResourceKey>),
+    found: JoinHandle<Indexed>,
     now_us: i64,
 ) -> Result<(), sqlx::Error> {
+    let Indexed { batch, found } = found.await.map_err(|_| sqlx::Error::WorkerCrashed)?;
     let table = Table::find_or_create(tx, &batch.kind).await?;
-    search.note_batch(tx, (&table, &batch.kind), &batch.keys, batch.resources()).await?;
+    if let Some((finder, found)) = found {
+        search.note_batch(tx, (&table, &finder), &batch.keys, found).await?;
+    }
     let dialect = tx.dialect();
     run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&batch.keys))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&batch.rows).bind(now_us))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&batch.keys))?;
     run!(tx.on(), execute: sqlx::query(BELONG.on(dialect))
         .bind(&batch.keys).bind(batch.kind.as_str()).bind(package.name()).bind(package.version()))?;
-    Ok(())
+    for key in &batch.stored {
+        before.remove(key);
+    }
+    search.write_rows(tx).await
 }

@@ -47,8 +47,10 @@ pub(crate) async fn upsert(
     }
     let table = Table::find_or_create(tx, kind).await?;
     let mut search = Pending::new(db);
-    let after = resources.iter().map(|(id, resource)| (id.as_str(), resource));
-    search.note_batch(tx, (&table, kind), &rows, after).await?;
+    if let Some(finder) = search.finder(tx, kind).await? {
+        let after = resources.iter().map(|(id, resource)| (id.clone(), finder.findings(id, resource)));
+        search.note_batch(tx, (&table, &finder), &rows, after).await?;
+    }
     let dialect = tx.dialect();
     run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&rows))?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&rows).bind(now_us))?;

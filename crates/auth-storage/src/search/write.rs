@@ -6,12 +6,14 @@
 //! written again.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use fhir_store::plan::{Condition, Decision};
 use fhir_store::{Counting, ResourceKey, ResourceType, SearchQuery, SearchRefused, Sought};
 use serde_json::Value;
 
+use super::finder::{Finder, Findings};
 use super::index::{self, DEFINITIONS, Index};
 use super::row::Rows;
 use super::rows::{self, Placed};
@@ -66,21 +68,24 @@ impl Pending {
         self.change(tx, (&key.kind, key.id.as_str()), (before, after)).await
     }
 
+    /// What finds the resources of a type that a batch writes; `None` where searches know nothing of it.
+    pub(crate) async fn finder(&mut self, tx: &mut Tx, kind: &ResourceType) -> Result<Option<Finder>, sqlx::Error> {
+        self.redefined |= kind.as_str() == DEFINITIONS;
+        Ok(Finder::of(self.registered(tx, kind).await?, kind))
+    }
+
     /// Notes what the resources of a batch become before they are written; `keys` is `[[id, …], …]`.
     pub(crate) async fn note_batch(
         &mut self,
         tx: &mut Tx,
-        (table, kind): (&Table, &ResourceType),
+        (table, finder): (&Table, &Finder),
         keys: &str,
-        after: impl Iterator<Item = (&str, &Value)>,
+        after: impl IntoIterator<Item = (String, Findings)>,
     ) -> Result<(), sqlx::Error> {
-        if !self.index(tx).await?.covers(kind) {
-            return Ok(());
-        }
-        let mut before = of_ids(tx, table, keys).await?;
-        for (id, resource) in after {
-            let before = before.remove(id);
-            self.change(tx, (kind, id), (before.as_ref(), Some(resource))).await?;
+        let before = of_ids(tx, table, keys).await?;
+        for (id, after) in after {
+            let before = before.get(&id).map(|before| finder.findings(&id, before)).unwrap_or_default();
+            self.record(finder, id, (before, after));
         }
         Ok(())
     }
@@ -107,31 +112,32 @@ impl Pending {
         (kind, id): (&ResourceType, &str),
         (before, after): (Option<&Value>, Option<&Value>),
     ) -> Result<(), sqlx::Error> {
-        self.redefined |= kind.as_str() == DEFINITIONS;
-        let index = self.registered(tx, kind).await?;
-        let Some(numbers) = index.numbers(kind).filter(|_| index.covers(kind)) else { return Ok(()) };
-        let rows = |number: i64, body: Option<&Value>| {
-            body.map(|body| index.rows(number, (kind, id), body)).unwrap_or_default()
-        };
-        let ready = numbers.ready.map(|(number, _)| number);
-        let changes = numbers.written.iter().map(|number| Change {
-            complete: ready == Some(*number),
-            before: rows(*number, before),
-            after: rows(*number, after),
-        });
-        let changes: Vec<Change> = changes.collect();
-        match self.changes.get_mut(&(kind.clone(), id.to_owned())) {
+        let Some(finder) = self.finder(tx, kind).await? else { return Ok(()) };
+        let findings = |body: Option<&Value>| body.map(|body| finder.findings(id, body)).unwrap_or_default();
+        self.record(&finder, id.to_owned(), (findings(before), findings(after)));
+        Ok(())
+    }
+
+    /// Notes what finds a resource before and after; nothing finds one that is not there.
+    fn record(&mut self, finder: &Finder, id: String, (before, after): (Findings, Findings)) {
+        let of_each = |findings: Findings| findings.0.into_iter().chain(std::iter::repeat_with(Rows::new));
+        let rows = of_each(before).zip(of_each(after));
+        let changes = finder.complete().zip(rows);
+        let changes: Vec<_> = changes.map(|(complete, (before, after))| Change { complete, before, after }).collect();
+        match self.changes.entry((finder.kind().clone(), id)) {
             // What another write of this transaction left is what this one replaces.
-            Some(earlier) if earlier.len() == changes.len() => {
-                for (earlier, change) in earlier.iter_mut().zip(changes) {
+            Entry::Occupied(mut earlier) if earlier.get().len() == changes.len() => {
+                for (earlier, change) in earlier.get_mut().iter_mut().zip(changes) {
                     earlier.after = change.after;
                 }
             }
-            _ => {
-                self.changes.insert((kind.clone(), id.to_owned()), changes);
+            Entry::Occupied(mut earlier) => {
+                earlier.insert(changes);
+            }
+            Entry::Vacant(place) => {
+                place.insert(changes);
             }
         }
-        Ok(())
     }
 
     /// The keys of the resources that meet a condition, two at most. The transaction has the types it looks at
