@@ -81,6 +81,7 @@ pub mod object;
 pub mod emoji;
 pub mod lexicon;
 pub mod markdown;
+pub mod words;
 
 pub mod ports;
 

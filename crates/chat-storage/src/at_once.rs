@@ -18,6 +18,7 @@ use crate::dialect::Dialect;
 use crate::engine::On;
 use crate::fault::failed;
 use crate::store::Shared;
+use crate::words;
 use crate::write::Draft;
 
 /// Every column of every kind of row travels as one list, so it is one statement whatever the batch.
@@ -43,6 +44,10 @@ const WRITE: &str = "WITH head AS (
     SELECT new.user_id, new.flag, new.message_id
     FROM head, unnest($17::BIGINT[], $18::BIGINT[], $19::BIGINT[]) AS new (user_id, flag, message_id)
     ON CONFLICT DO NOTHING
+), new_words AS (
+    INSERT INTO message_words (rowid, words)
+    SELECT new.id, array_to_tsvector(string_to_array(new.words, ' '))
+    FROM head, unnest($7::BIGINT[], $21::TEXT[]) AS new (id, words)
 ), new_record AS (
     INSERT INTO log (id, at_s, event)
     SELECT new.id, new.at_s, new.event
@@ -112,6 +117,7 @@ async fn write(connection: &mut PgConnection, (from, draft): (i64, &Draft), batc
         .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
+        .bind(messages().map(|message| words::of(message).1).collect::<Vec<_>>())
         .fetch_optional(connection)
         .await
         .map_err(failed)?;

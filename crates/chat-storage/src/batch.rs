@@ -12,6 +12,7 @@ use crate::dialect::{Dialect, Sql, insert_rows, pieces};
 use crate::engine::{On, run};
 use crate::fault::failed;
 use crate::row::users_key;
+use crate::words;
 use crate::write::{Draft, Writing};
 
 static FIND_DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
@@ -126,6 +127,7 @@ impl Batch {
             })
             .map_err(failed)?;
         }
+        words::add(tx, &draft.messages().map(words::of).collect::<Vec<_>>()).await?;
         for piece in pieces(&self.flags) {
             let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
             run!(tx.on(), execute: {

@@ -28,6 +28,10 @@ const FRAGMENTS: &[Fragment] = &[
         "IN (SELECT value FROM json_each(@))",
     ),
     ("in_texts", "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)))", "IN (SELECT value FROM json_each(@))"),
+    // Stems with blanks between, as the index of words takes them, and whether a row (`w`) of it has all that are asked
+    // for; the operator is the argument, because it is spelled as one.
+    ("words", "array_to_tsvector(string_to_array(@, ' '))", "@"),
+    ("has_words", "w.words @ CAST($1 AS TSQUERY)", "w.message_words MATCH $1"),
     // The recipients of a list of `[recipient, after]` that travels in the same way.
     (
         "in_recipients",
@@ -59,6 +63,11 @@ impl Dialect {
             Self::Postgres => "Postgres",
             Self::Sqlite => "SQLite",
         }
+    }
+
+    /// The statement in this dialect, of a template that was put together of this crate's own texts.
+    pub(crate) fn own_text(self, template: &str) -> SqlStr {
+        AssertSqlSafe(self.render(template)).into_sql_str()
     }
 
     /// The statement in this dialect. What is in braces and is no fragment stays as it is.

@@ -13,6 +13,7 @@ use crate::engine::run;
 use crate::fault::failed;
 use crate::read_set::{self, Reading};
 use crate::store::Shared;
+use crate::words;
 use crate::write::Writing;
 
 const CLAIM: &str = "UPDATE message SET revision = $3 WHERE id = $1 AND revision = $2";
@@ -85,6 +86,7 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
     if let Some((channel_id, topic)) = &edit.to {
         move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?;
     }
+    words::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
     for (user_id, flag, op) in &edit.flags {
         set_rare(&mut writing.tx, *user_id, (*flag, *op), &[edit.id]).await?;
     }
@@ -228,6 +230,7 @@ pub(crate) async fn delete(
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
+    words::forget(&mut writing.tx, &ids).await?;
     for sql in &DELETE {
         let sql = sql.on(writing.tx.dialect());
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;

@@ -4,44 +4,34 @@
 //! who or a flag reads that index; one that does not takes so many of each of the reader's recipients, so no answer
 //! costs more because others write elsewhere.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
-use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window};
+use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
 use chat_core::ports::{
     Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Unread, Written,
 };
-use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
 use crate::append::append;
 use crate::begun::begins;
 use crate::copies::{self, Facts, Own};
-use crate::dialect::{Dialect, Sql};
+use crate::dialect::Sql;
 use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::recall;
-use crate::row::{self, CandidateRow, candidate, users_key};
+use crate::row::{self, users_key};
+use crate::source::{Source, Stretch, Way};
 use crate::store::{Shared, Store};
 
 /// Fewest candidates read at once.
 const PAGE_MIN: usize = 50;
 /// Most candidates read at once.
 pub(crate) const PAGE_MAX: usize = 5_001;
-
-/// Fewest recipients for which messages are looked for among all messages first.
-const FEED_MIN: usize = 4;
-/// How many times the messages wanted are looked at then.
-const FEED_FACTOR: i64 = 4;
-
-const CANDIDATE: &str = "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks,
-    EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
-FROM ";
-const JOIN_DIRECT: &str = " LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id";
 
 const FIND_DIRECT: &str = "SELECT recipient_id FROM direct WHERE users = $1";
 const OWN_DIRECTS: &str = "SELECT recipient_id FROM direct_user WHERE user_id = $1";
@@ -82,108 +72,6 @@ GROUP BY topic_key";
 static TOPIC_NAMES: Sql =
     Sql::new("SELECT id, topic, topic_key FROM message WHERE id {in_numbers:$1} ORDER BY id DESC");
 
-/// Which index finds the candidates of a narrow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
-    /// Nothing can be found.
-    Nothing,
-    /// One message.
-    Id(i64),
-    /// A topic: recipient and key.
-    Topic(i64, String),
-    /// What a user wrote.
-    Sender(i64),
-    /// What the reader gave a flag: user and flag.
-    Flagged(i64, i64),
-    /// Recipients, each with a message up to which nothing is wanted, as JSON.
-    Recipients(String),
-    /// The same, where many messages are to many of them: looked for among all messages first.
-    Feed(String),
-}
-
-/// Which way candidates are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Older,
-    Newer,
-}
-
-impl Way {
-    fn sql(self) -> &'static str {
-        match self {
-            Self::Older => "DESC",
-            Self::Newer => "ASC",
-        }
-    }
-}
-
-/// Candidates between two messages, both left out, so many at most.
-#[derive(Debug, Clone, Copy)]
-struct Stretch {
-    after: i64,
-    before: i64,
-    way: Way,
-}
-
-impl Source {
-    /// The statement; its parameters are the source's text or numbers, then the stretch and the limit.
-    fn sql(&self, way: Way, dialect: Dialect) -> SqlStr {
-        let order = way.sql();
-        let within = "m.id > $2 AND m.id < $3";
-        let sql = match self {
-            Self::Nothing | Self::Id(_) => {
-                format!("{CANDIDATE} message AS m {JOIN_DIRECT} WHERE m.id = $1 AND {within}")
-            }
-            Self::Topic(..) => format!(
-                "{CANDIDATE} message AS m {JOIN_DIRECT} WHERE m.recipient_id = $1 AND m.topic_key = $5 AND {within}"
-            ),
-            Self::Sender(_) => format!("{CANDIDATE} message AS m {JOIN_DIRECT} WHERE m.sender_id = $1 AND {within}"),
-            Self::Flagged(..) => format!(
-                "{CANDIDATE} message_flag AS f JOIN message AS m ON m.id = f.message_id {JOIN_DIRECT}
-WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f.message_id < $3"
-            ),
-            Self::Recipients(_) => format!("{CANDIDATE} {{of_each:{order}}} {JOIN_DIRECT}"),
-            Self::Feed(_) => format!(
-                "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT $5) AS m
-{JOIN_DIRECT} WHERE m.recipient_id {{in_recipients:$1}}"
-            ),
-        };
-        let by = if matches!(self, Self::Flagged(..)) { "f.message_id" } else { "m.id" };
-        let sql = dialect.render(&format!("{sql} ORDER BY {by} {order} LIMIT $4"));
-        // Made of this module's own texts alone.
-        AssertSqlSafe(sql).into_sql_str()
-    }
-
-    async fn read(&self, shared: &Shared, stretch: Stretch, limit: i64) -> Result<Vec<Candidate<'static>>, StoreError> {
-        let sql = self.sql(stretch.way, shared.db.dialect());
-        let (after, before) = (stretch.after, stretch.before);
-        let reader = shared.db.reader();
-        let rows: Result<Vec<CandidateRow>, sqlx::Error> = match self {
-            Self::Nothing => return Ok(Vec::new()),
-            Self::Id(id) | Self::Sender(id) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(*id).bind(after).bind(before).bind(limit)),
-            Self::Feed(pairs) => {
-                let looked_at = limit.saturating_mul(FEED_FACTOR);
-                let rows: Vec<CandidateRow> = run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                    .bind(pairs).bind(after).bind(before).bind(limit).bind(looked_at))
-                .map_err(failed)?;
-                if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit) {
-                    return Ok(rows.into_iter().map(candidate).collect());
-                }
-                // Not enough among those: each recipient is asked by itself.
-                return Box::pin(Self::Recipients(pairs.clone()).read(shared, stretch, limit)).await;
-            }
-            Self::Recipients(pairs) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(pairs).bind(after).bind(before).bind(limit)),
-            Self::Topic(recipient, key) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(*recipient).bind(after).bind(before).bind(limit).bind(key)),
-            Self::Flagged(user, flag) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(*user).bind(after).bind(before).bind(limit).bind(*flag)),
-        };
-        Ok(rows.map_err(failed)?.into_iter().map(candidate).collect())
-    }
-}
-
 /// A selection with what the store needs to find it.
 struct Search<'a> {
     shared: &'a Shared,
@@ -209,7 +97,7 @@ impl<'a> Search<'a> {
             (None, None) => all_recipients(shared, selection).await?,
         };
         let own = Own::load(shared, selection.user_id, recipients.iter().copied()).await?;
-        let source = narrowest(selection, &recipients, &own);
+        let source = Source::of(shared, (selection, &recipients), &own);
         Ok(Self { shared, selection, source, own })
     }
 
@@ -238,7 +126,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    async fn admitted(&self, page: Vec<Candidate<'static>>) -> Result<Vec<Candidate<'static>>, StoreError> {
+    async fn admitted(&self, mut page: Vec<Candidate<'static>>) -> Result<Vec<Candidate<'static>>, StoreError> {
+        if self.selection.asks_wording() {
+            page = with_wording(self.shared, page).await?;
+        }
         let flags = if self.selection.asks_flags() {
             self.own.flags(self.shared, &page.iter().map(facts).collect::<Vec<_>>()).await?
         } else {
@@ -249,6 +140,20 @@ impl<'a> Search<'a> {
             |(candidate, flags): &(Candidate<'_>, Vec<Flag>)| self.selection.admits(candidate, flags, &realm);
         Ok(page.into_iter().zip(flags).filter(admitted).map(|(candidate, _)| candidate).collect())
     }
+}
+
+/// Candidates with their texts. One that was deleted meanwhile is none any more.
+async fn with_wording(shared: &Shared, page: Vec<Candidate<'static>>) -> Result<Vec<Candidate<'static>>, StoreError> {
+    let messages = row::messages(&shared.db, page.iter().map(|candidate| candidate.id)).await?;
+    let mut texts: HashMap<MessageId, Wording<'static>> = messages
+        .into_iter()
+        .map(|message| (message.id, Wording { content: message.content.into(), html: message.html.into() }))
+        .collect();
+    let with_text = |candidate: Candidate<'static>| {
+        let wording = Some(texts.remove(&candidate.id)?);
+        Some(Candidate { wording, ..candidate })
+    };
+    Ok(page.into_iter().filter_map(with_text).collect())
 }
 
 fn facts(candidate: &Candidate<'_>) -> Facts {
@@ -275,57 +180,6 @@ async fn all_recipients(shared: &Shared, selection: &Selection) -> Result<Vec<Re
         recipients.extend(directs.into_iter().map(Recipient::from));
     }
     Ok(recipients)
-}
-
-/// The index with the fewest candidates, as far as the narrow tells.
-fn narrowest(selection: &Selection, recipients: &[Recipient], own: &Own) -> Source {
-    let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
-    if let Some(id) = asked().find_map(|condition| match condition {
-        Condition::Id(id) => Some(id.0),
-        _ => None,
-    }) {
-        return Source::Id(id);
-    }
-    if recipients.is_empty() {
-        return Source::Nothing;
-    }
-    let unread = asked().any(|condition| *condition == Condition::IsUnread);
-    if let Some(Conversation { recipient, topic_key }) = selection.conversation().filter(|_| !unread) {
-        return Source::Topic(recipient.into(), topic_key);
-    }
-    let flag = asked().find_map(|condition| match condition {
-        Condition::IsFlag(flag) if *flag != Flag::Read => Some(*flag),
-        _ => None,
-    });
-    if let Some(flag) = flag {
-        return Source::Flagged(selection.user_id.0, flag.number());
-    }
-    let sender = asked().find_map(|condition| match condition {
-        Condition::Sender(user) => Some(user.0),
-        _ => None,
-    });
-    match sender {
-        Some(user) if recipients.len() > 1 && !unread => Source::Sender(user),
-        _ => {
-            let pairs = recipients.iter().map(|recipient| pair(selection, *recipient, unread.then_some(own)));
-            let pairs = format!("[{}]", pairs.collect::<Vec<_>>().join(","));
-            // What is unread lies beyond the marks, and only a search by recipient begins there.
-            if recipients.len() < FEED_MIN || unread { Source::Recipients(pairs) } else { Source::Feed(pairs) }
-        }
-    }
-}
-
-/// A recipient with a message up to which nothing of it is wanted.
-fn pair(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> String {
-    let permitted = match recipient {
-        Recipient::Channel(id) => match selection.channels.get(&id) {
-            Some(Some(spans)) => spans.first().map_or(0, |span| span.after.0),
-            _ => 0,
-        },
-        Recipient::Direct(_) => 0,
-    };
-    let after = unread.map_or(permitted, |own| own.none_unread_until(recipient).max(permitted));
-    format!("[{},{after}]", i64::from(recipient))
 }
 
 /// The same selection, of unread messages only.

@@ -46,6 +46,7 @@
 mod db;
 mod fault;
 mod schema;
+mod source;
 mod store;
 
 mod known;
@@ -57,6 +58,7 @@ mod queue;
 mod realm;
 mod round;
 mod tail;
+mod words;
 mod write;
 
 mod append;

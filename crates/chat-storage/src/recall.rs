@@ -27,6 +27,10 @@ pub(crate) async fn window(
     (anchor, window): (MessageId, Window),
 ) -> Result<Option<Page>, StoreError> {
     let Some(id) = only_channel(selection).filter(|id| selection.channels.contains_key(id)) else { return Ok(None) };
+    // The index of words looks at fewer messages than there are here.
+    if selection.sought().is_some() {
+        return Ok(None);
+    }
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
     let Some(kept) = kept(shared, id).await? else { return Ok(None) };

@@ -82,6 +82,7 @@ pub(crate) fn candidate(
         sender_id: UserId(sender),
         marks: Marks::from_bits(marks),
         has_reaction,
+        wording: None,
     }
 }
 

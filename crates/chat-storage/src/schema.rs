@@ -36,6 +36,7 @@ const FILES: &[File] = &[
     file!(5, "0005_presence.sql"),
     file!(6, "0006_unsent.sql"),
     file!(7, "0007_invitations.sql"),
+    file!(8, "0008_words.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -23,7 +23,7 @@ use crate::recent::Recent;
 use crate::round::Rounds;
 use crate::tail::Tail;
 use crate::typing::{self, Spread};
-use crate::{log, queue, realm};
+use crate::{log, queue, realm, words};
 
 /// Most messages that wait to be written; further ones wait to be let in.
 const WAITING_MAX: usize = 2_048;
@@ -117,6 +117,7 @@ impl Store {
         appending.spawn(append_all(Arc::clone(&shared), waiting, stopped));
         let mut following = JoinSet::new();
         following.spawn(look(Arc::clone(&shared)));
+        following.spawn(words::take_up(Arc::clone(&shared)));
         if let Some(pool) = shared.db.postgres() {
             following.spawn(typing::spread(pool.clone(), typed));
             following.spawn(listen(Arc::clone(&shared)));

@@ -11,5 +11,5 @@ mod window;
 
 pub use parse::{BadNarrow, Operand, check_place};
 pub use selection::Selection;
-pub use term::{Candidate, Condition, Has, Term};
+pub use term::{Candidate, Condition, Has, Term, Wording};
 pub use window::{Anchor, NEWEST, Window, WindowError};

@@ -5,6 +5,7 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Flag, topic_key};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
+use crate::words::Sought;
 
 /// What stands to the right of an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +51,6 @@ fn bad<T>(desc: impl Into<String>) -> Result<T, BadNarrow> {
 impl Term {
     /// Reads a term for a reader. `None` for `near` and `in:all`, which ask for nothing.
     ///
-    /// Full-text `search`, `in:home` and `is:followed` are not terms of this function: they need more than a message
-    /// and its flags.
-    ///
     /// # Errors
     /// When there is no such operator, or its operand names nothing the reader may know.
     pub fn parse(
@@ -74,7 +72,9 @@ impl Term {
                 Condition::DirectIncluding(find_user(realm, operand)?)
             }
             "sender" => Condition::Sender(find_user(realm, operand)?),
+            "is" if operand.show() == "followed" => Condition::IsFollowed(reader.id),
             "is" => is(&operand.show())?,
+            "search" => Condition::Search(Sought::parse(&operand.show())),
             "has" => Condition::Has(has(&operand.show())?),
             "id" | "with" => match (operator, operand.number().filter(|id| *id >= 0)) {
                 ("id", Some(id)) => Condition::Id(MessageId(id)),
@@ -84,6 +84,7 @@ impl Term {
             },
             "near" => return Ok(None),
             "in" if operand.show() == "all" => return Ok(None),
+            "in" if operand.show() == "home" => Condition::InHome(reader.id),
             "in" => return bad(format!("unknown 'in' operand {}", operand.show())),
             other => return bad(format!("unknown operator {other}")),
         };

@@ -9,6 +9,7 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Message, Recipient, topic_key};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
+use crate::words::Sought;
 
 /// The messages a reader asks for, bounded by what they may have.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ impl Selection {
             };
             channels.insert(channel.id, spans);
         }
-        Self { user_id: reader.id, terms, channels, directs }
+        Self { user_id: reader.id, terms: searched_once(terms), channels, directs }
     }
 
     /// The message whose conversation is asked for.
@@ -95,6 +96,24 @@ impl Selection {
         }
     }
 
+    /// What is looked for by words.
+    #[must_use]
+    pub fn sought(&self) -> Option<&Sought> {
+        self.terms.iter().filter(|term| !term.negated).find_map(|term| match &term.condition {
+            Condition::Search(sought) => Some(sought),
+            _ => None,
+        })
+    }
+
+    /// Whether a term looks at more of a message's text than an index of its words tells.
+    #[must_use]
+    pub fn asks_wording(&self) -> bool {
+        self.terms.iter().any(|term| match &term.condition {
+            Condition::Search(sought) => term.negated || sought.has_phrases(),
+            _ => false,
+        })
+    }
+
     /// Whether any term looks at flags.
     #[must_use]
     pub fn asks_flags(&self) -> bool {
@@ -121,6 +140,22 @@ impl Selection {
         })?;
         Some(Conversation { recipient: Recipient::Channel(channel), topic_key: key })
     }
+}
+
+/// Everything that is looked for by words as one term: several searches are one search for all their words.
+fn searched_once(terms: Vec<Term>) -> Vec<Term> {
+    let mut all: Option<Sought> = None;
+    let mut kept: Vec<Term> = Vec::with_capacity(terms.len());
+    for term in terms {
+        match term {
+            Term { condition: Condition::Search(sought), negated: false } => {
+                all = Some(all.unwrap_or_default().and(&sought));
+            }
+            other => kept.push(other),
+        }
+    }
+    kept.extend(all.map(|sought| Term { condition: Condition::Search(sought), negated: false }));
+    kept
 }
 
 #[cfg(test)]
@@ -154,6 +189,7 @@ mod tests {
             sender_id: UserId(2),
             marks: Marks::default(),
             has_reaction: false,
+            wording: None,
         }
     }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use crate::channel::Privacy;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Flag, Marks, Message, Recipient, topic_key};
+use crate::personal::topic::{self, TopicPolicy};
 use crate::snapshot::RealmSnapshot;
+use crate::words::Sought;
 
 /// One condition; all conditions of a narrow hold at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,12 @@ pub enum Condition {
     Id(MessageId),
     /// It is in the conversation of this one, whatever else the narrow says about where.
     With(MessageId),
+    /// It has these words.
+    Search(Sought),
+    /// The user follows its topic.
+    IsFollowed(UserId),
+    /// The user wants to hear of its topic: has muted neither it nor its channel, or the channel alone.
+    InHome(UserId),
 }
 
 /// What a message may have in it.
@@ -81,6 +89,18 @@ pub struct Candidate<'m> {
     pub marks: Marks,
     /// Whether it has a reaction.
     pub has_reaction: bool,
+    /// Its text, where [`Selection::asks_wording`](super::Selection::asks_wording). Without it, it is taken to be
+    /// one of those an index found by their words.
+    pub wording: Option<Wording<'m>>,
+}
+
+/// The text of a message.
+#[derive(Debug, Clone)]
+pub struct Wording<'m> {
+    /// As it was typed.
+    pub content: Cow<'m, str>,
+    /// As HTML.
+    pub html: Cow<'m, str>,
 }
 
 impl<'m> From<&'m Message> for Candidate<'m> {
@@ -93,6 +113,7 @@ impl<'m> From<&'m Message> for Candidate<'m> {
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
+            wording: Some(Wording { content: Cow::Borrowed(&message.content), html: Cow::Borrowed(&message.html) }),
         }
     }
 }
@@ -111,10 +132,11 @@ impl Term {
 
 impl Condition {
     fn holds(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
-        let privacy = || match message.recipient {
-            Recipient::Channel(id) => realm.channel(id).map(|channel| channel.privacy),
+        let channel = || match message.recipient {
+            Recipient::Channel(id) => Some(id),
             Recipient::Direct(_) => None,
         };
+        let privacy = || channel().and_then(|id| realm.channel(id)).map(|channel| channel.privacy);
         let is_direct = matches!(message.recipient, Recipient::Direct(_));
         match self {
             Self::Channel(id) => message.recipient == Recipient::Channel(*id),
@@ -135,6 +157,15 @@ impl Condition {
             Self::Has(Has::Reaction) => message.has_reaction,
             Self::Id(id) => message.id == *id,
             Self::With(_) => true,
+            Self::Search(sought) => {
+                let finds = |text: &Wording<'_>| sought.finds(&message.topic, &text.content, &text.html);
+                message.wording.as_ref().is_none_or(finds)
+            }
+            Self::IsFollowed(user) => channel()
+                .is_some_and(|channel| topic::of(realm, *user, channel, &message.topic) == TopicPolicy::Followed),
+            Self::InHome(user) => {
+                channel().is_none_or(|channel| !topic::is_muted(realm, *user, channel, &message.topic))
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::message::{Flag, Message, Reaction, Recipient};
 use crate::object::{self, Stored, Text};
 use crate::ports::PastEdit;
 use crate::snapshot::RealmSnapshot;
+use crate::words::{Sought, escaped};
 
 /// A message with what was or is true of its sender and its place.
 #[derive(Debug, Clone, Copy)]
@@ -224,6 +225,8 @@ pub struct Extras<'a> {
     pub flags: &'a [Flag],
     /// Its earlier states, the newest first; told when there are any.
     pub edits: &'a [PastEdit],
+    /// What was looked for in it.
+    pub sought: Option<&'a Sought>,
 }
 
 /// One earlier state of a message.
@@ -281,6 +284,12 @@ impl<'r> Writer<'r> {
         if !extras.edits.is_empty() {
             out.extend_from_slice(b",\"edit_history\":");
             put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
+        }
+        if let Some(sought) = extras.sought {
+            out.extend_from_slice(b",\"match_content\":");
+            put(out, &sought.marked(&message.html));
+            out.extend_from_slice(b",\"match_subject\":");
+            put(out, &sought.marked(&escaped(&message.topic)));
         }
         write_flags(extras.flags, out);
         out.push(b'}');

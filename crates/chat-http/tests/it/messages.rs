@@ -2,4 +2,5 @@
 
 mod hostile;
 mod reading;
+mod searching;
 mod sending;

@@ -4,8 +4,9 @@ use chat_core::channel::Privacy;
 use chat_core::event::Audience;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Recipient};
-use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window};
+use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
 use chat_core::ports::{FlagOp, MessageStore as _, Page, RealmStore as _};
+use chat_core::words::Sought;
 use chat_storage::Store;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -18,6 +19,10 @@ use crate::people::{
 
 const READER: UserId = UserId(2);
 const TOPICS: [&str; 3] = ["Lunch", "lunch", "✔ done"];
+/// What is written and what is looked for share some words.
+const TEXTS: [&str; 5] = ["hello", "Meetings next week", "the next meeting", "two weeks, hello", "会議 next"];
+const SEARCHES: [&str; 8] =
+    ["hello", "meeting week", "\"next week\"", "lunch", "the", "会議", "\"hello\" weeks", "nowhere"];
 
 /// Many messages of several senders; the reader comes and goes.
 async fn tell(store: &Store) -> Vec<MessageId> {
@@ -43,7 +48,10 @@ async fn tell(store: &Store) -> Vec<MessageId> {
             0 => message(store, 2, to_users(&[2, 5]), ("", "psst")),
             1 => message(store, 1, to_users(&[1, 3]), ("", "not yours")),
             2 => message(store, 1, to_users(&[1, 2, 6]), ("", "three")),
-            place => message(store, sender, to_channel(11 + place % 3), (topic, "hello")),
+            place => {
+                let text = TEXTS[usize::try_from(at % 5).unwrap()];
+                message(store, sender, to_channel(11 + place % 3), (topic, text))
+            }
         };
         message.event.message.marks.has_link = at % 5 == 0;
         message.event.message.marks.mentions_channel = at % 11 == 0;
@@ -80,6 +88,9 @@ fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<Term>> {
         Just(Condition::IsResolved),
         Just(Condition::Has(chat_core::narrow::Has::Link)),
         proptest::sample::select(ids).prop_map(Condition::Id),
+        proptest::sample::select(&SEARCHES).prop_map(|typed| Condition::Search(Sought::parse(typed))),
+        Just(Condition::IsFollowed(READER)),
+        Just(Condition::InHome(READER)),
     ];
     let term = (condition, proptest::bool::weighted(0.2)).prop_map(|(condition, negated)| Term { condition, negated });
     proptest::collection::vec(term, 0..4)
@@ -125,6 +136,7 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate<'static>, Vec
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
+            wording: Some(Wording { content: message.content.into(), html: message.html.into() }),
         };
         (candidate, flags)
     };

@@ -5,10 +5,11 @@ use tokio::task::JoinSet;
 
 use crate::home::{on_every_engine, told};
 
+// The index of words is a table of another kind on SQLite, with tables of its own behind it.
 const COLUMNS_POSTGRES: &str = "SELECT table_name || '.' || column_name FROM information_schema.columns
-WHERE table_schema = 'public' ORDER BY table_name COLLATE \"C\", ordinal_position";
+WHERE table_schema = 'public' AND table_name <> 'message_words' ORDER BY table_name COLLATE \"C\", ordinal_position";
 const COLUMNS_SQLITE: &str = "SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
-WHERE t.type = 'table' ORDER BY t.name, c.cid";
+WHERE t.type = 'table' AND t.name NOT LIKE 'message_words%' ORDER BY t.name, c.cid";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_engines_have_the_same_tables_and_columns() {
@@ -45,6 +46,8 @@ told! {
             nodes.spawn(async move { home.open().await.ping().await.unwrap() });
         }
         assert_eq!(nodes.join_all().await.len(), 4);
-        assert_eq!(home.ask("SELECT name FROM schema_file ORDER BY number").await.len(), 5);
+        // Each file once, whatever the number of nodes.
+        let files = home.ask("SELECT name FROM schema_file ORDER BY number").await;
+        assert!(files.len() > 5 && files.is_sorted_by(|one, next| one < next), "{files:?}");
     }
 }

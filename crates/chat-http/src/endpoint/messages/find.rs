@@ -5,7 +5,7 @@ use chat_core::event::Form;
 use chat_core::id::MessageId;
 use chat_core::object::Stored;
 
-use super::list::write_all;
+use super::list::{Told, write_all};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::Call;
@@ -35,7 +35,8 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         .map_err(|error| Failure::new("a text was not serialized", error))?;
     let form = Form { html: asked.html, client_gravatar: true };
     let mut list = Vec::new();
-    write_all(&call.app, &call.app.realm(), (std::slice::from_ref(&found), form), &mut list).await?;
+    write_all(&call.app, &call.app.realm(), (std::slice::from_ref(&found), &Told { form, sought: None }), &mut list)
+        .await?;
     body.extend_from_slice(b",\"message\":");
     body.extend_from_slice(list.get(1..list.len().saturating_sub(1)).unwrap_or_default());
     body.push(b'}');

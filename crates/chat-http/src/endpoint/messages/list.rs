@@ -13,6 +13,7 @@ use chat_core::object::Stored;
 use chat_core::object::message::{Extras, Writer};
 use chat_core::ports::{Page, PastEdit};
 use chat_core::snapshot::RealmSnapshot;
+use chat_core::words::Sought;
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -62,7 +63,8 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         page.anchor, page.found_anchor, page.found_oldest, page.found_newest
     );
     let Page { messages, .. } = page;
-    write_all(&call.app, &call.app.realm(), (&messages, asked.form), &mut body).await?;
+    let told = Told { form: asked.form, sought: selection.sought().cloned() };
+    write_all(&call.app, &call.app.realm(), (&messages, &told), &mut body).await?;
     body.push(b'}');
     Ok(Answer::begun(body))
 }
@@ -71,11 +73,18 @@ fn weight_bytes(message: &Message) -> usize {
     MESSAGE_BYTES + message.content.len().max(message.html.len())
 }
 
+/// How messages are told.
+pub(super) struct Told {
+    pub(super) form: Form,
+    /// What was looked for by words.
+    pub(super) sought: Option<Sought>,
+}
+
 /// Appends a list of messages, each with what its reader is told.
 pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
     app: &Site,
     realm: &RealmSnapshot,
-    (messages, form): (&[(M, Vec<Flag>)], Form),
+    (messages, told): (&[(M, Vec<Flag>)], &Told),
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     let edited = |(message, _): &(M, Vec<Flag>)| {
@@ -84,7 +93,7 @@ pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
     };
     let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
     let lexicon = app.lexicon(realm);
-    let mut writer = Writer::new(realm, &lexicon, form);
+    let mut writer = Writer::new(realm, &lexicon, told.form);
     out.push(b'[');
     for (place, (message, flags)) in messages.iter().enumerate() {
         if place > 0 {
@@ -92,7 +101,7 @@ pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
         }
         let message: &Stored = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
-        writer.write(message, Extras { flags, edits }, out);
+        writer.write(message, Extras { flags, edits, sought: told.sought.as_ref() }, out);
     }
     out.push(b']');
     Ok(())

@@ -6,6 +6,7 @@ use chat_core::id::MessageId;
 use chat_core::limits::MAX_WINDOW;
 use chat_core::message::Flag;
 use chat_core::narrow::{Candidate, WindowError};
+use chat_core::words::escaped;
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -53,29 +54,15 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, Some(&asked.narrow)).await?;
     let ids: Vec<MessageId> = asked.ids.iter().copied().map(MessageId).collect();
+    let sought = selection.sought().cloned().unwrap_or_default();
     let mut messages = BTreeMap::new();
     for (message, flags) in call.app.messages.find(user.id, &ids).await? {
         let selected = selection.admits(&Candidate::from(&message), &flags, realm);
         if selected && !flags.contains(&Flag::Historical) {
-            let match_subject = escaped(&message.topic);
-            messages.insert(message.id, Match { match_content: message.html, match_subject });
+            let match_content = sought.marked(&message.html);
+            let match_subject = sought.marked(&escaped(&message.topic));
+            messages.insert(message.id, Match { match_content, match_subject });
         }
     }
     Answer::of(&Matches { messages })
-}
-
-/// A text in HTML.
-fn escaped(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#x27;"),
-            other => html.push(other),
-        }
-    }
-    html
 }

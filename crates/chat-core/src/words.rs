@@ -1,0 +1,288 @@
+//! Full-text search: the words of a message, and what someone looks for among them.
+//!
+//! Both engines store and look up the stems that are found here, so a search finds the same on each, and what it
+//! marks in a message is what found it.
+//!
+//! ```
+//! use chat_core::words::Sought;
+//!
+//! let sought = Sought::parse("meeting \"next week\"");
+//! let html = "<p>Two <em>meetings</em> next week</p>";
+//! assert!(sought.finds("plans", "Two *meetings* next week", html));
+//! assert_eq!(
+//!     sought.marked(html),
+//!     "<p>Two <em><span class=\"highlight\">meetings</span></em> <span class=\"highlight\">next</span> \
+//!      <span class=\"highlight\">week</span></p>"
+//! );
+//! ```
+//!
+//! # Source
+//! Not specified but for the answer's shape (specification, `GET /messages/matches_narrow`). As existing clients know
+//! it: English stems in any case, all of them wanted at once, quoted parts literally too. Where we differ: the words of
+//! a link's text are words, because people look for addresses, and each ideograph is one, because nothing stands
+//! between the words of such a text.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use snowball_stemmers_rs::{Algorithm, Stemmer};
+
+/// Words that are too common to be looked for, in the order of their letters; the letters alone are as well.
+pub const STOP_WORDS: [&str; 113] = [
+    "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could", "did", "do", "does",
+    "doing", "down", "during", "each", "few", "for", "from", "further", "had", "has", "have", "having", "he", "her",
+    "here", "him", "his", "how", "if", "in", "into", "is", "it", "its", "just", "me", "more", "most", "my", "no",
+    "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own", "same", "she",
+    "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+    "those", "through", "to", "too", "under", "until", "up", "very", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "whom", "why", "will", "with", "would", "you", "your",
+];
+/// Letters of a word that count.
+const WORD_MAX: usize = 64;
+/// Words and quoted parts of one search that count.
+const SOUGHT_MAX: usize = 64;
+
+/// The stems of a message's topic and text, each once, with blanks between: what an index of words keeps of it.
+///
+/// They consist of letters and digits alone.
+#[must_use]
+pub fn indexed(topic: &str, html: &str) -> String {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let mut stems = BTreeSet::new();
+    for text in [escaped(topic).as_str(), html] {
+        stems.extend(places(text).into_iter().filter_map(|place| stem(&stemmer, text.get(place)?)));
+    }
+    stems.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// What someone looks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sought {
+    stems: BTreeSet<String>,
+    /// Quoted parts without regard to case.
+    phrases: Vec<String>,
+}
+
+impl Sought {
+    /// Reads what someone typed. A quote that nothing ends is none.
+    #[must_use]
+    pub fn parse(typed: &str) -> Self {
+        let typed = escaped(typed);
+        let stemmer = Stemmer::create(Algorithm::English);
+        let stems = places(&typed).into_iter().filter_map(|place| stem(&stemmer, typed.get(place)?));
+        let stems = stems.take(SOUGHT_MAX).collect();
+        let mut phrases = Vec::new();
+        let mut rest = typed.as_str();
+        while let Some((phrase, after)) = rest.split_once(QUOTE).and_then(|(_, inside)| inside.split_once(QUOTE)) {
+            if !phrase.trim().is_empty() && phrases.len() < SOUGHT_MAX {
+                phrases.push(phrase.to_lowercase());
+            }
+            rest = after;
+        }
+        Self { stems, phrases }
+    }
+
+    /// Looks for what another looks for as well.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.stems.extend(other.stems.iter().cloned());
+        self.phrases.extend(other.phrases.iter().cloned());
+        self
+    }
+
+    /// The stems that a message has to have, all of them. With none nothing is found: words that are too common, and
+    /// signs, are not looked for.
+    pub fn stems(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(String::as_str)
+    }
+
+    /// Whether a message with these stems may still be another than what is looked for.
+    #[must_use]
+    pub fn has_phrases(&self) -> bool {
+        !self.phrases.is_empty()
+    }
+
+    /// Whether a message is one that is looked for: its topic, its text as typed, and its HTML.
+    #[must_use]
+    pub fn finds(&self, topic: &str, content: &str, html: &str) -> bool {
+        let literally =
+            |phrase: &String| [topic, content].iter().any(|text| escaped(text).to_lowercase().contains(phrase));
+        if self.stems.is_empty() || !self.phrases.iter().all(literally) {
+            return false;
+        }
+        let found = indexed(topic, html);
+        let found: BTreeSet<&str> = found.split(' ').collect();
+        self.stems().all(|stem| found.contains(stem))
+    }
+
+    /// HTML with every word in it marked that is looked for.
+    #[must_use]
+    pub fn marked(&self, html: &str) -> String {
+        let stemmer = Stemmer::create(Algorithm::English);
+        let mut marked = String::with_capacity(html.len());
+        let mut from = 0;
+        for place in places(html) {
+            let Some(word) = html.get(place.clone()) else { continue };
+            if stem(&stemmer, word).is_some_and(|stem| self.stems.contains(&stem)) {
+                let before = html.get(from..place.start).unwrap_or_default();
+                marked.extend([before, "<span class=\"highlight\">", word, "</span>"]);
+                from = place.end;
+            }
+        }
+        marked.push_str(html.get(from..).unwrap_or_default());
+        marked
+    }
+}
+
+/// A text as HTML.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str(QUOTE),
+            '\'' => html.push_str("&#x27;"),
+            other => html.push(other),
+        }
+    }
+    html
+}
+
+/// A quotation mark in [`escaped`] text.
+const QUOTE: &str = "&quot;";
+
+/// Where words are in HTML that [`crate::markdown`] or [`escaped`] made: not in its tags, nor in references to
+/// characters.
+fn places(html: &str) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    let mut characters = html.char_indices().peekable();
+    while let Some((start, character)) = characters.next() {
+        let mut end = start + character.len_utf8();
+        match character {
+            '<' => while characters.next().is_some_and(|(_, inside)| inside != '>') {},
+            '&' => while characters.next().is_some_and(|(_, inside)| inside != ';') {},
+            _ if is_ideograph(character) => places.push(start..end),
+            _ if character.is_alphanumeric() => {
+                while let Some((at, next)) = characters.next_if(|(_, next)| is_inside(*next)) {
+                    end = at + next.len_utf8();
+                }
+                places.push(start..end);
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+fn is_inside(character: char) -> bool {
+    character.is_alphanumeric() && !is_ideograph(character)
+}
+
+/// Whether it stands for a word or a syllable in a text without blanks: Chinese and Japanese.
+fn is_ideograph(character: char) -> bool {
+    matches!(character, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// What the forms of a word share; `None` for a word that is not looked for.
+fn stem(stemmer: &Stemmer, word: &str) -> Option<String> {
+    let word: String =
+        word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).take(WORD_MAX).collect();
+    let is_letter = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if word.is_empty() || is_letter || STOP_WORDS.binary_search(&word.as_str()).is_ok() {
+        return None;
+    }
+    Some(stemmer.stem(&word).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn finds(typed: &str, content: &str) -> bool {
+        Sought::parse(typed).finds("", content, &format!("<p>{}</p>", escaped(content)))
+    }
+
+    #[test]
+    fn words_are_found_in_any_form_and_case_and_all_of_them_are_wanted() {
+        assert!(finds("MEETING", "two meetings"));
+        assert!(finds("invoices paid", "I paid the invoice."));
+        assert!(!finds("invoices paid", "The invoice is open."));
+        assert!(!finds("meet", "meter"));
+    }
+
+    #[test]
+    fn words_that_are_too_common_are_not_looked_for() {
+        assert!(STOP_WORDS.is_sorted());
+        assert!(finds("where is the invoice", "invoice"));
+        for nothing in ["the", "a", "?!", "", "\"the\""] {
+            assert!(!finds(nothing, "the a ?!"), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn quoted_parts_stand_in_the_text_or_the_topic_as_they_are() {
+        assert!(finds("\"next week\"", "Next Week it is"));
+        assert!(!finds("\"next week\"", "the week next to it"));
+        assert!(finds("\"a < b\" week", "next week a < b"));
+        assert!(Sought::parse("\"Road map\"").finds("road map 2", "x", "<p>x</p>"));
+        // Nothing ends the quote.
+        assert!(finds("\"next week", "week next"));
+    }
+
+    #[test]
+    fn ideographs_are_found_one_by_one() {
+        assert!(finds("会議", "明日の会議です"));
+        assert!(!finds("会議", "明日の会です"));
+        assert!(finds("\"会議\"", "会議"));
+        assert!(!finds("\"会議\"", "議会"));
+        assert!(finds("встречи", "встречи завтра"));
+    }
+
+    #[test]
+    fn what_is_looked_for_is_marked_in_text_and_nowhere_else() {
+        let sought = Sought::parse("example quot");
+        assert_eq!(
+            sought.marked("<a href=\"https://example.org\" title=\"example\">examples &quot; x</a>"),
+            "<a href=\"https://example.org\" title=\"example\"><span class=\"highlight\">examples</span> &quot; x</a>"
+        );
+    }
+
+    #[test]
+    fn two_searches_are_one() {
+        let both = Sought::parse("meeting").and(&Sought::parse("\"next week\""));
+        assert_eq!(both, Sought::parse("meeting \"next week\""));
+        assert_eq!(both.stems().collect::<Vec<_>>(), ["meet", "next", "week"]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_marked_is_what_was_there(typed in ".{0,20}", content in ".{0,60}") {
+            let html = format!("<p>{}</p>", escaped(&content));
+            let marked = Sought::parse(&typed).marked(&html);
+            let plain = marked.replace("<span class=\"highlight\">", "").replace("</span>", "");
+            prop_assert_eq!(plain, html);
+        }
+
+        #[test]
+        fn a_message_is_found_by_each_of_its_words(words in proptest::collection::vec("[a-zé0-9会]{2,9}", 1..6)) {
+            let content = words.join(" ");
+            for word in words {
+                let sought = Sought::parse(&word);
+                prop_assert!(sought.stems().next().is_none() || finds(&word, &content), "{} in {}", word, content);
+            }
+        }
+
+        #[test]
+        fn an_index_holds_letters_and_digits_alone(topic in ".{0,30}", html in ".{0,60}") {
+            let stems = indexed(&topic, &html);
+            prop_assert!(stems.chars().all(|c| c == ' ' || c.is_alphanumeric()), "{}", stems);
+            prop_assert!(!stems.contains("  ") && stems.trim() == stems);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Which index finds the candidates of a narrow, and how it is read.
+
+use chat_core::message::{Conversation, Flag, Recipient};
+use chat_core::narrow::{Candidate, Condition, Selection};
+use chat_core::ports::StoreError;
+use chat_core::words::Sought;
+use sqlx::SqlStr;
+
+use crate::copies::Own;
+use crate::dialect::Dialect;
+use crate::engine::run;
+use crate::fault::failed;
+use crate::row::{CandidateRow, candidate};
+use crate::store::Shared;
+use crate::words;
+
+/// Fewest recipients for which messages are looked for among all messages first.
+const FEED_MIN: usize = 4;
+/// How many times the messages wanted are looked at then.
+const FEED_FACTOR: i64 = 4;
+
+const CANDIDATE: &str = "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks,
+    EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
+FROM ";
+const JOIN_DIRECT: &str = " LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id";
+
+/// Which index finds the candidates of a narrow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Nothing can be found.
+    Nothing,
+    /// One message.
+    Id(i64),
+    /// A topic: recipient and key.
+    Topic(i64, String),
+    /// What a user wrote.
+    Sender(i64),
+    /// What the reader gave a flag: user and flag.
+    Flagged(i64, i64),
+    /// What has all words of a search, as the engine is asked for them, in one recipient if one is asked for.
+    Words(String, Option<i64>),
+    /// Recipients, each with a message up to which nothing is wanted, as JSON.
+    Recipients(String),
+    /// The same, where many messages are to many of them: looked for among all messages first.
+    Feed(String),
+}
+
+/// Which way candidates are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Older,
+    Newer,
+}
+
+impl Way {
+    fn sql(self) -> &'static str {
+        match self {
+            Self::Older => "DESC",
+            Self::Newer => "ASC",
+        }
+    }
+}
+
+/// Candidates between two messages, both left out, so many at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) after: i64,
+    pub(crate) before: i64,
+    pub(crate) way: Way,
+}
+
+impl Source {
+    /// The one with the fewest candidates, as far as the narrow tells.
+    pub(crate) fn of(shared: &Shared, (selection, recipients): (&Selection, &[Recipient]), own: &Own) -> Self {
+        match selection.sought() {
+            Some(sought) => by_words(shared.db.dialect(), sought, recipients),
+            None => narrowest(selection, recipients, own),
+        }
+    }
+
+    /// The statement; its parameters are the source's text or numbers, then the stretch and the limit.
+    fn sql(&self, way: Way, dialect: Dialect) -> SqlStr {
+        let order = way.sql();
+        let within = "m.id > $2 AND m.id < $3";
+        let sql = match self {
+            Self::Nothing | Self::Id(_) => {
+                format!("{CANDIDATE} message AS m {JOIN_DIRECT} WHERE m.id = $1 AND {within}")
+            }
+            Self::Topic(..) => format!(
+                "{CANDIDATE} message AS m {JOIN_DIRECT} WHERE m.recipient_id = $1 AND m.topic_key = $5 AND {within}"
+            ),
+            Self::Sender(_) => format!("{CANDIDATE} message AS m {JOIN_DIRECT} WHERE m.sender_id = $1 AND {within}"),
+            Self::Flagged(..) => format!(
+                "{CANDIDATE} message_flag AS f JOIN message AS m ON m.id = f.message_id {JOIN_DIRECT}
+WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f.message_id < $3"
+            ),
+            Self::Words(_, recipient) => {
+                let there = if recipient.is_some() { " AND m.recipient_id = CAST($5 AS BIGINT)" } else { "" };
+                format!(
+                    "{CANDIDATE} message_words AS w JOIN message AS m ON m.id = w.rowid {JOIN_DIRECT}
+WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
+                )
+            }
+            Self::Recipients(_) => format!("{CANDIDATE} {{of_each:{order}}} {JOIN_DIRECT}"),
+            Self::Feed(_) => format!(
+                "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT $5) AS m
+{JOIN_DIRECT} WHERE m.recipient_id {{in_recipients:$1}}"
+            ),
+        };
+        let by = match self {
+            Self::Flagged(..) => "f.message_id",
+            Self::Words(..) => "w.rowid",
+            _ => "m.id",
+        };
+        dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT $4"))
+    }
+
+    pub(crate) async fn read(
+        &self,
+        shared: &Shared,
+        stretch: Stretch,
+        limit: i64,
+    ) -> Result<Vec<Candidate<'static>>, StoreError> {
+        let sql = self.sql(stretch.way, shared.db.dialect());
+        let (after, before) = (stretch.after, stretch.before);
+        let reader = shared.db.reader();
+        let rows: Result<Vec<CandidateRow>, sqlx::Error> = match self {
+            Self::Nothing => return Ok(Vec::new()),
+            Self::Id(id) | Self::Sender(id) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(*id).bind(after).bind(before).bind(limit)),
+            Self::Feed(pairs) => {
+                let looked_at = limit.saturating_mul(FEED_FACTOR);
+                let rows: Vec<CandidateRow> = run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                    .bind(pairs).bind(after).bind(before).bind(limit).bind(looked_at))
+                .map_err(failed)?;
+                if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit) {
+                    return Ok(rows.into_iter().map(candidate).collect());
+                }
+                // Not enough among those: each recipient is asked by itself.
+                return Box::pin(Self::Recipients(pairs.clone()).read(shared, stretch, limit)).await;
+            }
+            Self::Recipients(pairs) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(pairs).bind(after).bind(before).bind(limit)),
+            Self::Topic(recipient, key) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(*recipient).bind(after).bind(before).bind(limit).bind(key)),
+            Self::Words(words, None) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(words).bind(after).bind(before).bind(limit)),
+            Self::Words(words, Some(recipient)) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(words).bind(after).bind(before).bind(limit).bind(*recipient)),
+            Self::Flagged(user, flag) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(*user).bind(after).bind(before).bind(limit).bind(*flag)),
+        };
+        Ok(rows.map_err(failed)?.into_iter().map(candidate).collect())
+    }
+}
+
+/// What has the words that are looked for.
+fn by_words(dialect: Dialect, sought: &Sought, recipients: &[Recipient]) -> Source {
+    match (words::query(dialect, sought), recipients) {
+        (None, _) | (_, []) => Source::Nothing,
+        (Some(query), [only]) => Source::Words(query, Some(i64::from(*only))),
+        (Some(query), _) => Source::Words(query, None),
+    }
+}
+
+/// The index with the fewest candidates, as far as the narrow tells.
+fn narrowest(selection: &Selection, recipients: &[Recipient], own: &Own) -> Source {
+    let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+    if let Some(id) = asked().find_map(|condition| match condition {
+        Condition::Id(id) => Some(id.0),
+        _ => None,
+    }) {
+        return Source::Id(id);
+    }
+    if recipients.is_empty() {
+        return Source::Nothing;
+    }
+    let unread = asked().any(|condition| *condition == Condition::IsUnread);
+    if let Some(Conversation { recipient, topic_key }) = selection.conversation().filter(|_| !unread) {
+        return Source::Topic(recipient.into(), topic_key);
+    }
+    let flag = asked().find_map(|condition| match condition {
+        Condition::IsFlag(flag) if *flag != Flag::Read => Some(*flag),
+        _ => None,
+    });
+    if let Some(flag) = flag {
+        return Source::Flagged(selection.user_id.0, flag.number());
+    }
+    let sender = asked().find_map(|condition| match condition {
+        Condition::Sender(user) => Some(user.0),
+        _ => None,
+    });
+    match sender {
+        Some(user) if recipients.len() > 1 && !unread => Source::Sender(user),
+        _ => {
+            let pairs = recipients.iter().map(|recipient| pair(selection, *recipient, unread.then_some(own)));
+            let pairs = format!("[{}]", pairs.collect::<Vec<_>>().join(","));
+            // What is unread lies beyond the marks, and only a search by recipient begins there.
+            if recipients.len() < FEED_MIN || unread { Source::Recipients(pairs) } else { Source::Feed(pairs) }
+        }
+    }
+}
+
+/// A recipient with a message up to which nothing of it is wanted.
+fn pair(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> String {
+    let permitted = match recipient {
+        Recipient::Channel(id) => match selection.channels.get(&id) {
+            Some(Some(spans)) => spans.first().map_or(0, |span| span.after.0),
+            _ => 0,
+        },
+        Recipient::Direct(_) => 0,
+    };
+    let after = unread.map_or(permitted, |own| own.none_unread_until(recipient).max(permitted));
+    format!("[{},{after}]", i64::from(recipient))
+}
