@@ -71,6 +71,14 @@ impl Change {
     pub(crate) fn is_of_names(&self) -> bool {
         matches!(self, Self::User(_) | Self::Channel(_) | Self::Item { kind: ItemKind::Linkifier, .. })
     }
+
+    /// Whether every text written after it is searched for other words.
+    pub(crate) fn is_of_words(&self) -> bool {
+        matches!(
+            self,
+            Self::Item { kind: ItemKind::Linkifier, .. } | Self::UserItem { kind: UserItemKind::AlertWords, .. }
+        )
+    }
 }
 
 macro_rules! kinds {

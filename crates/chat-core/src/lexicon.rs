@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::alert_words::AlertWords;
 use crate::change::{ItemKind, UserItemKind};
-use crate::id::UserId;
+use crate::id::{EventId, UserId};
 use crate::markdown::{self, Context, Emoticons, ImagePreviews, Linkifier, Rendered};
-use crate::snapshot::{ItemsMark, RealmSnapshot};
+use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// What the texts of a realm are read with.
@@ -16,7 +16,7 @@ use crate::user::User;
 pub struct Lexicon {
     linkifiers: Vec<Linkifier>,
     alert_words: Option<AlertWords>,
-    of: ItemsMark,
+    of: EventId,
 }
 
 impl Lexicon {
@@ -39,14 +39,14 @@ impl Lexicon {
         Self {
             linkifiers: linkifiers.into_iter().map(|(_, linkifier)| linkifier).collect(),
             alert_words: AlertWords::new(words).ok(),
-            of: realm.items_mark(),
+            of: realm.words_changed(),
         }
     }
 
     /// Whether the realm has the words it was made of.
     #[must_use]
     pub fn is_current(&self, realm: &RealmSnapshot) -> bool {
-        self.of == realm.items_mark()
+        self.of == realm.words_changed()
     }
 
     /// The realm's linkifiers, in their order.
@@ -104,7 +104,6 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::event::EventRecord;
-    use crate::id::EventId;
     use crate::realm::Rules;
     use crate::testing;
 
@@ -138,7 +137,15 @@ mod tests {
         };
         let talked = realm.with(&EventRecord::new(EventId(1_000), 0, Vec::new(), None));
         assert!(lexicon.is_current(&talked));
-        let worded = talked.with(&EventRecord::new(EventId(1_001), 0, vec![words], None));
+        let topic = Change::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::TopicPolicy,
+            key: "20/lunch".to_owned(),
+            document: Some(json!({})),
+        };
+        let followed = talked.with(&EventRecord::new(EventId(1_001), 0, vec![topic], None));
+        assert!(lexicon.is_current(&followed));
+        let worded = followed.with(&EventRecord::new(EventId(1_002), 0, vec![words], None));
         assert!(!lexicon.is_current(&worded));
         assert_eq!(lexicon.alerted("lunch"), []);
         assert_eq!(Lexicon::of(&worded).alerted("time for lunch!"), [UserId(4)]);

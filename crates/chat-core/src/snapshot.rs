@@ -27,6 +27,7 @@ pub struct RealmSnapshot {
     at: EventId,
     changed: EventId,
     names_changed: EventId,
+    words_changed: EventId,
     last_id: i64,
     realm: Option<Arc<Realm>>,
     users: Map<UserId, Arc<User>>,
@@ -41,19 +42,6 @@ pub struct RealmSnapshot {
     groups: Map<UserGroupId, Arc<UserGroup>>,
     items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
     user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
-}
-
-/// Tells whether two snapshots hold the same small things, without comparing them. It keeps them in memory.
-#[derive(Debug, Clone)]
-pub struct ItemsMark {
-    items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
-    user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
-}
-
-impl PartialEq for ItemsMark {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.items, &other.items) && Arc::ptr_eq(&self.user_items, &other.user_items)
-    }
 }
 
 /// What a store read, of which a snapshot is made.
@@ -90,7 +78,7 @@ impl RealmSnapshot {
             map.entry(channel_id).or_default().spans.push(span);
         }
         let Loaded { at, changed, last_id, .. } = loaded;
-        Self { at, changed, names_changed: changed, last_id, ..realm }
+        Self { at, changed, names_changed: changed, words_changed: changed, last_id, ..realm }
     }
 
     /// The realm after a record of the log. A record that is in it already changes nothing.
@@ -104,6 +92,9 @@ impl RealmSnapshot {
             }
             if record.changes.iter().any(Change::is_of_names) {
                 next.names_changed = record.id;
+            }
+            if record.changes.iter().any(Change::is_of_words) {
+                next.words_changed = record.id;
             }
             for change in &record.changes {
                 next.apply(record.id, change.clone());
@@ -129,6 +120,13 @@ impl RealmSnapshot {
     #[must_use]
     pub fn names_changed(&self) -> EventId {
         self.names_changed
+    }
+
+    /// The last place of the log that changed the words every text is searched for: linkifiers and alert words. May be
+    /// a later one, never an earlier.
+    #[must_use]
+    pub fn words_changed(&self) -> EventId {
+        self.words_changed
     }
 
     /// The `place`-th number (from 1) that no user, channel or group has had.
@@ -309,12 +307,6 @@ impl RealmSnapshot {
         items
             .take_while(move |((found, _), _)| *found == kind)
             .map(|((_, key), document)| (key.as_str(), document.as_ref()))
-    }
-
-    /// The mark of the small things of the realm and its users.
-    #[must_use]
-    pub fn items_mark(&self) -> ItemsMark {
-        ItemsMark { items: Arc::clone(&self.items), user_items: Arc::clone(&self.user_items) }
     }
 
     fn apply(&mut self, at: EventId, change: Change) {
