@@ -52,11 +52,12 @@ pub fn muted_topics(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
     policies.filter_map(|(_, document)| muted_topic(realm, document)).collect()
 }
 
-/// As [`muted_topics`], where the document of that key is this one.
+/// As [`muted_topics`], where the documents of these keys are these.
 #[must_use]
-pub fn muted_topics_with(realm: &RealmSnapshot, user_id: UserId, (key, now): (&str, &Value)) -> Vec<Value> {
-    let others = realm.user_items(user_id, UserItemKind::TopicPolicy).filter(|(other, _)| *other != key);
-    let documents = others.map(|(_, document)| document).chain([now]);
+pub fn muted_topics_with(realm: &RealmSnapshot, user_id: UserId, now: &[(String, Value)]) -> Vec<Value> {
+    let is_now = |key: &str| now.iter().any(|(other, _)| other == key);
+    let others = realm.user_items(user_id, UserItemKind::TopicPolicy).filter(|(key, _)| !is_now(key));
+    let documents = others.map(|(_, document)| document).chain(now.iter().map(|(_, document)| document));
     documents.filter_map(|document| muted_topic(realm, document)).collect()
 }
 

@@ -8,6 +8,7 @@ pub mod follow;
 mod language;
 pub mod mute;
 pub mod preference;
+pub mod relocate;
 pub mod status;
 pub mod topic;
 

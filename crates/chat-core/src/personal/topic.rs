@@ -132,30 +132,41 @@ pub(super) fn put(
     policy: TopicPolicy,
     commit: &mut Commit,
 ) -> Result<(), TopicPolicyError> {
-    if of(realm, user.id, channel.id, topic) == policy {
-        return Ok(());
-    }
-    let key = key(channel.id, topic);
-    let is_new = realm.user_item(user.id, UserItemKind::TopicPolicy, &key).is_none();
+    let is_new = of(realm, user.id, channel.id, topic) == TopicPolicy::Inherit && policy != TopicPolicy::Inherit;
     if is_new && realm.user_items(user.id, UserItemKind::TopicPolicy).count() >= MAX_TOPIC_POLICIES {
         return Err(TopicPolicyError::TooMany);
     }
-    let chosen = json!({
-        "stream_id": channel.id,
-        "topic_name": topic,
-        "last_updated": commit.at_s,
-        "visibility_policy": policy.number(),
-    });
-    tell(realm, user, (&key, &chosen), commit);
-    let document = (policy != TopicPolicy::Inherit).then_some(chosen);
-    commit.changes.push(Change::UserItem { user_id: user.id, kind: UserItemKind::TopicPolicy, key, document });
+    write(realm, user, &[(channel, topic, policy)], commit);
     Ok(())
 }
 
-/// Tells the user's own clients; the older ones, which know no more than muted topics, of all of those.
-fn tell(realm: &RealmSnapshot, user: &User, (key, chosen): (&str, &Value), commit: &mut Commit) {
+/// Writes policies of different topics down, those that are not so already, however many the user has.
+pub(super) fn write(realm: &RealmSnapshot, user: &User, wanted: &[(&Channel, &str, TopicPolicy)], commit: &mut Commit) {
+    let mut now = Vec::new();
+    for (channel, topic, policy) in wanted {
+        if of(realm, user.id, channel.id, topic) == *policy {
+            continue;
+        }
+        let chosen = json!({
+            "stream_id": channel.id,
+            "topic_name": topic,
+            "last_updated": commit.at_s,
+            "visibility_policy": policy.number(),
+        });
+        let key = key(channel.id, topic);
+        now.push((key.clone(), chosen.clone()));
+        tell(realm, user, &now, commit);
+        let document = (*policy != TopicPolicy::Inherit).then_some(chosen);
+        commit.changes.push(Change::UserItem { user_id: user.id, kind: UserItemKind::TopicPolicy, key, document });
+    }
+}
+
+/// Tells the user's own clients of the last of these policies; the older ones, which know no more than muted topics, of
+/// all of those.
+fn tell(realm: &RealmSnapshot, user: &User, now: &[(String, Value)], commit: &mut Commit) {
+    let Some((_, chosen)) = now.last() else { return };
     let audience = Audience::users([user.id]);
-    let muted = json!({"type": "muted_topics", "muted_topics": item::muted_topics_with(realm, user.id, (key, chosen))});
+    let muted = json!({"type": "muted_topics", "muted_topics": item::muted_topics_with(realm, user.id, now)});
     commit.events.push(NewEvent::plain(audience.clone(), muted).gated(Gate::Without(Capability::UserTopic)));
     let mut event = json!({"type": "user_topic"});
     crate::event::add(&mut event, chosen.clone());

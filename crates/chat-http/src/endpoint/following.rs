@@ -6,8 +6,10 @@ use chat_core::change::Commit;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Conversation, Message, Recipient, topic_key};
 use chat_core::personal::follow::{self, Deed, Happening};
+use chat_core::personal::relocate::{Move, relocate};
 use chat_core::personal::topic::TopicPolicy;
 use chat_core::ports::{Destination, NewMessage};
+use chat_core::snapshot::RealmSnapshot;
 
 use crate::error::Fault;
 use crate::state::Site;
@@ -57,6 +59,34 @@ pub(crate) async fn after_taking_part(app: &Site, user: UserId, message: &Messag
         let place = Place { channel_id, topic: message.topic.clone() };
         follow(app, place.happening(user, Deed::TookPart, &[])).await;
     }
+}
+
+/// After so many messages, which were all of a topic, moved there: `message` is one of them as it was.
+pub(crate) async fn after_moving(app: &Site, message: &Message, (to, messages): ((ChannelId, String), usize)) {
+    let Recipient::Channel(from) = message.recipient else { return };
+    let moved = Move { from: (from, &message.topic), to: (to.0, &to.1), joins_another: true };
+    // What somebody chose for the topic is seldom; the rest is asked for those who did.
+    let mut rehearsed = Commit::default();
+    relocate(&app.realm(), moved, &mut rehearsed);
+    if rehearsed.changes.is_empty() {
+        return;
+    }
+    if let Err(error) = take_along(app, moved, messages).await {
+        tracing::warn!(%error, "a topic moved, and what people chose for it did not");
+    }
+}
+
+async fn take_along(app: &Site, moved: Move<'_>, messages: usize) -> Result<(), Fault> {
+    let recipient = Recipient::Channel(moved.to.0);
+    let there = Conversation { recipient, topic_key: topic_key(moved.to.1) };
+    let there = app.messages.conversation(&there, MessageId(0)).await?;
+    let moved = Move { joins_another: there.len() > messages, ..moved };
+    let one_round = |realm: &RealmSnapshot, commit: &mut Commit| {
+        relocate(realm, moved, commit);
+        Ok::<_, Fault>(!commit.changes.is_empty())
+    };
+    while app.commit(one_round).await? {}
+    Ok(())
 }
 
 async fn begins(app: &Site, (place, id): (&Place, MessageId)) -> bool {

@@ -14,7 +14,7 @@ use chat_core::realm::Rules;
 use chat_core::send::under_topic;
 use serde_json::json;
 
-use super::readable;
+use super::{following, readable};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
@@ -64,16 +64,20 @@ impl Params for Wanted {
 pub(crate) async fn edit(call: Call<Caller>, wanted: Wanted) -> Result<Answer, Fault> {
     for _ in 0..DECISIONS_MAX {
         let copy = readable::find(&call).await?;
-        let edit = decided(&call.app, &copy, &wanted).await?;
+        let (edit, moves_all) = decided(&call.app, &copy, &wanted).await?;
+        let to = edit.to.clone().filter(|_| moves_all).zip(Some(edit.moves.len()));
         if call.app.messages.edit(edit).await? != Written::Unchanged {
+            if let Some((to, messages)) = to {
+                following::after_moving(&call.app, &copy.message, (to, messages)).await;
+            }
             return Ok(Answer::empty());
         }
     }
     Err(readable::outrun())
 }
 
-/// The edit that is wanted of the message as it is now.
-async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<Edit, Fault> {
+/// The edit that is wanted of the message as it is now, and whether all of its topic moves.
+async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(Edit, bool), Fault> {
     let readable::Copy { realm, user, message } = copy;
     let topic = match &wanted.topic {
         Some(topic) if matches!(message.recipient, Recipient::Channel(_)) => {
@@ -104,16 +108,17 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<Ed
         }
         None => None,
     };
-    let (mut moves, mut topic_links) = (Vec::new(), Vec::new());
+    let (mut moves, mut topic_links, mut moves_all) = (Vec::new(), Vec::new(), false);
     if let Some(to) = &plan.to {
         let from = Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
         let all = app.messages.conversation(&from, MessageId(0)).await?;
         moves = companions(realm, user, message, (to, &all, now_s))?;
         topic_links = object::topic_links(&to.topic, &lexicon);
+        moves_all = moves.len() == all.len();
     }
     let texts = texts.as_ref().map(|(old, new)| (old, new));
     let around = Around { texts, moves: &moves, topic_links: &topic_links, now_s };
-    Ok(apply(realm, user, message, (&plan, around)))
+    Ok((apply(realm, user, message, (&plan, around)), moves_all))
 }
 
 /// Deletes a message.

@@ -5,7 +5,7 @@ use chat_core::role::Role;
 use serde_json::{Value, json};
 
 use super::{bot, heard, listen, mark, state};
-use crate::town::{Person, Town};
+use crate::town::{NOW_S, Person, Town};
 
 const FOLLOW: &str = "automatically_follow_topics_policy";
 const UNMUTE: &str = "automatically_unmute_topics_in_muted_streams_policy";
@@ -163,4 +163,33 @@ async fn a_topic_whose_messages_are_gone_is_started_again() {
         town.call(&town.ada, &format!("DELETE /messages/{}", message["id"]), &[]).await.success();
     }
     assert_eq!(say(&town, &sam, ("Lunch", "stew?")).await["automatic_new_visibility_policy"], json!(3));
+}
+
+#[tokio::test]
+async fn what_people_chose_for_a_topic_goes_with_it_when_all_of_it_moves() {
+    let town = Town::found().await;
+    let sam = member(&town, "sam").await;
+    prefer(&town, &sam, &[(FOLLOW, "4")]).await;
+    let id = say(&town, &town.ada, ("Lunch", "soup?")).await["id"].clone();
+    say(&town, &sam, ("Lunch", "yes")).await;
+    let mute = [("stream", "general"), ("topic", "lunch"), ("op", "add")];
+    town.call(&sam, "PATCH /users/me/subscriptions/muted_topics", &mute).await.success();
+    let rename = async |to: &str, mode: &str| {
+        let parameters = [("topic", to), ("propagate_mode", mode)];
+        town.call(&town.ada, &format!("PATCH /messages/{id}"), &parameters).await.success();
+    };
+    // A part of it is no move of the topic.
+    rename("Soup", "change_one").await;
+    assert_eq!((policies(&town, &town.ada).await, policies(&town, &sam).await[0].1), (followed("Lunch"), 1));
+    rename("Lunch", "change_one").await;
+    let ear = listen(&town, &sam, r#"["muted_topics"]"#, &[]).await;
+    rename("✔ Lunch", "change_all").await;
+    assert_eq!(policies(&town, &town.ada).await, followed("✔ Lunch"));
+    assert_eq!(policies(&town, &sam).await, [("✔ Lunch".to_owned(), 1)]);
+    let muted = heard(&town, &ear).await.into_iter().map(|event| event["muted_topics"].clone());
+    assert_eq!(muted.collect::<Vec<_>>(), [json!([]), json!([["general", "✔ Lunch", NOW_S]])]);
+    // Who did not mute where it goes hears it there.
+    say(&town, &town.ada, ("Dinner", "fish?")).await;
+    rename("Dinner", "change_all").await;
+    assert_eq!((policies(&town, &town.ada).await, policies(&town, &sam).await), (followed("Dinner"), vec![]));
 }

@@ -1,0 +1,177 @@
+//! How people follow a topic stays with it when all of it moves.
+
+use super::topic::{self, TopicPolicy};
+use crate::access;
+use crate::change::Commit;
+use crate::id::ChannelId;
+use crate::message::topic_key;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// Users whose choice moves in one commit; the rest follows in the next.
+const AT_ONCE: usize = 200;
+
+/// A topic that is gone from where it was, because all of it is somewhere else.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    /// Where it was.
+    pub from: (ChannelId, &'a str),
+    /// Where it is.
+    pub to: (ChannelId, &'a str),
+    /// Whether something was there before.
+    pub joins_another: bool,
+}
+
+/// Has what people chose for a topic go with it, for some hundreds at a time; tells their own clients. Nothing is left
+/// to do when nothing is written.
+///
+/// Where the topic joins another, the greater interest wins: who muted one of the two and not the other hears them.
+/// Who may not see where it is has no choice left.
+///
+/// # Source
+/// Not specified; existing servers have people follow a topic through its moves too.
+pub fn relocate(realm: &RealmSnapshot, moved: Move<'_>, commit: &mut Commit) {
+    let ((from_id, from_topic), (to_id, to_topic)) = (moved.from, moved.to);
+    let (Some(from), Some(to)) = (realm.channel(from_id), realm.channel(to_id)) else { return };
+    if from_id == to_id && topic_key(from_topic) == topic_key(to_topic) {
+        return;
+    }
+    let mut users: Vec<_> = realm.users().filter(|user| choice(realm, user, moved.from).is_some()).collect();
+    users.sort_unstable_by_key(|user| user.id);
+    for user in users.into_iter().take(AT_ONCE) {
+        let gone = (from.as_ref(), from_topic, TopicPolicy::Inherit);
+        let stays = topic::of(realm, user.id, to_id, to_topic);
+        let comes = choice(realm, user, moved.from).unwrap_or(stays);
+        if access::sees_channel(realm, user, to) {
+            let policy = joined(comes, stays, moved.joins_another);
+            topic::write(realm, user, &[gone, (to, to_topic, policy)], commit);
+        } else {
+            topic::write(realm, user, &[gone], commit);
+        }
+    }
+}
+
+fn choice(realm: &RealmSnapshot, user: &User, (channel_id, name): (ChannelId, &str)) -> Option<TopicPolicy> {
+    let policy = topic::of(realm, user.id, channel_id, name);
+    (policy != TopicPolicy::Inherit).then_some(policy)
+}
+
+/// What becomes of a choice that comes to where there is one, or none.
+fn joined(comes: TopicPolicy, stays: TopicPolicy, joins_another: bool) -> TopicPolicy {
+    let interest = |policy| match policy {
+        TopicPolicy::Muted => 0,
+        TopicPolicy::Inherit => 1,
+        TopicPolicy::Unmuted => 2,
+        TopicPolicy::Followed => 3,
+    };
+    let is_new = stays == TopicPolicy::Inherit && !joins_another;
+    if is_new || interest(comes) > interest(stays) { comes } else { stays }
+}
+
+#[cfg(test)]
+mod tests {
+    use TopicPolicy::{Followed, Inherit, Muted, Unmuted};
+
+    use super::*;
+    use crate::change::Change;
+    use crate::channel::Privacy;
+    use crate::event::EventRecord;
+    use crate::id::{EventId, UserId};
+    use crate::realm::Rules;
+    use crate::role::Role;
+    use crate::testing;
+
+    const PUBLIC: ChannelId = ChannelId(20);
+    const PRIVATE: ChannelId = ChannelId(21);
+
+    fn realm() -> RealmSnapshot {
+        let channel = |id, privacy| Change::Channel(Box::new(testing::channel(id, privacy)));
+        let subscribed = |id, user| Change::Subscription(Box::new(testing::subscription(id, user)));
+        let changes = vec![
+            channel(20, Privacy::Public),
+            channel(21, Privacy::PrivateSharedHistory),
+            subscribed(20, 4),
+            subscribed(20, 6),
+            subscribed(21, 4),
+        ];
+        testing::realm(Rules::default(), changes)
+    }
+
+    fn chose(realm: &RealmSnapshot, user: i64, (topic, policy): (&str, TopicPolicy)) -> RealmSnapshot {
+        let mut commit = Commit::default();
+        let (channel, user) = (realm.channel(PUBLIC).unwrap(), realm.user(UserId(user)).unwrap());
+        topic::put(realm, user, (channel, topic), policy, &mut commit).unwrap();
+        after(realm, commit)
+    }
+
+    fn after(realm: &RealmSnapshot, commit: Commit) -> RealmSnapshot {
+        realm.with(&EventRecord::new(EventId(realm.at().0 + 1), 0, commit.changes, None))
+    }
+
+    fn moved(realm: &RealmSnapshot, topic: Move<'_>) -> RealmSnapshot {
+        let mut commit = Commit::default();
+        relocate(realm, topic, &mut commit);
+        after(realm, commit)
+    }
+
+    #[test]
+    fn a_choice_goes_where_its_topic_goes_and_stays_nowhere() {
+        let rename = Move { from: (PUBLIC, "lunch"), to: (PUBLIC, "✔ lunch"), joins_another: false };
+        for policy in [Muted, Unmuted, Followed] {
+            let realm = moved(&chose(&realm(), 4, ("Lunch", policy)), rename);
+            let now = ["lunch", "✔ Lunch"].map(|name| topic::of(&realm, UserId(4), PUBLIC, name));
+            assert_eq!(now, [Inherit, policy]);
+            let spelled = Move { from: (PUBLIC, "✔ lunch"), to: (PUBLIC, "✔ LUNCH"), joins_another: false };
+            assert_eq!(topic::of(&moved(&realm, spelled), UserId(4), PUBLIC, "✔ lunch"), policy);
+        }
+    }
+
+    #[test]
+    fn of_two_topics_that_join_the_greater_interest_wins() {
+        let join = |joins_another| Move { from: (PUBLIC, "lunch"), to: (PUBLIC, "dinner"), joins_another };
+        for (of_lunch, of_dinner, expected) in [
+            (Muted, Inherit, Inherit),
+            (Muted, Muted, Muted),
+            (Muted, Followed, Followed),
+            (Unmuted, Muted, Unmuted),
+            (Followed, Inherit, Followed),
+            (Unmuted, Followed, Followed),
+        ] {
+            let realm = chose(&chose(&realm(), 4, ("lunch", of_lunch)), 4, ("dinner", of_dinner));
+            let realm = moved(&realm, join(true));
+            let now = ["lunch", "dinner"].map(|name| topic::of(&realm, UserId(4), PUBLIC, name));
+            assert_eq!(now, [Inherit, expected], "{of_lunch:?} {of_dinner:?}");
+        }
+        let realm = moved(&chose(&realm(), 4, ("lunch", Muted)), join(false));
+        assert_eq!(topic::of(&realm, UserId(4), PUBLIC, "dinner"), Muted);
+    }
+
+    #[test]
+    fn who_does_not_see_where_a_topic_went_has_no_choice_left() {
+        let realm = chose(&chose(&realm(), 4, ("lunch", Muted)), 6, ("lunch", Muted));
+        let away = Move { from: (PUBLIC, "lunch"), to: (PRIVATE, "lunch"), joins_another: false };
+        let realm = moved(&realm, away);
+        let now = |user| [PUBLIC, PRIVATE].map(|channel| topic::of(&realm, UserId(user), channel, "lunch"));
+        assert_eq!((now(4), now(6)), ([Inherit, Muted], [Inherit, Inherit]));
+    }
+
+    #[test]
+    fn the_choices_of_many_move_some_at_a_time() {
+        let mut realm = realm();
+        for id in 100..350 {
+            let user = Change::User(Box::new(testing::user(id, Role::Member)));
+            realm = after(&realm, Commit { changes: vec![user], ..Commit::default() });
+            realm = chose(&realm, id, ("lunch", Followed));
+        }
+        let rename = Move { from: (PUBLIC, "lunch"), to: (PUBLIC, "tea"), joins_another: false };
+        let following = |realm: &RealmSnapshot| {
+            (100..350).filter(|id| topic::of(realm, UserId(*id), PUBLIC, "tea") == Followed).count()
+        };
+        let once = moved(&realm, rename);
+        let twice = moved(&once, rename);
+        assert_eq!((following(&once), following(&twice)), (AT_ONCE, 250));
+        let mut commit = Commit::default();
+        relocate(&twice, rename, &mut commit);
+        assert!(commit.changes.is_empty() && commit.events.is_empty());
+    }
+}
