@@ -17,6 +17,7 @@ use crate::ports::{Destination, NewMessage};
 use crate::send::{SendError, Wildcard, to_channel_named, to_channel_with_id, to_users, under_topic, with_wildcard};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
+use crate::widget::{self, Submessage};
 
 /// What someone wants to send.
 #[derive(Debug, Clone)]
@@ -175,11 +176,21 @@ pub fn draft(
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),
+            submessages: Vec::new(),
         },
         local: wish.local,
     };
-    let message = NewMessage { decided_at: realm.changed(), to, event };
+    let mut message = NewMessage { decided_at: realm.changed(), to, event };
+    with_widget(&mut message.event.message);
     Ok(Draft { message, mentioned, question: question.or(participants) })
+}
+
+/// The number of a submessage that comes with its message is given when the message is written.
+fn with_widget(message: &mut Message) {
+    if let Some(content) = widget::of(&message.content) {
+        message.marks.is_widget = true;
+        message.submessages.push(Submessage { id: 0, sender_id: message.sender_id, content });
+    }
 }
 
 impl Draft {
@@ -312,6 +323,7 @@ pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
         mentions_channel: rendered.wildcards.contains(&Reach::Channel),
         read_by_sender,
         moved_in: false,
+        is_widget: false,
     }
 }
 

@@ -92,6 +92,9 @@ const DELETED: &str = "(deleted)";
 /// Why a message may not be edited or moved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
+    /// What it shows is not in its text.
+    #[error("Widgets cannot be edited.")]
+    Widget,
     /// Nothing would be different.
     #[error("Nothing to change")]
     NothingToChange,
@@ -194,6 +197,9 @@ fn plan_content(
     }
     if is_too_late(rules.edit_limit_s, message, now_s) {
         return Err(EditError::ContentTooLate);
+    }
+    if message.marks.is_widget {
+        return Err(EditError::Widget);
     }
     let content = match crate::message::content(content) {
         Err(ContentError::Empty) => DELETED.to_owned(),
@@ -333,6 +339,7 @@ mod tests {
             last_edit_s: None,
             revision: EventId(50),
             reactions: Vec::new(),
+            submessages: Vec::new(),
         }
     }
 

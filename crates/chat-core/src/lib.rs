@@ -9,9 +9,9 @@
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
 //! - [`scheduled`] keeps messages until their time, [`draft`] those that are not done;
 //! - [`channels`] makes, changes, fills and closes channels;
-//! - [`mark`] and [`reaction`] are what users make of messages;
 //! - [`file`] is what people upload, [`avatar`] and [`custom_emoji`] the pictures that are made of it;
 //! - [`linkifiers`] and [`playgrounds`] are links an organization makes of its texts and code;
+//! - [`mark`], [`reaction`] and [`widget`] are what users make of messages;
 //! - [`presence`] knows who is there, [`typing`] who is writing;
 //! - [`account`] makes, changes and closes accounts;
 //! - [`personal`] is what people choose for themselves;
@@ -73,6 +73,7 @@ pub mod reaction;
 pub mod scheduled;
 pub mod send;
 pub mod typing;
+pub mod widget;
 
 pub mod file;
 

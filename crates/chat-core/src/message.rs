@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
 use crate::limits::{MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
 use crate::user::fold;
+use crate::widget::Submessage;
 
 /// Where a message goes: a channel, or a set of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -70,6 +71,9 @@ pub struct Message {
     pub revision: EventId,
     /// In the order they were given.
     pub reactions: Vec<Reaction>,
+    /// In the order they came; none but for a [`crate::widget`].
+    #[serde(default)]
+    pub submessages: Vec<Submessage>,
 }
 
 /// What a message has in it, found when it was rendered.
@@ -90,6 +94,9 @@ pub struct Marks {
     pub read_by_sender: bool,
     /// It came from another channel after it was sent, so not all who were here when it was sent have received it.
     pub moved_in: bool,
+    /// It has submessages.
+    #[serde(default)]
+    pub is_widget: bool,
 }
 
 impl Marks {
@@ -104,6 +111,7 @@ impl Marks {
             self.mentions_channel,
             self.read_by_sender,
             self.moved_in,
+            self.is_widget,
         ];
         marks.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
     }
@@ -120,6 +128,7 @@ impl Marks {
             mentions_channel: mark(4),
             read_by_sender: mark(5),
             moved_in: mark(6),
+            is_widget: mark(7),
         }
     }
 }
@@ -387,7 +396,7 @@ mod tests {
 
     #[test]
     fn marks_survive_their_bits() {
-        for bits in 0..64 {
+        for bits in 0..256 {
             assert_eq!(Marks::from_bits(bits).bits(), bits);
         }
     }

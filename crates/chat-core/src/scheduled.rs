@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::compose::{ChannelRef, ComposeError, To, Wish};
 use crate::event::{Audience, NewEvent, add};
-use crate::id::{ChannelId, EventId, ScheduledId, UserId};
+use crate::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
 use crate::ports::{Destination, NewMessage, StoreError, Written};
 
 /// Messages of one user that wait at once. Not specified; we stop where no person can know them all.
@@ -292,7 +292,10 @@ pub enum End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
     /// It is durable.
-    Done,
+    Done {
+        /// The number of the message that went out, or of the notice.
+        sent: Option<MessageId>,
+    },
     /// The realm had changed since the message was permitted; nothing was written.
     Stale,
     /// The message waits no more, or is another: someone else was faster. Nothing was written.

@@ -70,6 +70,7 @@ pub(crate) fn message(sender: i64, recipient: Recipient) -> Message {
         last_edit_s: None,
         revision: EventId(50),
         reactions: Vec::new(),
+        submessages: Vec::new(),
     }
 }
 

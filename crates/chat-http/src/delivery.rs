@@ -5,10 +5,12 @@
 //! is told to its sender.
 
 use chat_core::compose::{To, Wish};
+use chat_core::id::UserId;
 use chat_core::ports::NewMessage;
 use chat_core::scheduled::{End, MAX_LATE_S, Scheduled, ScheduledError, Settled};
 
 use crate::auth::{Unauthenticated, may_enter};
+use crate::endpoint::following::{self, Place};
 use crate::endpoint::messages::send;
 use crate::error::{Failure, Fault};
 use crate::middleware::panic;
@@ -35,27 +37,36 @@ pub(crate) async fn send_due(app: &Site) -> Result<bool, Fault> {
 /// Sends one, or has it fail.
 async fn deliver(app: &Site, message: &Scheduled) -> Result<(), Fault> {
     for _ in 0..DECISIONS_MAX {
-        let end = match panic::caught_or(composed(app, message), Err).await {
-            Ok(sent) => End::Sent(Box::new(sent)),
+        let (end, follows) = match panic::caught_or(composed(app, message), Err).await {
+            Ok((sent, mentioned)) => {
+                let follows = Place::of(&sent).map(|place| (place, mentioned));
+                (End::Sent(Box::new(sent)), follows)
+            }
             Err(failure @ Fault::Failed(_)) => return Err(failure),
-            Err(refusal) => failed(app, message, refusal.said()).await?,
+            Err(refusal) => (failed(app, message, refusal.said()).await?, None),
         };
         match app.scheduled.settle(message, end, app.now_s()).await? {
-            Settled::Done | Settled::Gone => return Ok(()),
+            Settled::Done { sent } => {
+                if let Some(((place, mentioned), id)) = follows.zip(sent) {
+                    following::after_sending(app, message.user_id, (&place, id), &mentioned).await;
+                }
+                return Ok(());
+            }
+            Settled::Gone => return Ok(()),
             Settled::Stale => {}
         }
     }
     Err(Failure::said("the realm changed faster than a scheduled message could be sent").into())
 }
 
-async fn composed(app: &Site, message: &Scheduled) -> Result<NewMessage, Fault> {
+async fn composed(app: &Site, message: &Scheduled) -> Result<(NewMessage, Vec<UserId>), Fault> {
     if app.now_s() - message.due_s > MAX_LATE_S {
         return Err(ScheduledError::TooLate.into());
     }
     let realm = app.realm();
     let sender = realm.user(message.user_id).ok_or(Unauthenticated::UnknownKey)?;
     may_enter(&realm, sender)?;
-    send::composed(app, &realm, sender, message.wish()).await
+    send::composed_with_mentioned(app, &realm, sender, message.wish()).await
 }
 
 /// Not specified how a sender learns of it. No account here speaks for the server, so the notice is, unread, among the

@@ -38,6 +38,7 @@ use chat_core::scheduled::ScheduledError;
 use chat_core::send::SendError;
 use chat_core::typing::TypingError;
 use chat_core::user::{FullNameError, MalformedEmail};
+use chat_core::widget::WidgetError;
 
 mod later;
 
@@ -137,6 +138,9 @@ pub enum Fault {
     /// A message may not be sent there.
     #[error(transparent)]
     Send(#[from] SendError),
+    /// Nothing is added to a message.
+    #[error(transparent)]
+    Widget(#[from] WidgetError),
     /// Drafts are not kept, or not given.
     #[error(transparent)]
     Draft(#[from] DraftError),
@@ -351,6 +355,7 @@ impl Fault {
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
+            | Self::Widget(_)
             | Self::FullName(_)
             | Self::Email(_)
             | Self::ForDevelopment
@@ -450,7 +455,8 @@ fn edit(refused: &EditError) -> Verdict {
                 .with("total_messages_allowed_to_move", *allowed)
         }
         EditError::Send(refused) => send(refused),
-        EditError::NothingToChange
+        EditError::Widget
+        | EditError::NothingToChange
         | EditError::EditingOff
         | EditError::NotPermitted
         | EditError::ContentTooLate

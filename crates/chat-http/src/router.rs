@@ -18,7 +18,8 @@ use crate::delivery;
 use crate::endpoint::{
     avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites, join,
     linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, reactions, register,
-    scheduled_messages, server_settings, settings, subscriptions, typing, user_groups, user_settings_defaults, users,
+    scheduled_messages, server_settings, settings, submessage, subscriptions, typing, user_groups,
+    user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -67,6 +68,7 @@ fn api() -> Router<App> {
         .merge(typing::routes())
         .merge(scheduled_messages::routes())
         .merge(drafts::routes())
+        .merge(submessage::routes())
         .merge(linkifiers::routes())
         .merge(playgrounds::routes())
         .merge(emoji::routes())

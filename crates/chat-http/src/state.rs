@@ -16,6 +16,7 @@ use chat_core::scheduled::ScheduledStore;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::typing::TypingFeed;
 use chat_core::user::{ApiKey, PasswordHash};
+use chat_core::widget::WidgetStore;
 
 use crate::endpoint::health::Health;
 use crate::error::{Failure, Fault};
@@ -51,6 +52,8 @@ pub struct Domain {
     pub messages: Arc<dyn MessageStore>,
     /// Who is there.
     pub presences: Arc<dyn PresenceStore>,
+    /// What readers add to messages.
+    pub widgets: Arc<dyn WidgetStore>,
     /// Texts that somebody began to write.
     pub drafts: Arc<dyn DraftStore>,
     /// Messages that wait for their time.
@@ -160,6 +163,7 @@ pub(crate) struct Site {
     pub(crate) queues: Arc<dyn QueueStore>,
     pub(crate) messages: Arc<dyn MessageStore>,
     pub(crate) presences: Arc<dyn PresenceStore>,
+    pub(crate) widgets: Arc<dyn WidgetStore>,
     pub(crate) drafts: Arc<dyn DraftStore>,
     pub(crate) scheduled: Arc<dyn ScheduledStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
@@ -186,6 +190,7 @@ impl Site {
             queues,
             messages,
             presences,
+            widgets,
             drafts,
             scheduled,
             typing,
@@ -205,6 +210,7 @@ impl Site {
             queues,
             messages,
             presences,
+            widgets,
             drafts,
             scheduled,
             typing,

@@ -104,7 +104,9 @@ pub(crate) struct Lane {
 
 /// Writes the messages that are still permitted, and says of each what became of it.
 async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage]) -> Result<Vec<Sent>, StoreError> {
-    if let Some(pool) = shared.db.postgres().filter(|_| !lane.crowded) {
+    // Submessages are rare, and have no place in the one statement.
+    let plain = messages.iter().all(|message| message.event.message.submessages.is_empty());
+    if let Some(pool) = shared.db.postgres().filter(|_| plain && !lane.crowded) {
         if let Some(sent) = at_once::append(shared, (pool, lane), messages).await? {
             return Ok(sent);
         }

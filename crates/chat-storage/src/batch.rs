@@ -12,6 +12,7 @@ use crate::dialect::{Dialect, Sql, insert_rows, pieces};
 use crate::engine::{On, run};
 use crate::fault::failed;
 use crate::row::users_key;
+use crate::widget;
 use crate::words;
 use crate::write::{Draft, Writing};
 
@@ -91,6 +92,7 @@ impl Batch {
         };
         event.message.id = id;
         event.message.revision = place;
+        event.message.submessages.iter_mut().for_each(|submessage| submessage.id = place.0);
         event.message.recipient = recipient;
         let sent_s = event.message.sent_s;
         self.flags
@@ -128,6 +130,7 @@ impl Batch {
             .map_err(failed)?;
         }
         words::add(tx, &draft.messages().map(words::of).collect::<Vec<_>>()).await?;
+        widget::write(tx, draft.messages()).await?;
         for piece in pieces(&self.flags) {
             let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
             run!(tx.on(), execute: {

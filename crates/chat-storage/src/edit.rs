@@ -47,7 +47,8 @@ FROM message_edit WHERE message_id {in_numbers:$1} ORDER BY message_id, event_id
 );
 
 static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
-static DELETE: [Sql; 4] = [
+static DELETE: [Sql; 5] = [
+    Sql::new("DELETE FROM submessage WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM message_flag WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM reaction WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM message_edit WHERE message_id {in_numbers:$1}"),
@@ -288,7 +289,8 @@ pub(crate) async fn unreact(
     finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
 }
 
-async fn finish(
+/// Tells it and makes everything durable.
+pub(crate) async fn finish(
     shared: &Shared,
     mut writing: Writing,
     (at_s, events): (i64, Vec<NewEvent>),

@@ -75,6 +75,7 @@ mod recent;
 mod row;
 mod scheduled;
 mod typing;
+mod widget;
 
 mod dialect;
 mod engine;

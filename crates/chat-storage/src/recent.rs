@@ -175,7 +175,7 @@ impl Recent {
             Some(NewEvent { body: Body::Message(event), .. }) => inner.add(event),
             Some(NewEvent { body: Body::Edit { event, .. }, .. }) => inner.forget_told(event),
             Some(NewEvent { body: Body::Plain { kind, event }, audience, .. }) => match kind.as_str() {
-                "reaction" | "delete_message" | "update_message" => inner.forget_told(event),
+                "reaction" | "submessage" | "delete_message" | "update_message" => inner.forget_told(event),
                 "update_message_flags" => {
                     let Audience::Users(users) = audience else { return inner.channels.clear() };
                     for user in users {

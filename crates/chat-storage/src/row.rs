@@ -11,6 +11,7 @@ use crate::db::Db;
 use crate::dialect::{Sql, numbers};
 use crate::engine::run;
 use crate::fault::failed;
+use crate::widget;
 
 static FIND: Sql = Sql::new(
     "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s, m.client, m.marks,
@@ -35,6 +36,8 @@ pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) 
     let rows: Vec<MessageRow> =
         run!(db.reader(), fetch_all: sqlx::query_as(find.clone()).bind(&ids)).map_err(failed)?;
     let mut reactions = reactions(db, &ids).await?;
+    let is_widget = |(id, .., marks, _, _): &MessageRow| Marks::from_bits(*marks).is_widget.then_some(*id);
+    let mut submessages = widget::of(db, rows.iter().filter_map(is_widget)).await?;
     let message = |row: MessageRow| {
         let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, last_edit_s, revision) = row;
         Message {
@@ -51,6 +54,7 @@ pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) 
             last_edit_s,
             revision: EventId(revision),
             reactions: reactions.remove(&id).unwrap_or_default(),
+            submessages: submessages.remove(&id).unwrap_or_default(),
         }
     };
     Ok(rows.into_iter().map(message).collect())

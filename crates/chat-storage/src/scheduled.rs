@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
-use chat_core::id::{ChannelId, EventId, ScheduledId, UserId};
-use chat_core::ports::{NewMessage, StoreError, Written};
+use chat_core::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
+use chat_core::ports::{NewMessage, Sent, StoreError, Written};
 use chat_core::scheduled::{End, MAX_SCHEDULED, Scheduled, ScheduledStore, Settled, Target};
 
 use crate::batch::{Batch, find_directs};
@@ -119,28 +119,31 @@ async fn settle(shared: &Shared, message: &Scheduled, (end, at_s): (End, i64)) -
     }
     // The place that a failed message's revision names is that of its event.
     let told = (at_s, event);
-    match sent {
-        None => finish(shared, writing, told).await?,
+    let sent = match sent {
+        None => finish(shared, writing, told).await.map(|()| None)?,
         Some(sent) => finish_with(shared, writing, (&[*sent], told)).await?,
-    }
-    Ok(Settled::Done)
+    };
+    Ok(Settled::Done { sent })
 }
 
-/// As [`finish`], with messages that go out after it was told.
+/// As [`finish`], with messages that go out after it was told; returns the number of the first.
 async fn finish_with(
     shared: &Shared,
     mut writing: Writing,
     (messages, (at_s, event)): (&[NewMessage], (i64, NewEvent)),
-) -> Result<(), StoreError> {
+) -> Result<Option<MessageId>, StoreError> {
     writing.push(at_s, Vec::new(), Some(event));
     let (dialect, changed) = (writing.tx.dialect(), writing.changed);
     let mut directs = find_directs(writing.tx.on(), dialect, messages.iter()).await?;
     let mut batch = Batch::default();
-    batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
+    let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
     batch.write(&mut writing).await?;
     let records = writing.commit().await?;
     shared.publish(records).await;
-    Ok(())
+    Ok(sent.first().and_then(|sent| match sent {
+        Sent::Done { id, .. } => Some(*id),
+        Sent::Stale(_) => None,
+    }))
 }
 
 #[async_trait]

@@ -37,6 +37,7 @@ const FILES: &[File] = &[
     file!(6, "0006_unsent.sql"),
     file!(7, "0007_invitations.sql"),
     file!(8, "0008_words.sql"),
+    file!(9, "0009_submessages.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

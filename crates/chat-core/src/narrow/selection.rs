@@ -238,6 +238,7 @@ mod tests {
             last_edit_s: None,
             revision: crate::id::EventId(7),
             reactions: Vec::new(),
+            submessages: Vec::new(),
         };
         let followed = Selection::with_conversation_of(terms, Some(&message));
         let conditions: Vec<_> = followed.into_iter().map(|term| term.condition).collect();

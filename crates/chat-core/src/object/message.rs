@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::event::{DisplayRecipient, DisplayUser, Form, Sender, TopicLinkText};
 use crate::id::{ChannelId, MessageId, UserId};
@@ -12,6 +13,7 @@ use crate::message::{Flag, Message, Reaction, Recipient};
 use crate::object::{self, Stored, Text};
 use crate::ports::PastEdit;
 use crate::snapshot::RealmSnapshot;
+use crate::widget;
 use crate::words::{Sought, escaped};
 
 /// A message with what was or is true of its sender and its place.
@@ -40,7 +42,7 @@ struct Shown<'a> {
     topic_links: &'a [TopicLinkText],
     is_me_message: bool,
     reactions: Vec<ShownReaction<'a>>,
-    submessages: [(); 0],
+    submessages: Vec<Value>,
     sender_full_name: &'a str,
     sender_email: &'a str,
     sender_realm_str: &'static str,
@@ -111,7 +113,7 @@ impl<'a> Scene<'a> {
             topic_links: self.topic_links,
             is_me_message: message.marks.is_me,
             reactions: message.reactions.iter().map(|reaction| self.reaction(reaction)).collect(),
-            submessages: [],
+            submessages: message.submessages.iter().map(|more| widget::object(message.id, more)).collect(),
             sender_full_name: &self.sender.full_name,
             sender_email: &self.sender.email,
             sender_realm_str: "",

@@ -28,6 +28,7 @@ pub(crate) mod register;
 pub(crate) mod scheduled_messages;
 pub(crate) mod server_settings;
 pub(crate) mod settings;
+pub(crate) mod submessage;
 pub(crate) mod subscriptions;
 pub(crate) mod typing;
 pub(crate) mod user_groups;

@@ -26,7 +26,11 @@ pub(crate) struct Copy {
 
 /// The message of the path's `message_id`, when the caller may read it.
 pub(crate) async fn find(call: &Call<Caller>) -> Result<Copy, Fault> {
-    let id = MessageId(call.path_id("message_id")?);
+    find_by_id(call, MessageId(call.path_id("message_id")?)).await
+}
+
+/// The message of that number, when the caller may read it.
+pub(crate) async fn find_by_id(call: &Call<Caller>, id: MessageId) -> Result<Copy, Fault> {
     let found = call.app.messages.find(call.who.id(), &[id]).await?.into_iter().next();
     let realm = call.app.realm();
     let user = Arc::clone(realm.user(call.who.id()).unwrap_or(&call.who.user));

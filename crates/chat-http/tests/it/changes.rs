@@ -1,5 +1,6 @@
 //! What happens to messages after they were sent.
 
+mod adding;
 mod deleting;
 mod editing;
 mod flagging;
@@ -81,6 +82,7 @@ async fn append(town: &Town, from: &Person, to: Destination, (topic, content): (
         last_edit_s: None,
         revision: EventId(0),
         reactions: Vec::new(),
+        submessages: Vec::new(),
     };
     let event = MessageEvent {
         message,

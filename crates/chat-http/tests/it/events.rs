@@ -81,6 +81,7 @@ fn message(who: &Person, channel_id: ChannelId, (topic, content): (&str, &str)) 
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),
+            submessages: Vec::new(),
         },
         sender: Sender {
             email: who.email.clone(),

@@ -314,6 +314,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, rate_limi
         queues: Arc::<Store>::clone(store),
         messages: Arc::<Store>::clone(store),
         presences: Arc::<Store>::clone(store),
+        widgets: Arc::<Store>::clone(store),
         drafts: Arc::<Store>::clone(store),
         scheduled: Arc::<Store>::clone(store),
         typing: Arc::<Store>::clone(store),

@@ -110,6 +110,7 @@ pub(crate) fn message(store: &Store, sender: i64, to: Destination, (topic, conte
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),
+            submessages: Vec::new(),
         },
         sender: Sender {
             email: user(sender).email,

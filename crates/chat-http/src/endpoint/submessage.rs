@@ -1,0 +1,60 @@
+//! `/submessage`: taking part in a poll or a list.
+//!
+//! Not specified; parameters, keys and texts are those existing clients know.
+
+use axum::Router;
+use axum::routing;
+use chat_core::access::add_to;
+use chat_core::id::MessageId;
+use chat_core::ports::Written;
+use chat_core::widget;
+
+use super::readable;
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Text, Word, Words};
+use crate::router::ApiRoutes;
+use crate::state::{App, DECISIONS_MAX};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().api("/submessage", routing::post(endpoint(post)))
+}
+
+/// The one kind of submessage there is.
+#[derive(Debug, Clone, Copy)]
+struct Kind;
+
+impl Words for Kind {
+    const WORDS: &'static [(&'static str, Self)] = &[(widget::KIND, Self)];
+}
+
+/// What is added to a message.
+struct Addition {
+    message_id: i64,
+    content: String,
+}
+
+impl Params for Addition {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let message_id = given.required::<Json<i64>>("message_id")?;
+        given.required::<Word<Kind>>("msg_type")?;
+        Ok(Self { message_id, content: given.required::<Text>("content")? })
+    }
+}
+
+/// Adds to a poll or a list.
+async fn post(call: Call<Caller>, addition: Addition) -> Result<Answer, Fault> {
+    for _ in 0..DECISIONS_MAX {
+        let readable::Copy { realm, user, message } =
+            readable::find_by_id(&call, MessageId(addition.message_id)).await?;
+        add_to(&realm, &user, &message)?;
+        widget::may_add(&message, user.id, &addition.content)?;
+        let added = (user.id, addition.content.as_str());
+        if call.app.widgets.add_submessage(&message, added, call.app.now_s()).await? != Written::Unchanged {
+            return Ok(Answer::empty());
+        }
+    }
+    Err(readable::outrun())
+}

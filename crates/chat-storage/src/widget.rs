@@ -1,0 +1,90 @@
+//! Submessages: what readers add to polls and lists.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use chat_core::id::{MessageId, UserId};
+use chat_core::message::Message;
+use chat_core::ports::{StoreError, Written};
+use chat_core::widget::{self, Submessage, WidgetStore};
+
+use crate::db::Db;
+use crate::dialect::{Sql, insert_rows, numbers, pieces};
+use crate::edit::finish;
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::store::Store;
+use crate::write::Writing;
+
+const INSERT: &str = "INSERT INTO submessage (id, message_id, sender_id, content)";
+const ADD: &str = "INSERT INTO submessage (id, message_id, sender_id, content)
+SELECT CAST($3 AS BIGINT), id, CAST($4 AS BIGINT), CAST($5 AS TEXT) FROM message WHERE id = $1 AND revision = $2";
+static OF: Sql = Sql::new(
+    "SELECT id, message_id, sender_id, content FROM submessage WHERE message_id {in_numbers:$1}
+ORDER BY message_id, id",
+);
+
+/// Writes what comes with new messages.
+pub(crate) async fn write(tx: &mut Tx, messages: impl Iterator<Item = &Message>) -> Result<(), StoreError> {
+    let of =
+        |message: &Message| message.submessages.iter().map(|submessage| (message.id, submessage.clone())).collect();
+    let rows: Vec<(MessageId, Submessage)> = messages.flat_map::<Vec<_>, _>(of).collect();
+    for piece in pieces(&rows) {
+        let sql = insert_rows(INSERT, (piece.len(), 4), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (message, Submessage { id, sender_id, content }) in piece {
+                query = query.bind(*id).bind(message.0).bind(sender_id.0).bind(content);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The submessages of these messages, in the order they came.
+pub(crate) async fn of(
+    db: &Db,
+    messages: impl Iterator<Item = i64>,
+) -> Result<HashMap<i64, Vec<Submessage>>, StoreError> {
+    let messages: Vec<i64> = messages.collect();
+    let mut found: HashMap<i64, Vec<Submessage>> = HashMap::new();
+    if messages.is_empty() {
+        return Ok(found);
+    }
+    let (sql, ids) = (OF.on(db.dialect()), numbers(messages));
+    let rows: Vec<(i64, i64, i64, String)> =
+        run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    for (id, message, sender, content) in rows {
+        found.entry(message).or_default().push(Submessage { id, sender_id: UserId(sender), content });
+    }
+    Ok(found)
+}
+
+#[async_trait]
+impl WidgetStore for Store {
+    async fn add_submessage(
+        &self,
+        message: &Message,
+        (sender_id, content): (UserId, &str),
+        at_s: i64,
+    ) -> Result<Written, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let place = writing.next();
+        let added = run!(writing.tx.on(), execute: sqlx::query(ADD)
+            .bind(message.id.0)
+            .bind(message.revision.0)
+            .bind(place.0)
+            .bind(sender_id.0)
+            .bind(content))
+        .map_err(failed)?;
+        if added == 0 {
+            writing.roll_back().await?;
+            return Ok(Written::Unchanged);
+        }
+        let submessage = Submessage { id: place.0, sender_id, content: content.to_owned() };
+        let event = widget::added(message, &submessage);
+        finish(&self.shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[message.id])).await
+    }
+}
