@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
+use chat_core::retention;
 use chat_http::{ApiSettings, Chat, Domain, Invitations, Parts, Polls};
 use chat_storage::Store;
 use tokio::task::JoinSet;
@@ -23,7 +24,8 @@ use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
 use crate::{bootstrap, database, metrics};
 
-/// How often queues that nobody reads are deleted, and events that no queue can ask for any more.
+/// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
+/// no queue can ask for any more.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// How often messages are looked for whose time has come. They go out within two seconds of it.
 const DELIVERY_INTERVAL: Duration = Duration::from_secs(1);
@@ -199,6 +201,10 @@ async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
         match store.expire(now_s).await {
             Ok(queues) => tracing::debug!(queues, "queues without a client were deleted"),
             Err(error) => tracing::error!(%error, "queues without a client cannot be deleted"),
+        }
+        match retention::expire(store.as_ref(), now_s).await {
+            Ok(messages) => tracing::debug!(messages, "old messages were deleted"),
+            Err(error) => tracing::error!(%error, "old messages cannot be deleted"),
         }
         match store.prune(now_s - event_queue_timeout_s - LOG_MARGIN_S).await {
             Ok(events) => tracing::debug!(events, "old events were deleted"),

@@ -12,6 +12,7 @@
 //! - [`file`] is what people upload, [`avatar`] and [`custom_emoji`] the pictures that are made of it;
 //! - [`linkifiers`] and [`playgrounds`] are links an organization makes of its texts and code;
 //! - [`mark`], [`reaction`] and [`widget`] are what users make of messages;
+//! - [`retention`] has old messages go;
 //! - [`presence`] knows who is there, [`typing`] who is writing;
 //! - [`account`] makes, changes and closes accounts;
 //! - [`personal`] is what people choose for themselves;
@@ -70,6 +71,7 @@ pub mod playgrounds;
 pub mod presence;
 pub mod problems;
 pub mod reaction;
+pub mod retention;
 pub mod scheduled;
 pub mod send;
 pub mod typing;

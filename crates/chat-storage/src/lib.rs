@@ -72,6 +72,7 @@ mod history;
 mod read_set;
 mod recall;
 mod recent;
+mod retention;
 mod row;
 mod scheduled;
 mod typing;

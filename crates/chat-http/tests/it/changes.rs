@@ -3,6 +3,7 @@
 mod adding;
 mod deleting;
 mod editing;
+mod expiring;
 mod flagging;
 mod reacting;
 
