@@ -96,6 +96,7 @@ fn system_group(system: SystemGroup, id: UserGroupId, groups: &Groups) -> UserGr
         members: Vec::new(),
         subgroups: system.subgroup().map(|inner| id_of(inner, groups)).into_iter().collect(),
         can_mention: GroupSetting::Group(id_of(SystemGroup::Nobody, groups)),
+        is_deactivated: false,
     }
 }
 

@@ -24,6 +24,9 @@ pub struct UserGroup {
     pub subgroups: Vec<UserGroupId>,
     /// Whose members may mention it.
     pub can_mention: GroupSetting,
+    /// Whether it is out of use: kept, so that what was said to it can be read, but not to be mentioned or changed.
+    #[serde(default)]
+    pub is_deactivated: bool,
 }
 
 /// The groups every realm has. Each holds the one before it, `Nobody` apart.
@@ -151,6 +154,41 @@ pub enum GroupSetting {
     },
 }
 
+impl GroupSetting {
+    /// The same permission in the one form it is kept in: each user and group once, in the order of their numbers, and
+    /// one group without users as that group.
+    #[must_use]
+    pub fn canonical(self) -> Self {
+        let Self::Named { mut direct_members, mut direct_subgroups } = self else { return self };
+        direct_members.sort_unstable();
+        direct_members.dedup();
+        direct_subgroups.sort_unstable();
+        direct_subgroups.dedup();
+        match (direct_members.as_slice(), direct_subgroups.as_slice()) {
+            ([], [only]) => Self::Group(*only),
+            _ => Self::Named { direct_members, direct_subgroups },
+        }
+    }
+
+    /// The groups it names.
+    #[must_use]
+    pub fn groups(&self) -> &[UserGroupId] {
+        match self {
+            Self::Group(id) => std::slice::from_ref(id),
+            Self::Named { direct_subgroups, .. } => direct_subgroups,
+        }
+    }
+
+    /// The users it names.
+    #[must_use]
+    pub fn users(&self) -> &[UserId] {
+        match self {
+            Self::Group(_) => &[],
+            Self::Named { direct_members, .. } => direct_members,
+        }
+    }
+}
+
 /// Why a name cannot be a user group's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GroupNameError {
@@ -199,6 +237,21 @@ mod tests {
         assert_eq!(
             group_name("role:x").map_err(|error| error.to_string()),
             Err("User group name cannot start with 'role:'.".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_permission_has_one_form() {
+        let named = |users: &[i64], groups: &[i64]| GroupSetting::Named {
+            direct_members: users.iter().copied().map(UserId).collect(),
+            direct_subgroups: groups.iter().copied().map(UserGroupId).collect(),
+        };
+        assert_eq!(named(&[], &[5, 5]).canonical(), GroupSetting::Group(UserGroupId(5)));
+        assert_eq!(named(&[4, 2, 4], &[5]).canonical(), named(&[2, 4], &[5]));
+        assert_eq!(named(&[], &[]).canonical(), named(&[], &[]));
+        assert_eq!(
+            serde_json::json!(named(&[2], &[5])),
+            serde_json::json!({"direct_members": [2], "direct_subgroups": [5]})
         );
     }
 

@@ -95,6 +95,20 @@ impl Setting<'_> {
         };
         markdown::render(&markdown::parse(content, &against))
     }
+
+    /// Renders a text that describes something, as HTML: like a message, but without previews of images.
+    #[must_use]
+    pub fn describe(&self, realm: &RealmSnapshot, text: &str) -> String {
+        let against = Context {
+            directory: realm,
+            linkifiers: self.lexicon.linkifiers(),
+            realm_url: self.realm_url,
+            emoticons: Emoticons::Keep,
+            image_previews: ImagePreviews::Hide,
+            default_code_language: None,
+        };
+        markdown::render(&markdown::parse(text, &against)).html
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@
 //! - [`compose`] makes what someone wants to say a message, with the [`lexicon`] of the realm;
 //! - [`scheduled`] keeps messages until their time, [`draft`] those that are not done;
 //! - [`channels`] makes, changes, fills and closes channels;
+//! - [`groups`] makes, changes, fills and removes user groups;
+//! - [`mark`] and [`reaction`] are what users make of messages;
 //! - [`file`] is what people upload, [`avatar`] and [`custom_emoji`] the pictures that are made of it;
 //! - [`linkifiers`] and [`playgrounds`] are links an organization makes of its texts and code;
 //! - [`mark`], [`reaction`] and [`widget`] are what users make of messages;
@@ -59,6 +61,7 @@ pub mod custom_emoji;
 pub mod draft;
 pub mod edit;
 pub mod founding;
+pub mod groups;
 pub mod invitation;
 pub mod linkifiers;
 pub mod mail;

@@ -24,6 +24,26 @@ pub const MAX_TIMEZONE_CHARS: usize = 100;
 pub const MIN_PASSWORD_CHARS: usize = 6;
 /// Characters of a user group's name.
 pub const MAX_GROUP_NAME_CHARS: usize = 100;
+/// Characters of a user group's description. Not specified; we allow what a channel's may have.
+pub const MAX_GROUP_DESCRIPTION_CHARS: usize = 1_024;
+/// Characters of a custom profile field's name.
+pub const MAX_FIELD_NAME_CHARS: usize = 40;
+/// Characters of a custom profile field's hint.
+pub const MAX_FIELD_HINT_CHARS: usize = 80;
+/// Custom profile fields whose answers stand in the short form of a profile.
+pub const MAX_SUMMARY_FIELDS: usize = 2;
+/// Custom profile fields of a realm. Not specified; each is in everybody's start, and people answer them one by one.
+pub const MAX_PROFILE_FIELDS: usize = 100;
+/// Characters of what belongs to a field, as JSON. Not specified; hundreds of options fit.
+pub const MAX_FIELD_DATA_CHARS: usize = 50_000;
+/// Characters of a short answer.
+pub const MAX_SHORT_ANSWER_CHARS: usize = 50;
+/// Characters of a long answer.
+pub const MAX_LONG_ANSWER_CHARS: usize = 500;
+/// Characters of an answer that is a link. Not specified; what browsers take for sure.
+pub const MAX_LINK_ANSWER_CHARS: usize = 2_000;
+/// Users one answer names. Not specified; as many as people can still mean.
+pub const MAX_PEOPLE_IN_ANSWER: usize = 100;
 /// Users of one direct conversation, the sender among them. Not specified; we stop at a number that people can
 /// still mean, because each of them is named in every event.
 pub const MAX_DIRECT_USERS: usize = 200;

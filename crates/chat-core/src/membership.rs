@@ -116,6 +116,7 @@ mod tests {
             members: Vec::new(),
             subgroups: Vec::new(),
             can_mention: GroupSetting::Group(UserGroupId(1)),
+            is_deactivated: false,
         };
         testing::realm(
             Rules::default(),

@@ -300,6 +300,7 @@ mod tests {
             members: Vec::new(),
             subgroups: Vec::new(),
             can_mention: GroupSetting::Group(UserGroupId(id)),
+            is_deactivated: false,
         }))
     }
 

@@ -135,6 +135,12 @@ impl RealmSnapshot {
         self.last_id.saturating_add(place)
     }
 
+    /// A number that no small thing of the realm has or had: the place in the log from which on it can be there.
+    #[must_use]
+    pub fn new_item_id(&self) -> i64 {
+        self.changed.0.saturating_add(1)
+    }
+
     /// The organization; `None` before it was made.
     #[must_use]
     pub fn realm(&self) -> Option<&Realm> {
@@ -230,6 +236,22 @@ impl RealmSnapshot {
     #[must_use]
     pub fn system_group(&self, system: SystemGroup) -> Option<&Arc<UserGroup>> {
         self.groups.values().find(|group| group.system == Some(system))
+    }
+
+    /// Whether the group is the other one or lies inside it, however deep.
+    #[must_use]
+    pub fn lies_in(&self, inner: UserGroupId, outer: UserGroupId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![outer];
+        while let Some(id) = open.pop() {
+            if id == inner {
+                return true;
+            }
+            if let Some(group) = self.group(id).filter(|_| seen.insert(id)) {
+                open.extend(&group.subgroups);
+            }
+        }
+        false
     }
 
     /// Whether the user is in the group, by themselves or through its subgroups.
@@ -416,7 +438,10 @@ impl Directory for RealmSnapshot {
 
     fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)> {
         let key = fold(name);
-        let group = self.groups.values().find(|group| group.system.is_none() && fold(&group.name) == key)?;
+        let group = self
+            .groups
+            .values()
+            .find(|group| group.system.is_none() && !group.is_deactivated && fold(&group.name) == key)?;
         Some((group.id, &group.name))
     }
 

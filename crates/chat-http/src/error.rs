@@ -3,6 +3,7 @@
 //! An endpoint returns the cause; what a caller sees of it is decided here and nowhere else. A failure is logged
 //! here too, once, where it becomes an answer, and the caller never sees its text.
 
+mod groups;
 mod invites;
 mod people;
 mod things;
@@ -25,6 +26,7 @@ use chat_core::draft::DraftError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
 use chat_core::file::FileError;
+use chat_core::groups::GroupError;
 use chat_core::id::EventId;
 use chat_core::invitation::{InviteError, JoinError};
 use chat_core::mark::MarkError;
@@ -123,6 +125,9 @@ pub enum Fault {
     /// A name is no channel's.
     #[error(transparent)]
     ChannelName(#[from] ChannelNameError),
+    /// A user group stays as it is.
+    #[error(transparent)]
+    Group(#[from] GroupError),
     /// The caller may not enter, leave, make or fill a channel.
     #[error(transparent)]
     Membership(#[from] MembershipError),
@@ -352,6 +357,7 @@ impl Fault {
             Self::Thing(refused) => things::verdict(refused),
             Self::Invite(refused) => invites::invite(refused),
             Self::Join(refused) => invites::join(refused),
+            Self::Group(refused) => groups::group(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)

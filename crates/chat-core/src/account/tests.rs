@@ -16,6 +16,7 @@ fn group(system: SystemGroup, id: i64) -> Change {
         members: Vec::new(),
         subgroups: Vec::new(),
         can_mention: GroupSetting::Group(UserGroupId(id)),
+        is_deactivated: false,
     }))
 }
 

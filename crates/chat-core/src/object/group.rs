@@ -22,11 +22,13 @@ pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
         "direct_subgroup_ids": group.subgroups,
         "is_system_group": group.system.is_some(),
         "can_mention_group": group.can_mention,
+        "deactivated": group.is_deactivated,
     })
 }
 
 /// Who stands in the group itself, in the order of their numbers.
-fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
+#[must_use]
+pub fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
     let Some(system) = group.system else { return group.members.clone() };
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
     let standing = realm.users().filter(|user| system.has_direct_member(user, waiting_days, now_s));
@@ -54,6 +56,7 @@ mod tests {
             members: members.iter().copied().map(UserId).collect(),
             subgroups: vec![UserGroupId(3)],
             can_mention: GroupSetting::Group(UserGroupId(2)),
+            is_deactivated: false,
         }
     }
 
@@ -64,7 +67,7 @@ mod tests {
             group(&realm, &set(50, None, &[2, 4]), NOW_S),
             json!({
                 "id": 50, "name": "cooks", "description": "Who cooks", "members": [2, 4], "direct_subgroup_ids": [3],
-                "is_system_group": false, "can_mention_group": 2,
+                "is_system_group": false, "can_mention_group": 2, "deactivated": false,
             })
         );
     }

@@ -2,7 +2,7 @@
 //! a queue.
 
 pub mod channel;
-mod group;
+pub mod group;
 pub mod item;
 pub mod message;
 pub mod presence;

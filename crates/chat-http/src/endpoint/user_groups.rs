@@ -1,7 +1,15 @@
-//! `/user_groups`.
+//! `/user_groups`: which groups there are, who is in them, and what is made of them.
+
+mod form;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, patch, post};
+use chat_core::change::Commit;
+use chat_core::groups::{self, Depth, GroupError, NewGroup, Update};
+use chat_core::id::{UserGroupId, UserId};
+use chat_core::limits::MAX_GROUP_DESCRIPTION_CHARS;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::User;
 use chat_core::{access, object};
 use serde_json::{Value, json};
 
@@ -9,19 +17,184 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
+use crate::params::{FromJson, Json, MaxChars, ParamFault, Params, Reader, Text};
 use crate::router::ApiRoutes;
 use crate::state::App;
 
+use form::{Setting, SettingWish};
+
+type Description = MaxChars<Text, MAX_GROUP_DESCRIPTION_CHARS>;
+
 pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/user_groups", get(endpoint(list)))
+    Router::new()
+        .api("/user_groups", get(endpoint(list)))
+        .api("/user_groups/create", post(endpoint(create)))
+        .api("/user_groups/{user_group_id}", patch(endpoint(update)).delete(endpoint(remove)))
+        .api("/user_groups/{user_group_id}/deactivate", post(endpoint(deactivate)))
+        .api("/user_groups/{user_group_id}/members", get(endpoint(members)).post(endpoint(change_members)))
+        .api("/user_groups/{user_group_id}/members/{user_id}", get(endpoint(is_member)))
+        .api("/user_groups/{user_group_id}/subgroups", get(endpoint(subgroups)).post(endpoint(change_subgroups)))
+}
+
+/// Whether groups out of use are wanted too.
+struct Listing {
+    with_deactivated: bool,
+}
+
+impl Params for Listing {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self { with_deactivated: given.or::<Json<bool>>("include_deactivated_groups", false)? })
+    }
 }
 
 /// All groups, those of the system first, in the order of their numbers.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     access::require_member(&call.who.user)?;
     let realm = &call.who.realm;
-    let mut groups: Vec<_> = realm.groups().collect();
+    let mut groups: Vec<_> = realm.groups().filter(|group| listing.with_deactivated || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
     let groups: Vec<Value> = groups.into_iter().map(|group| object::group(realm, group, call.app.now_s())).collect();
     Answer::of(&json!({"user_groups": groups}))
+}
+
+impl Params for NewGroup {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            name: given.required::<Text>("name")?,
+            description: given.required::<Description>("description")?,
+            members: given.required::<Json<Vec<UserId>>>("members")?,
+            can_mention: given.optional::<Setting>("can_mention_group")?,
+        })
+    }
+}
+
+/// Makes a group. Its number is told, which existing servers of this level do not do: a client would have to look for
+/// the name.
+async fn create(call: Call<Caller>, new: NewGroup) -> Result<Answer, Fault> {
+    let group_id = decide(&call, |realm, caller, commit| groups::create(realm, caller, &new, commit)).await?;
+    Answer::of(&json!({"group_id": group_id}))
+}
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            name: given.optional::<Text>("name")?,
+            description: given.optional::<Description>("description")?,
+            can_mention: given.optional::<SettingWish>("can_mention_group")?,
+        })
+    }
+}
+
+/// Changes a group.
+async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    decide(&call, |realm, caller, commit| groups::update(realm, caller, (id, &wish), commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Removes a group for good.
+async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    decide(&call, |realm, caller, commit| groups::remove(realm, caller, id, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Puts a group out of use.
+async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    decide(&call, |realm, caller, commit| groups::deactivate(realm, caller, id, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// How far a question goes: `direct_member_only`, or `direct_subgroup_only` of subgroups.
+struct Members(Depth);
+struct Subgroups(Depth);
+
+fn depth(given: &mut Reader<'_>, name: &'static str) -> Result<Depth, ParamFault> {
+    let is_direct = given.or::<Json<bool>>(name, false)?;
+    Ok(if is_direct { Depth::Direct } else { Depth::All })
+}
+
+impl Params for Members {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        depth(given, "direct_member_only").map(Self)
+    }
+}
+
+impl Params for Subgroups {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        depth(given, "direct_subgroup_only").map(Self)
+    }
+}
+
+/// Who is in a group.
+async fn members(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
+    access::require_member(&call.who.user)?;
+    let realm = &call.who.realm;
+    let group = groups::known(realm, in_path(&call)?)?;
+    Answer::of(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
+}
+
+/// Whether somebody is in a group.
+async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
+    access::require_member(&call.who.user)?;
+    let realm = &call.who.realm;
+    let group = groups::known(realm, in_path(&call)?)?;
+    let user = super::users::known(realm, UserId(call.path_id("user_id")?))?;
+    let is_inside = match depth {
+        Depth::Direct => groups::members_of(realm, group, depth, call.app.now_s()).binary_search(&user.id).is_ok(),
+        Depth::All => realm.is_in_group(user, group.id, call.app.now_s()),
+    };
+    Answer::of(&json!({"is_user_group_member": is_inside}))
+}
+
+/// Which groups are inside a group.
+async fn subgroups(call: Call<Caller>, Subgroups(depth): Subgroups) -> Result<Answer, Fault> {
+    access::require_member(&call.who.user)?;
+    let realm = &call.who.realm;
+    let group = groups::known(realm, in_path(&call)?)?;
+    Answer::of(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
+}
+
+/// What is put in and what is taken out; not neither.
+struct Exchange<T> {
+    add: Vec<T>,
+    delete: Vec<T>,
+}
+
+impl<T: FromJson> Params for Exchange<T> {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let add = given.or::<Json<Vec<T>>>("add", Vec::new())?;
+        let delete = given.or::<Json<Vec<T>>>("delete", Vec::new())?;
+        if add.is_empty() && delete.is_empty() { Err(ParamFault::NothingToDo) } else { Ok(Self { add, delete }) }
+    }
+}
+
+/// Puts users into a group and takes users out of it.
+async fn change_members(call: Call<Caller>, wish: Exchange<UserId>) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    let change = (id, wish.add.as_slice(), wish.delete.as_slice());
+    decide(&call, |realm, caller, commit| groups::change_members(realm, caller, change, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// Puts groups into a group and takes groups out of it.
+async fn change_subgroups(call: Call<Caller>, wish: Exchange<UserGroupId>) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    let change = (id, wish.add.as_slice(), wish.delete.as_slice());
+    decide(&call, |realm, caller, commit| groups::change_subgroups(realm, caller, change, commit)).await?;
+    Ok(Answer::empty())
+}
+
+/// The group in the path.
+fn in_path(call: &Call<Caller>) -> Result<UserGroupId, Fault> {
+    call.path_id("user_group_id").map(UserGroupId)
+}
+
+/// Takes a decision about groups as the caller.
+async fn decide<T>(
+    call: &Call<Caller>,
+    decide: impl Fn(&RealmSnapshot, &User, &mut Commit) -> Result<T, GroupError> + Send + Sync,
+) -> Result<T, Fault> {
+    call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
 }

@@ -214,6 +214,6 @@ async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"api_key": key.expose()}))
 }
 
-fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountError> {
+pub(crate) fn known(realm: &RealmSnapshot, id: UserId) -> Result<&User, AccountError> {
     realm.user(id).map(AsRef::as_ref).ok_or(AccountError::NoSuchUser)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use chat_core::id::{ChannelId, UserId};
+use chat_core::id::{ChannelId, UserGroupId, UserId};
 use serde_json::Value;
 
 use super::reader::unreadable;
@@ -199,6 +199,12 @@ impl FromJson for UserId {
 }
 
 impl FromJson for ChannelId {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        i64::from_json(value, path).map(Self)
+    }
+}
+
+impl FromJson for UserGroupId {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         i64::from_json(value, path).map(Self)
     }

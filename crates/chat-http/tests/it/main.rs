@@ -19,6 +19,7 @@ mod drafts;
 mod events;
 #[cfg(test)]
 mod given;
+mod groups;
 #[cfg(test)]
 mod invites;
 #[cfg(test)]

@@ -13,7 +13,7 @@ const CREATION: [(&str, &str); 3] =
     [("email", "eve@example.org"), ("password", "correct horse"), ("full_name", "Eve Moneypenny")];
 
 /// The events told after a place of the log.
-async fn told_after(town: &Town, place: EventId) -> Vec<Value> {
+pub(crate) async fn told_after(town: &Town, place: EventId) -> Vec<Value> {
     let records = town.store.after(place, 100).await.unwrap().unwrap();
     let events = records.iter().filter_map(|record| record.event.as_ref());
     let plain = events.map(|event| match &event.body {
@@ -24,7 +24,7 @@ async fn told_after(town: &Town, place: EventId) -> Vec<Value> {
 }
 
 /// The five roles, from owner to guest; the owner is Ada.
-async fn everybody(town: &Town) -> [Person; 5] {
+pub(crate) async fn everybody(town: &Town) -> [Person; 5] {
     [
         town.ada.clone(),
         town.person("adam", Role::Administrator).await,
@@ -40,7 +40,7 @@ fn user(town: &Town, id: i64) -> User {
 
 /// Asserts that the log is where it was.
 #[track_caller]
-fn assert_nothing_written(town: &Town, before: EventId, what: &str) {
+pub(crate) fn assert_nothing_written(town: &Town, before: EventId, what: &str) {
     assert_eq!(town.realm().at(), before, "{what}");
 }
 

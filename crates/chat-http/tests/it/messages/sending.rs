@@ -244,6 +244,7 @@ async fn a_group_is_mentioned_by_who_may() {
         members: vec![UserId(sam.id)],
         subgroups: Vec::new(),
         can_mention: chat_core::group::GroupSetting::Group(can_mention),
+        is_deactivated: false,
     };
     let open = group(1, "cooks", of(chat_core::group::SystemGroup::Everyone));
     let closed = group(2, "bosses", of(chat_core::group::SystemGroup::Administrators));

@@ -84,8 +84,10 @@ pub(super) fn bots(newcomer: &Newcomer<'_>, state: &mut State) {
     state.put("realm_bots", shown.collect::<Value>());
 }
 
+/// All groups; those out of use for clients that know of such alone.
 pub(super) fn groups(newcomer: &Newcomer<'_>, state: &mut State) {
-    let mut groups: Vec<_> = newcomer.realm.groups().collect();
+    let knows_unused = newcomer.filter.capabilities.contains(&Capability::IncludeDeactivatedGroups);
+    let mut groups: Vec<_> = newcomer.realm.groups().filter(|group| knows_unused || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
     let shown = groups.into_iter().map(|group| object::group(newcomer.realm, group, newcomer.now_s));
     state.put("realm_user_groups", shown.collect::<Value>());
