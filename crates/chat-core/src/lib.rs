@@ -18,6 +18,7 @@
 //! - [`presence`] knows who is there, [`typing`] who is writing;
 //! - [`account`] makes, changes and closes accounts;
 //! - [`personal`] is what people choose for themselves;
+//! - [`profile`] asks users about themselves and keeps what they answer;
 //! - [`attempts`] says how often a password may be tried;
 //! - [`organization`] is what administrators choose for all;
 //! - [`founding`] is the first commit of a realm;
@@ -73,6 +74,7 @@ pub mod personal;
 pub mod playgrounds;
 pub mod presence;
 pub mod problems;
+pub mod profile;
 pub mod reaction;
 pub mod retention;
 pub mod scheduled;

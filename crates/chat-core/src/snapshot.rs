@@ -135,12 +135,6 @@ impl RealmSnapshot {
         self.last_id.saturating_add(place)
     }
 
-    /// A number that no small thing of the realm has or had: the place in the log from which on it can be there.
-    #[must_use]
-    pub fn new_item_id(&self) -> i64 {
-        self.changed.0.saturating_add(1)
-    }
-
     /// The organization; `None` before it was made.
     #[must_use]
     pub fn realm(&self) -> Option<&Realm> {

@@ -6,6 +6,8 @@
 mod groups;
 mod invites;
 mod people;
+mod profile;
+mod request;
 mod things;
 
 use std::error::Error;
@@ -35,6 +37,7 @@ use chat_core::message::{ContentError, FlagError, TopicError};
 use chat_core::narrow::{BadNarrow, WindowError};
 use chat_core::ports::{Pruned, StoreError};
 use chat_core::presence::{NoPresence, UnknownStatus};
+use chat_core::profile::{AnswerError, ProfileError};
 use chat_core::reaction::ReactionError;
 use chat_core::scheduled::ScheduledError;
 use chat_core::send::SendError;
@@ -128,6 +131,12 @@ pub enum Fault {
     /// A user group stays as it is.
     #[error(transparent)]
     Group(#[from] GroupError),
+    /// A profile field stays as it is.
+    #[error(transparent)]
+    ProfileField(#[from] ProfileError),
+    /// An answer to a profile field is none.
+    #[error(transparent)]
+    ProfileAnswer(#[from] AnswerError),
     /// The caller may not enter, leave, make or fill a channel.
     #[error(transparent)]
     Membership(#[from] MembershipError),
@@ -334,14 +343,8 @@ impl Fault {
     fn verdict(&self) -> Verdict {
         match self {
             Self::Parameter(fault) => parameter(fault),
-            Self::Form(fault @ (RawFault::Malformed | RawFault::TooMany)) => {
-                Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, fault)
-            }
-            Self::Form(fault @ RawFault::TooLarge) => Verdict::new(StatusCode::PAYLOAD_TOO_LARGE, BAD_REQUEST, fault),
-            Self::BodyTooLarge { limit_bytes } => {
-                let text = format!("The request is larger than the allowed limit of {limit_bytes} bytes");
-                Verdict::new(StatusCode::PAYLOAD_TOO_LARGE, BAD_REQUEST, text)
-            }
+            Self::Form(fault) => request::form(*fault),
+            Self::BodyTooLarge { limit_bytes } => request::too_large(*limit_bytes),
             Self::BodyBroken => Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
             Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
             Self::Panicked(_) | Self::Failed(_) => failure(),
@@ -358,6 +361,8 @@ impl Fault {
             Self::Invite(refused) => invites::invite(refused),
             Self::Join(refused) => invites::join(refused),
             Self::Group(refused) => groups::group(refused),
+            Self::ProfileField(refused) => profile::field(refused),
+            Self::ProfileAnswer(refused) => profile::answer(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
@@ -384,14 +389,8 @@ impl Fault {
             | Self::NotAuthorizedForQuery
             | Self::Pruned(_) => refusal(BAD_REQUEST, self),
             Self::UnknownRoute => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
-            Self::MethodNotAllowed { allowed } => {
-                Verdict::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method Not Allowed")
-                    .with("allowed_methods", allowed.clone())
-            }
-            Self::Throttled(exceeded) => {
-                Verdict::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_HIT", "API usage exceeded rate limit")
-                    .with("retry-after", exceeded.retry_after.as_secs_f64())
-            }
+            Self::MethodNotAllowed { allowed } => request::wrong_method(allowed),
+            Self::Throttled(exceeded) => request::throttled(exceeded),
         }
     }
 

@@ -17,8 +17,8 @@ use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
     avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites, join,
-    linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, reactions, register,
-    scheduled_messages, server_settings, settings, submessage, subscriptions, typing, user_groups,
+    linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, profile_fields,
+    reactions, register, scheduled_messages, server_settings, settings, submessage, subscriptions, typing, user_groups,
     user_settings_defaults, users,
 };
 use crate::error::Fault;
@@ -65,6 +65,7 @@ fn api() -> Router<App> {
         .merge(personal::routes())
         .merge(organization::routes())
         .merge(user_groups::routes())
+        .merge(profile_fields::routes())
         .merge(typing::routes())
         .merge(scheduled_messages::routes())
         .merge(drafts::routes())

@@ -22,6 +22,7 @@ pub(crate) mod personal;
 pub(crate) mod pictures;
 pub(crate) mod playgrounds;
 pub(crate) mod presence;
+pub(crate) mod profile_fields;
 pub(crate) mod reactions;
 mod readable;
 pub(crate) mod register;

@@ -9,6 +9,7 @@ use chat_core::change::Commit;
 use chat_core::id::{ChannelId, UserId};
 use chat_core::narrow::{Anchor, Selection, Window};
 use chat_core::object::{self, UserForm};
+use chat_core::profile::Answer as Reply;
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{User, check_password};
@@ -18,6 +19,7 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::endpoint::fetch_api_key::new_key;
+use crate::endpoint::profile_fields::{Answers, answered};
 use crate::error::Fault;
 use crate::params::{Json, Listed, Numbers, ParamFault, Params, Reader, Text};
 use crate::router::ApiRoutes;
@@ -120,6 +122,7 @@ async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
 struct Update {
     full_name: Option<String>,
     role: Option<Role>,
+    answers: Vec<(i64, Option<Reply>)>,
 }
 
 impl Numbers for Role {
@@ -137,11 +140,12 @@ impl Params for Update {
         Ok(Self {
             full_name: given.optional::<Text>("full_name")?,
             role: given.optional::<Json<Listed<Role>>>("role")?.map(|Listed(role)| role),
+            answers: given.or::<Answers>("profile_data", Vec::new())?,
         })
     }
 }
 
-/// Changes a user's name and role, together or not at all.
+/// Changes a user's name, role and answers to profile fields, together or not at all. Bots answer none.
 async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
     let user_id = UserId(call.path_id("user_id")?);
     let channels: Vec<ChannelId> = match wish.role {
@@ -159,7 +163,10 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         if let Some(full_name) = &wish.full_name {
             account::rename(&user, full_name, commit)?;
         }
-        Ok(())
+        if user.bot.is_some() && !wish.answers.is_empty() {
+            return Err(AccountError::NoSuchUser.into());
+        }
+        answered(&call.app, realm, (&user, &wish.answers), commit)
     };
     call.app.commit(decide).await?;
     Ok(Answer::empty())

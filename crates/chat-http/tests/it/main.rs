@@ -19,6 +19,7 @@ mod drafts;
 mod events;
 #[cfg(test)]
 mod given;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod invites;
@@ -39,6 +40,8 @@ mod payloads;
 mod personal;
 #[cfg(test)]
 mod presence;
+#[cfg(test)]
+mod profile_fields;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

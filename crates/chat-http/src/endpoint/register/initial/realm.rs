@@ -3,6 +3,7 @@
 use chat_core::group::SystemGroup;
 use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
 use chat_core::presence;
+use chat_core::profile::Account;
 use chat_core::realm::Rules;
 use chat_core::role::Policy;
 use serde_json::json;
@@ -171,7 +172,7 @@ pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
         "realm_authentication_methods": {"Email": {"enabled": true, "available": true}},
         "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
         "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
-        "realm_default_external_accounts": {},
+        "realm_default_external_accounts": Account::shown(),
         "server_supported_permission_settings": {"realm": {}, "stream": {}, "group": {}},
         "server_thumbnail_formats": [],
     }));

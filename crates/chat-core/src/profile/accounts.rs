@@ -1,0 +1,55 @@
+//! Accounts on other sites that a field can ask for without saying how they are linked.
+
+use serde_json::{Map, Value, json};
+
+/// A site with accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// The word it is asked for with: `subtype` of a field's data.
+    pub subtype: &'static str,
+    /// What the site is called.
+    pub text: &'static str,
+    /// The name of a field that asks for it.
+    pub name: &'static str,
+    /// The hint of a field that asks for it.
+    pub hint: &'static str,
+    /// Where an account is: the answer stands for `%(username)s`.
+    pub url_pattern: &'static str,
+}
+
+/// The sites that are known.
+pub const ACCOUNTS: [Account; 2] = [
+    Account {
+        subtype: "twitter",
+        text: "Twitter",
+        name: "Twitter username",
+        hint: "",
+        url_pattern: "https://twitter.com/%(username)s",
+    },
+    Account {
+        subtype: "github",
+        text: "GitHub",
+        name: "GitHub username",
+        hint: "",
+        url_pattern: "https://github.com/%(username)s",
+    },
+];
+
+impl Account {
+    /// The site of that word.
+    #[must_use]
+    pub fn of(subtype: &str) -> Option<&'static Self> {
+        ACCOUNTS.iter().find(|account| account.subtype == subtype)
+    }
+
+    /// All of them as clients are shown them, by their words.
+    #[must_use]
+    pub fn shown() -> Map<String, Value> {
+        let shown = |account: &Self| {
+            let Self { text, name, hint, url_pattern, .. } = account;
+            let object = json!({"name": name, "text": text, "hint": hint, "url_pattern": url_pattern});
+            (account.subtype.to_owned(), object)
+        };
+        ACCOUNTS.iter().map(shown).collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! What users answer.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use serde_json::{Map, Value, json};
+
+use super::data::is_web_address;
+use super::kind::FieldKind;
+use super::{Field, ProfileError, known};
+use crate::change::{Change, Commit, UserItemKind};
+use crate::event::{Audience, NewEvent};
+use crate::id::UserId;
+use crate::lexicon::Setting;
+use crate::limits::{MAX_LINK_ANSWER_CHARS, MAX_LONG_ANSWER_CHARS, MAX_PEOPLE_IN_ANSWER, MAX_SHORT_ANSWER_CHARS};
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// An answer, as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A text.
+    Text(String),
+    /// Users.
+    People(Vec<UserId>),
+}
+
+/// Why an answer is none. What is named first is the field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// There is no such field.
+    #[error(transparent)]
+    Field(#[from] ProfileError),
+    /// Users where a text is wanted.
+    #[error("{0} is not a string")]
+    NotAString(String),
+    /// A text where users are wanted.
+    #[error("User IDs is not a list")]
+    NotAList,
+    /// Too many characters.
+    #[error("{name} is too long (limit: {limit} characters)")]
+    TooLong {
+        /// The field.
+        name: String,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// None of the options.
+    #[error("'{value}' is not a valid choice for '{name}'.")]
+    NotAChoice {
+        /// What was sent.
+        value: String,
+        /// The field.
+        name: String,
+    },
+    /// No day, or not as `2026-12-31`.
+    #[error("{0} is not a date")]
+    NotADate(String),
+    /// No whole address.
+    #[error("{0} is not a URL")]
+    NotAUrl(String),
+    /// Somebody who is named is not there.
+    #[error("Invalid user ID: {0}")]
+    NoSuchUser(UserId),
+    /// Somebody who is named closed their account.
+    #[error("User with ID {0} is deactivated")]
+    UserDeactivated(UserId),
+    /// A bot is named.
+    #[error("User with ID {0} is a bot")]
+    IsBot(UserId),
+    /// More than [`MAX_PEOPLE_IN_ANSWER`].
+    #[error("{0} cannot name more than {MAX_PEOPLE_IN_ANSWER} users")]
+    TooManyPeople(String),
+}
+
+/// Keeps what a user answers, of several answers to one field the last; `None` takes an answer back. Tells everybody
+/// what is different. What is so already changes nothing.
+///
+/// # Errors
+/// When there is no such field, or an answer is none; nothing is to be written then.
+pub fn answer(
+    realm: &RealmSnapshot,
+    user: &User,
+    answers: &[(i64, Option<Answer>)],
+    setting: &Setting<'_>,
+    commit: &mut Commit,
+) -> Result<(), AnswerError> {
+    for (id, _) in answers {
+        known(realm, *id)?;
+    }
+    let answers: BTreeMap<_, _> = answers.iter().map(|(id, answer)| (*id, answer)).collect();
+    for (id, answer) in answers {
+        let field = known(realm, id)?;
+        let document = match answer {
+            Some(answer) => Some(document(&field, text(realm, &field, answer)?, setting, realm)),
+            None => None,
+        };
+        let now = realm.user_item(user.id, UserItemKind::ProfileValue, &id.to_string());
+        if document.as_ref() != now {
+            commit.events.push(told(user.id, id, document.as_ref()));
+            commit.changes.push(kept(user.id, id, document));
+        }
+    }
+    Ok(())
+}
+
+/// The answer as it is kept and shown: `value`, and `rendered_value` where the kind is written as messages are.
+fn document(field: &Field, text: String, setting: &Setting<'_>, realm: &RealmSnapshot) -> Value {
+    let mut document = Map::new();
+    if field.kind.is_rendered() {
+        document.insert("rendered_value".to_owned(), setting.describe(realm, &text).into());
+    }
+    document.insert("value".to_owned(), text.into());
+    Value::Object(document)
+}
+
+/// The answer as text, when it is one to this field. Users become a JSON list of their numbers.
+fn text(realm: &RealmSnapshot, field: &Field, answer: &Answer) -> Result<String, AnswerError> {
+    let name = || field.name.clone();
+    let text = match (field.kind, answer) {
+        (FieldKind::People, Answer::People(people)) => return checked_people(realm, field, people),
+        (FieldKind::People, Answer::Text(_)) => return Err(AnswerError::NotAList),
+        (_, Answer::People(_)) => return Err(AnswerError::NotAString(name())),
+        (_, Answer::Text(text)) => text,
+    };
+    let at_most = |limit: usize| match text.chars().nth(limit) {
+        Some(_) => Err(AnswerError::TooLong { name: name(), limit }),
+        None => Ok(()),
+    };
+    match field.kind {
+        FieldKind::LongText => at_most(MAX_LONG_ANSWER_CHARS)?,
+        FieldKind::Choice if options(field).get(text.as_str()).is_none() => {
+            at_most(MAX_LONG_ANSWER_CHARS)?;
+            return Err(AnswerError::NotAChoice { value: text.clone(), name: name() });
+        }
+        FieldKind::Date if !is_date(text) => return Err(AnswerError::NotADate(name())),
+        FieldKind::Link => {
+            at_most(MAX_LINK_ANSWER_CHARS)?;
+            if !is_web_address(text) {
+                return Err(AnswerError::NotAUrl(name()));
+            }
+        }
+        FieldKind::ShortText | FieldKind::ExternalAccount | FieldKind::Pronouns => at_most(MAX_SHORT_ANSWER_CHARS)?,
+        FieldKind::Choice | FieldKind::Date | FieldKind::People => {}
+    }
+    Ok(text.clone())
+}
+
+fn checked_people(realm: &RealmSnapshot, field: &Field, people: &[UserId]) -> Result<String, AnswerError> {
+    if people.len() > MAX_PEOPLE_IN_ANSWER {
+        return Err(AnswerError::TooManyPeople(field.name.clone()));
+    }
+    let mut named: Vec<UserId> = Vec::new();
+    for id in people {
+        let user = realm.user(*id).ok_or(AnswerError::NoSuchUser(*id))?;
+        if !user.is_active {
+            return Err(AnswerError::UserDeactivated(*id));
+        }
+        if user.bot.is_some() {
+            return Err(AnswerError::IsBot(*id));
+        }
+        if !named.contains(id) {
+            named.push(*id);
+        }
+    }
+    Ok(json!(named).to_string())
+}
+
+/// A day as `2026-12-31`, and in no other way.
+fn is_date(text: &str) -> bool {
+    Date::strptime("%Y-%m-%d", text).is_ok_and(|date| date.strftime("%Y-%m-%d").to_string() == text)
+}
+
+/// The options of a field by their keys.
+fn options(field: &Field) -> Map<String, Value> {
+    serde_json::from_str(&field.field_data).unwrap_or_default()
+}
+
+/// Takes back the answers that name an option the field no longer has. Returns what is told of it.
+pub(super) fn dropped(realm: &RealmSnapshot, (id, field): (i64, &Field), commit: &mut Commit) -> Vec<NewEvent> {
+    let options = options(field);
+    let is_gone = |answer: &Value| {
+        let value = answer.get("value").and_then(Value::as_str);
+        value.is_none_or(|value| !options.contains_key(value))
+    };
+    let mut events = Vec::new();
+    for user_id in answered(realm, id, is_gone) {
+        commit.changes.push(kept(user_id, id, None));
+        events.push(told(user_id, id, None));
+    }
+    events
+}
+
+/// The changes that take back all answers to a field. Nothing is told of them: the field is gone, and its answers with
+/// it.
+pub(super) fn forget(realm: &RealmSnapshot, id: i64) -> Vec<Change> {
+    answered(realm, id, |_| true).into_iter().map(|user_id| kept(user_id, id, None)).collect()
+}
+
+/// Who gave such an answer, in the order of their numbers.
+fn answered(realm: &RealmSnapshot, id: i64, such: impl Fn(&Value) -> bool) -> Vec<UserId> {
+    let key = id.to_string();
+    let given = |user: &User| realm.user_item(user.id, UserItemKind::ProfileValue, &key).is_some_and(&such);
+    let mut users: Vec<_> = realm.users().filter(|user| given(user)).map(|user| user.id).collect();
+    users.sort_unstable();
+    users
+}
+
+fn kept(user_id: UserId, id: i64, document: Option<Value>) -> Change {
+    Change::UserItem { user_id, kind: UserItemKind::ProfileValue, key: id.to_string(), document }
+}
+
+/// Tells everybody an answer, or that there is none any more.
+fn told(user_id: UserId, id: i64, document: Option<&Value>) -> NewEvent {
+    let mut field = json!({"id": id, "value": null});
+    if let Some(document) = document {
+        crate::event::add(&mut field, document.clone());
+    }
+    let person = json!({"user_id": user_id, "custom_profile_field": field});
+    NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+}

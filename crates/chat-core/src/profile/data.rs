@@ -1,0 +1,140 @@
+//! What belongs to a field of some kinds: the options to choose from, the account that is meant.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::accounts::Account;
+use super::kind::FieldKind;
+use crate::limits::MAX_FIELD_DATA_CHARS;
+use crate::markdown::Url;
+
+/// What belongs to a field, as it was sent: texts, and objects of texts.
+pub type FieldData = Map<String, Value>;
+
+/// What stands for the name of an account in the pattern of an address.
+const USERNAME: &str = "%(username)s";
+
+/// Why something cannot belong to a field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    /// A list of options without any.
+    #[error("Field must have at least one choice.")]
+    NoChoice,
+    /// Two options look the same.
+    #[error("Field must not have duplicate choices.")]
+    DuplicateChoice,
+    /// An option without a key.
+    #[error("'value' cannot be blank.")]
+    ChoiceKeyBlank,
+    /// An option is no object.
+    #[error("field_data is not a dict")]
+    NotADict,
+    /// A key is missing.
+    #[error("{0} key is missing from field_data")]
+    KeyMissing(&'static str),
+    /// A text is no text.
+    #[error("field_data[\"{0}\"] is not a string")]
+    NotAString(&'static str),
+    /// A text is blank.
+    #[error("field_data[\"{0}\"] cannot be blank.")]
+    Blank(&'static str),
+    /// There are keys nobody knows.
+    #[error("Unexpected arguments: {0}")]
+    Unexpected(String),
+    /// No such kind of account.
+    #[error("Invalid external account type")]
+    NoSuchAccount,
+    /// An account of one's own needs an address.
+    #[error("Custom external account must define URL pattern")]
+    PatternMissing,
+    /// The address does not say where the name goes.
+    #[error("URL pattern must contain '%(username)s'.")]
+    PatternWithoutName,
+    /// The address is none.
+    #[error("url_pattern is not a URL")]
+    PatternNotAUrl,
+    /// More than [`MAX_FIELD_DATA_CHARS`].
+    #[error("field_data is too long (limit: {MAX_FIELD_DATA_CHARS} characters)")]
+    TooLong,
+}
+
+/// What belongs to a field of that kind, as JSON; empty for kinds that need nothing, whatever was sent.
+///
+/// # Errors
+/// See [`DataError`].
+///
+/// # Source
+/// Specification, "Custom profile field" and `POST /realm/profile_fields`: options map a key to `text` and `order`, an
+/// account holds a `subtype`. What an account holds beside it is as existing clients know it.
+pub(super) fn encoded(kind: FieldKind, data: &FieldData) -> Result<String, DataError> {
+    match kind {
+        FieldKind::Choice => check_choices(data)?,
+        FieldKind::ExternalAccount => check_account(data)?,
+        _ => return Ok(String::new()),
+    }
+    let text = json!(data).to_string();
+    if text.chars().nth(MAX_FIELD_DATA_CHARS).is_some() { Err(DataError::TooLong) } else { Ok(text) }
+}
+
+fn check_choices(data: &FieldData) -> Result<(), DataError> {
+    if data.is_empty() {
+        return Err(DataError::NoChoice);
+    }
+    let mut texts = BTreeSet::new();
+    for (key, choice) in data {
+        if key.trim().is_empty() {
+            return Err(DataError::ChoiceKeyBlank);
+        }
+        let choice = choice.as_object().ok_or(DataError::NotADict)?;
+        texts.insert(required(choice, "text")?);
+        required(choice, "order")?;
+        no_more_than(choice, &["text", "order"])?;
+    }
+    if texts.len() < data.len() { Err(DataError::DuplicateChoice) } else { Ok(()) }
+}
+
+fn check_account(data: &FieldData) -> Result<(), DataError> {
+    let subtype = required(data, "subtype")?;
+    let pattern = data.get("url_pattern").map(|_| required(data, "url_pattern")).transpose()?;
+    if let Some(pattern) = pattern {
+        check_pattern(pattern)?;
+    }
+    no_more_than(data, &["subtype", "url_pattern"])?;
+    match (Account::of(subtype), subtype, pattern) {
+        (Some(_), _, _) | (None, "custom", Some(_)) => Ok(()),
+        (None, "custom", None) => Err(DataError::PatternMissing),
+        (None, _, _) => Err(DataError::NoSuchAccount),
+    }
+}
+
+fn check_pattern(pattern: &str) -> Result<(), DataError> {
+    if pattern.matches(USERNAME).count() != 1 {
+        return Err(DataError::PatternWithoutName);
+    }
+    if is_web_address(&pattern.replace(USERNAME, "username")) { Ok(()) } else { Err(DataError::PatternNotAUrl) }
+}
+
+fn required<'a>(object: &'a Map<String, Value>, key: &'static str) -> Result<&'a str, DataError> {
+    let value = object.get(key).ok_or(DataError::KeyMissing(key))?;
+    let text = value.as_str().ok_or(DataError::NotAString(key))?;
+    if text.trim().is_empty() { Err(DataError::Blank(key)) } else { Ok(text) }
+}
+
+fn no_more_than(object: &Map<String, Value>, known: &[&str]) -> Result<(), DataError> {
+    let more: Vec<_> = object.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
+    if more.is_empty() { Ok(()) } else { Err(DataError::Unexpected(more.join(", "))) }
+}
+
+/// The site an account is on, when it is a known one and nothing is said of it but its name.
+pub(super) fn known_account(data: &FieldData) -> Option<&'static Account> {
+    Account::of(data.get("subtype")?.as_str()?)
+}
+
+/// Whether this is a whole address of something on the web: one that may stand in a link.
+pub(super) fn is_web_address(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let is_of_the_web = ["http", "https", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let names_a_host = rest.starts_with(|first: char| first.is_alphanumeric() || first == '[');
+    is_of_the_web && names_a_host && !text.contains(char::is_whitespace) && Url::parse(text).is_some()
+}

@@ -1,0 +1,85 @@
+//! Kinds of answers.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of answer a field wants.
+///
+/// # Source
+/// Specification, "Custom profile field", for the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "i64", try_from = "i64")]
+pub enum FieldKind {
+    /// 1: a line.
+    ShortText,
+    /// 2: a paragraph.
+    LongText,
+    /// 3: one of a list of options.
+    Choice,
+    /// 4: a day.
+    Date,
+    /// 5: an address on the web.
+    Link,
+    /// 6: users of the realm.
+    People,
+    /// 7: a name on another site.
+    ExternalAccount,
+    /// 8: how somebody wants to be spoken of.
+    Pronouns,
+}
+
+/// A number that is no kind of answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not a kind of profile field")]
+pub struct NotAKind(pub i64);
+
+impl FieldKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::ShortText,
+        Self::LongText,
+        Self::Choice,
+        Self::Date,
+        Self::Link,
+        Self::People,
+        Self::ExternalAccount,
+        Self::Pronouns,
+    ];
+
+    /// Whether answers are written as messages are.
+    #[must_use]
+    pub fn is_rendered(self) -> bool {
+        matches!(self, Self::ShortText | Self::LongText)
+    }
+
+    /// Whether the short form of a profile can show the answer.
+    ///
+    /// # Source
+    /// Specification, `POST /realm/profile_fields`: not long text, not the person picker.
+    #[must_use]
+    pub fn fits_summary(self) -> bool {
+        !matches!(self, Self::LongText | Self::People)
+    }
+}
+
+impl From<FieldKind> for i64 {
+    fn from(kind: FieldKind) -> Self {
+        match kind {
+            FieldKind::ShortText => 1,
+            FieldKind::LongText => 2,
+            FieldKind::Choice => 3,
+            FieldKind::Date => 4,
+            FieldKind::Link => 5,
+            FieldKind::People => 6,
+            FieldKind::ExternalAccount => 7,
+            FieldKind::Pronouns => 8,
+        }
+    }
+}
+
+impl TryFrom<i64> for FieldKind {
+    type Error = NotAKind;
+
+    fn try_from(number: i64) -> Result<Self, NotAKind> {
+        Self::ALL.into_iter().find(|kind| i64::from(*kind) == number).ok_or(NotAKind(number))
+    }
+}

@@ -1,0 +1,78 @@
+//! Parameters that profile fields and answers to them are described with.
+
+use chat_core::id::UserId;
+use chat_core::profile::{Answer, FieldData};
+use serde_json::Value;
+
+use crate::params::{Expected, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+
+/// `field_data`, as JSON: an object of texts and of objects of texts, in the order sent.
+#[derive(Debug)]
+pub(super) struct Data;
+
+impl Kind for Data {
+    type Value = FieldData;
+
+    fn decode(given: Given<'_>) -> Result<FieldData, ParamFault> {
+        Json::<DataValue>::decode(given).map(|DataValue(data)| data)
+    }
+}
+
+struct DataValue(FieldData);
+
+impl FromJson for DataValue {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let Value::Object(members) = value else { return Err(path.is_not(Expected::Dict)) };
+        members.iter().try_for_each(|(key, member)| check_member(member, &path.key(key)))?;
+        Ok(Self(members))
+    }
+}
+
+/// A path through a value of several types names the alternative it took.
+fn check_member(member: &Value, path: &Path<'_>) -> Result<(), ParamFault> {
+    match member {
+        Value::String(_) => Ok(()),
+        Value::Object(members) => match members.iter().find(|(_, text)| !text.is_string()) {
+            Some((key, _)) => Err(path.key("dict[str,str]").key(key).is_not(Expected::String)),
+            None => Ok(()),
+        },
+        _ => Err(path.key("str").is_not(Expected::String)),
+    }
+}
+
+/// Answers, as JSON: objects with `id` and `value`. An empty value takes an answer back.
+#[derive(Debug)]
+pub(crate) struct Answers;
+
+impl Kind for Answers {
+    type Value = Vec<(i64, Option<Answer>)>;
+
+    fn decode(given: Given<'_>) -> Result<Self::Value, ParamFault> {
+        let answers = Json::<Vec<Element>>::decode(given)?;
+        Ok(answers.into_iter().map(|Element(id, answer)| (id, answer)).collect())
+    }
+}
+
+struct Element(i64, Option<Answer>);
+
+impl FromJson for Element {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let mut object = Object::of(value, path)?;
+        let id = object.required("id")?;
+        let answer = match object.required("value")? {
+            Value::Null => None,
+            Value::String(text) if text.is_empty() => None,
+            Value::Array(people) if people.is_empty() => None,
+            value => Some(answer(value, &path.key("value"))?),
+        };
+        Ok(Self(id, answer))
+    }
+}
+
+fn answer(value: Value, path: &Path<'_>) -> Result<Answer, ParamFault> {
+    match value {
+        Value::String(text) => Ok(Answer::Text(text)),
+        Value::Array(_) => Vec::<UserId>::from_json(value, &path.key("list[int]")).map(Answer::People),
+        _ => Err(path.key("str").is_not(Expected::String)),
+    }
+}
