@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use chat_core::file::{FileError, FileKey, FileReader, FileStore};
+use chat_http::UploadSettings;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use object_store::aws::AmazonS3Builder;
@@ -31,6 +32,17 @@ const PIECES_AT_ONCE: usize = 2;
 /// The region of services that have none.
 const USUAL_REGION: &str = "us-east-1";
 
+/// The folder of the data directory in which files that come wait. They have no names in it.
+const SPOOL: &str = "incoming";
+const MIB: usize = 1024 * 1024;
+
+/// How large uploads may be, and where they wait.
+pub(crate) fn upload_settings(config: &Config) -> UploadSettings {
+    let quota_bytes = config.files.quota_mib().map(|mib| i64::try_from(mib * MIB).unwrap_or(i64::MAX));
+    let spool_dir = config.database.data_dir.join(SPOOL);
+    UploadSettings { max_bytes: config.files.file_max_mib() * MIB, quota_bytes, spool_dir }
+}
+
 /// The files of this server.
 pub(crate) struct Files {
     store: Arc<dyn ObjectStore>,
@@ -43,6 +55,7 @@ impl Files {
     /// # Errors
     /// When the folder cannot be made, or the address of S3 is none.
     pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
+        make_folder(&config.database.data_dir.join(SPOOL))?;
         match config.files.bucket() {
             Some(bucket) => Self::in_bucket(&bucket),
             None => Self::in_folder(&config.database.data_dir.join(FOLDER)),
@@ -50,7 +63,7 @@ impl Files {
     }
 
     fn in_folder(folder: &std::path::Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        make_folder(folder)?;
         let store = LocalFileSystem::new_with_prefix(folder)
             .with_context(|| format!("cannot keep files in {}", folder.display()))?;
         // A file that was answered for is on the disk; a folder that lost its last file goes.
@@ -86,6 +99,10 @@ impl Files {
             writer.put(piece.freeze());
         }
     }
+}
+
+fn make_folder(folder: &std::path::Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
 fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FileError {

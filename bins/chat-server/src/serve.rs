@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
-use crate::files::Files;
+use crate::files::{self, Files};
 use crate::health::DatabaseHealth;
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::machine::Machine;
@@ -91,6 +91,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         scheduled: Arc::<Store>::clone(&store),
         typing: Arc::<Store>::clone(&store),
         files,
+        attachments: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords,
         invitations: invitations(config, &store),
@@ -148,6 +149,7 @@ fn settings(config: &Config, base_url: String) -> ApiSettings {
         rate_limit_per_user: config.limits.rate_limit_per_user(),
         brand: config.address.brand.clone(),
         event_queue_timeout_s: config.limits.event_queue_timeout_s(),
+        uploads: files::upload_settings(config),
     }
 }
 

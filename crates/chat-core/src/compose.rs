@@ -153,6 +153,7 @@ pub fn draft(
     };
     let mentioned = rendered.mentioned_users.iter().copied();
     let mentioned = mentioned.filter(|user| receivers.include(realm, *user)).collect();
+    let attachments = setting.attachments(&rendered);
     let event = MessageEvent {
         flags: flags(setting, realm, receivers, (&content, &rendered)),
         wildcard: rendered.wildcards.contains(&Reach::Channel),
@@ -180,7 +181,7 @@ pub fn draft(
         },
         local: wish.local,
     };
-    let mut message = NewMessage { decided_at: realm.changed(), to, event };
+    let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
     with_widget(&mut message.event.message);
     Ok(Draft { message, mentioned, question: question.or(participants) })
 }

@@ -54,6 +54,11 @@ id! {
     MessageId
 }
 
+id! {
+    /// An uploaded file. Its number is the place in the log of the event that announced it.
+    AttachmentId
+}
+
 impl Default for EventId {
     fn default() -> Self {
         Self::NONE

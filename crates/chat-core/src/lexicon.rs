@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::alert_words::AlertWords;
 use crate::change::{ItemKind, UserItemKind};
-use crate::id::{EventId, UserId};
+use crate::file::Uploads;
+use crate::id::{AttachmentId, EventId, UserId};
 use crate::markdown::{self, Context, Emoticons, ImagePreviews, Linkifier, Rendered};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -75,11 +76,19 @@ pub struct Setting<'a> {
     pub realm_url: &'a str,
     /// The realm's words.
     pub lexicon: &'a Lexicon,
+    /// The uploads that the text may use; none when nothing is said.
+    pub uploads: Option<&'a Uploads>,
     /// Now, in unix seconds.
     pub now_s: i64,
 }
 
 impl Setting<'_> {
+    /// The uploads that a rendered text uses.
+    #[must_use]
+    pub fn attachments(&self, rendered: &Rendered) -> Vec<AttachmentId> {
+        self.uploads.map(|uploads| uploads.among(&rendered.attachments)).unwrap_or_default()
+    }
+
     /// Renders a text of that writer.
     #[must_use]
     pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> Rendered {
@@ -134,7 +143,7 @@ mod tests {
         let realm = testing::realm(Rules::default(), changes);
         let lexicon = Lexicon::of(&realm);
         assert_eq!(lexicon.linkifiers().len(), 2);
-        let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, now_s: 0 };
+        let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
         let html = setting.render(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
         assert_eq!(html, r#"<p>see <a href="https://first.example/12">#12</a></p>"#);
     }

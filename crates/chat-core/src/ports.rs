@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::change::{Commit, Committed};
 use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
-use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use crate::narrow::{Selection, Window};
 use crate::object::Stored;
@@ -130,6 +130,8 @@ pub struct NewMessage {
     pub to: Destination,
     /// The message and what its event says. The numbers in it are replaced.
     pub event: MessageEvent,
+    /// The uploads that it uses.
+    pub attachments: Vec<AttachmentId>,
 }
 
 /// Where a message goes.
@@ -185,6 +187,8 @@ pub struct Edit {
     pub revision: EventId,
     /// The new text, its HTML, and what it has in it.
     pub content: Option<(String, String, Marks)>,
+    /// The uploads that the new text uses.
+    pub attachments: Vec<AttachmentId>,
     /// The new place and topic.
     pub to: Option<(ChannelId, String)>,
     /// The messages that move, the edited one among them, each once. Empty when none does. When one of them is no

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::handler::Handler;
 use axum::response::{IntoResponse as _, Response};
+use http::HeaderMap;
 
 use crate::call::Who;
 use crate::error::Fault;
@@ -20,6 +21,8 @@ pub(crate) struct Plain<W> {
     pub(crate) app: App,
     /// Who calls.
     pub(crate) who: W,
+    /// What the request says of itself.
+    pub(crate) headers: HeaderMap,
     path: Vec<(String, String)>,
 }
 
@@ -70,7 +73,7 @@ where
             let answered = match RawPathParams::from_request_parts(&mut head, &()).await {
                 Ok(params) => {
                     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-                    (self.run)(Plain { app, who, path }, body).await
+                    (self.run)(Plain { app, who, headers: head.headers, path }, body).await
                 }
                 Err(_) => Err(Fault::UnknownRoute),
             };

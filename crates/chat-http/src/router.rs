@@ -16,10 +16,10 @@ use tower::Service;
 use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
-    avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites, join,
-    linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, profile_fields,
-    reactions, register, scheduled_messages, server_settings, settings, submessage, subscriptions, typing, user_groups,
-    user_settings_defaults, users,
+    attachments, avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites,
+    join, linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, profile_fields,
+    reactions, register, scheduled_messages, server_settings, settings, submessage, subscriptions, typing, uploads,
+    user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -75,6 +75,8 @@ fn api() -> Router<App> {
         .merge(emoji::routes())
         .merge(avatars::routes())
         .merge(pictures::routes())
+        .merge(uploads::routes())
+        .merge(attachments::routes())
         .merge(invites::routes())
 }
 

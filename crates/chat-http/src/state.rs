@@ -1,13 +1,14 @@
 //! What the wire is given: time, chance, settings, and the domain's ports.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use chat_core::attempts::{Attempts, Held};
 use chat_core::change::{Commit, Committed};
 use chat_core::draft::DraftStore;
-use chat_core::file::FileStore;
+use chat_core::file::{AttachmentStore, FileStore};
 use chat_core::id::UserId;
 use chat_core::invitation::LinkStore;
 use chat_core::lexicon::Lexicon;
@@ -62,6 +63,8 @@ pub struct Domain {
     pub typing: Arc<dyn TypingFeed>,
     /// The bytes of files.
     pub files: Arc<dyn FileStore>,
+    /// The uploads.
+    pub attachments: Arc<dyn AttachmentStore>,
     /// The polls that run here, so that they can be ended when the server stops.
     pub polls: Arc<Polls>,
     /// Hashes passwords.
@@ -132,6 +135,34 @@ pub struct ApiSettings {
     pub brand: String,
     /// Seconds without its client after which a queue goes.
     pub event_queue_timeout_s: i64,
+    /// How large uploads may be.
+    pub uploads: UploadSettings,
+}
+
+/// How large uploads may be, and where they wait until they are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadSettings {
+    /// Largest file, in bytes: whole MiB.
+    pub max_bytes: usize,
+    /// Bytes of all uploads together; `None` for as many as there is room for.
+    pub quota_bytes: Option<i64>,
+    /// A folder for files that come. They have no names there, and go with the process.
+    pub spool_dir: PathBuf,
+}
+
+/// Bytes of a MiB.
+const MIB: usize = 1024 * 1024;
+
+impl UploadSettings {
+    /// Largest file in MiB, as clients are told it.
+    pub(crate) fn max_mib(&self) -> usize {
+        self.max_bytes / MIB
+    }
+
+    /// MiB of all uploads together, rounded down.
+    pub(crate) fn quota_mib(&self) -> Option<i64> {
+        self.quota_bytes.map(|bytes| bytes >> 20)
+    }
 }
 
 /// The state around every endpoint.
@@ -168,6 +199,7 @@ pub(crate) struct Site {
     pub(crate) scheduled: Arc<dyn ScheduledStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
     pub(crate) files: Arc<dyn FileStore>,
+    pub(crate) attachments: Arc<dyn AttachmentStore>,
     pub(crate) workshop: Workshop,
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) invitations: Invitations,
@@ -196,6 +228,7 @@ impl Site {
             typing,
             polls,
             files,
+            attachments,
             passwords,
             invitations,
             settings,
@@ -215,6 +248,7 @@ impl Site {
             scheduled,
             typing,
             files,
+            attachments,
             workshop: Workshop::default(),
             passwords,
             invitations,

@@ -11,11 +11,11 @@ use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::at_once;
 use crate::batch::{Batch, find_directs};
 use crate::fault::failed;
 use crate::store::Shared;
 use crate::write::Writing;
+use crate::{at_once, attachment};
 
 /// Most messages in one transaction.
 const BATCH_MAX: usize = 256;
@@ -104,8 +104,11 @@ pub(crate) struct Lane {
 
 /// Writes the messages that are still permitted, and says of each what became of it.
 async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage]) -> Result<Vec<Sent>, StoreError> {
-    // Submessages are rare, and have no place in the one statement.
-    let plain = messages.iter().all(|message| message.event.message.submessages.is_empty());
+    // Submessages are rare, and have no place in the one statement; what uses uploads tells of what others have
+    // written of them, which it cannot read.
+    let is_plain =
+        |message: &NewMessage| message.event.message.submessages.is_empty() && message.attachments.is_empty();
+    let plain = messages.iter().all(is_plain);
     if let Some(pool) = shared.db.postgres().filter(|_| plain && !lane.crowded) {
         if let Some(sent) = at_once::append(shared, (pool, lane), messages).await? {
             return Ok(sent);
@@ -125,6 +128,7 @@ async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage])
         writing.roll_back().await?;
     } else {
         batch.write(&mut writing).await?;
+        attachment::use_in(&mut writing, &batch.uses).await?;
         shared.publish(writing.commit().await?).await;
     }
     if shared.realm.load().at() < changed {

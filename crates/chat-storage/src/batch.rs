@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chat_core::event::{Audience, Body, Gate, NewEvent};
-use chat_core::id::{DirectId, EventId, MessageId, UserId};
+use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient, topic_key};
 use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
 use sqlx::{PgConnection, SqliteConnection};
@@ -53,6 +53,8 @@ pub(crate) struct Batch {
     pub(crate) directs: Vec<(i64, String)>,
     pub(crate) direct_users: Vec<(UserId, i64)>,
     pub(crate) flags: Vec<(UserId, Flag, MessageId)>,
+    /// Which message uses which upload, and when it was sent in unix seconds.
+    pub(crate) uses: Vec<(AttachmentId, MessageId, i64)>,
 }
 
 impl Batch {
@@ -71,7 +73,7 @@ impl Batch {
 
     /// Gives a message its number and its place in the log.
     fn take(&mut self, draft: &mut Draft, directs: &mut Directs, new: &NewMessage) -> Sent {
-        let NewMessage { to, event, .. } = new;
+        let NewMessage { to, event, attachments, .. } = new;
         let mut event = event.clone();
         let place = draft.next();
         let id = MessageId::from(place);
@@ -97,6 +99,7 @@ impl Batch {
         let sent_s = event.message.sent_s;
         self.flags
             .extend(event.flags.iter().filter(|(_, flag)| *flag != Flag::Read).map(|(user, flag)| (*user, *flag, id)));
+        self.uses.extend(attachments.iter().map(|attachment| (*attachment, id, sent_s)));
         let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(event)) };
         draft.push(sent_s, Vec::new(), Some(event));
         Sent::Done { id, sent_s }

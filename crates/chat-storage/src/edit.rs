@@ -7,6 +7,7 @@ use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Marks, Reaction, Recipient, topic_key};
 use chat_core::ports::{Edit, PastEdit, StoreError, Written};
 
+use crate::attachment;
 use crate::copies::set_rare;
 use crate::dialect::{Sql, numbers};
 use crate::engine::run;
@@ -47,8 +48,9 @@ FROM message_edit WHERE message_id {in_numbers:$1} ORDER BY message_id, event_id
 );
 
 static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
-static DELETE: [Sql; 5] = [
+static DELETE: [Sql; 6] = [
     Sql::new("DELETE FROM submessage WHERE message_id {in_numbers:$1}"),
+    Sql::new("DELETE FROM attachment_use WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM message_flag WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM reaction WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM message_edit WHERE message_id {in_numbers:$1}"),
@@ -83,6 +85,7 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
         run!(writing.tx.on(), execute: sqlx::query(SET_CONTENT)
             .bind(edit.id.0).bind(content).bind(html).bind(marks.bits()).bind(edit.at_s))
         .map_err(failed)?;
+        attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
     }
     if let Some((channel_id, topic)) = &edit.to {
         move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?;

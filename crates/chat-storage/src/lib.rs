@@ -63,6 +63,7 @@ mod write;
 
 mod append;
 mod at_once;
+mod attachment;
 mod batch;
 mod begun;
 mod copies;

@@ -38,6 +38,7 @@ const FILES: &[File] = &[
     file!(7, "0007_invitations.sql"),
     file!(8, "0008_words.sql"),
     file!(9, "0009_submessages.sql"),
+    file!(10, "0010_uploads.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -24,6 +24,14 @@ pub(crate) struct FileConfig {
     /// Key that opens the bucket; together with --s3-secret-access-key [default: that of the machine]
     #[arg(long, env = "CHAT_S3_ACCESS_KEY_ID", value_name = "ID")]
     s3_access_key_id: Option<String>,
+    /// Largest upload in MiB
+    #[arg(long, env = "CHAT_MAX_FILE_UPLOAD_MIB", value_name = "MIB", default_value = "25")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 1024))]
+    max_file_upload_mib: u64,
+    /// MiB of all uploads together; one more is refused; 0 is no limit
+    #[arg(long, env = "CHAT_UPLOAD_QUOTA_MIB", value_name = "MIB", default_value = "0")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000_000))]
+    upload_quota_mib: u64,
     /// Secret of --s3-access-key-id
     #[arg(long, env = "CHAT_S3_SECRET_ACCESS_KEY", value_name = "SECRET", value_parser = value::secret)]
     s3_secret_access_key: Option<SecretString>,
@@ -48,6 +56,15 @@ impl FileConfig {
         let key = word(self.s3_access_key_id.as_ref()).zip(text(self.s3_secret_access_key.as_ref()));
         let (endpoint, region) = (word(self.s3_endpoint.as_ref()), word(self.s3_region.as_ref()));
         Some(Bucket { name, prefix, endpoint, region, key })
+    }
+
+    pub(crate) fn file_max_mib(&self) -> usize {
+        usize::try_from(self.max_file_upload_mib).unwrap_or(usize::MAX)
+    }
+
+    /// None is no limit.
+    pub(crate) fn quota_mib(&self) -> Option<usize> {
+        usize::try_from(self.upload_quota_mib).ok().filter(|mib| *mib > 0)
     }
 
     /// The key's two halves, each with whether it is there.

@@ -6,7 +6,7 @@ use super::{EditError, Move, Plan, Propagate, may_take_along};
 use crate::access::history;
 use crate::channel::Privacy;
 use crate::event::{self, Audience, NewEvent, TopicLinkText, add};
-use crate::id::{ChannelId, MessageId, UserId};
+use crate::id::{AttachmentId, ChannelId, MessageId, UserId};
 use crate::message::{Flag, Marks, Message, Recipient};
 use crate::ports::{Edit, FlagOp};
 use crate::realm::Rules;
@@ -22,6 +22,8 @@ pub struct Text {
     pub marks: Marks,
     /// Whom it mentions and whose words it has: receivers and the flag each gets.
     pub flags: Vec<(UserId, Flag)>,
+    /// The uploads that it uses.
+    pub attachments: Vec<AttachmentId>,
 }
 
 /// The messages that go with one, itself among them, the oldest first. `topic` are the messages of its topic with the
@@ -89,6 +91,7 @@ pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, aroun
         id: message.id,
         revision: message.revision,
         content,
+        attachments: texts.map(|(_, new)| new.attachments.clone()).unwrap_or_default(),
         to,
         moves: moves.to_vec(),
         flags,

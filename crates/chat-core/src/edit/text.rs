@@ -69,7 +69,7 @@ impl<'a> Rewriting<'a> {
                 set.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
             }
             let marks = marks(&rendered, self.message.marks.read_by_sender);
-            Text { html: rendered.html, marks, flags: set }
+            Text { attachments: setting.attachments(&rendered), html: rendered.html, marks, flags: set }
         };
         Ok((text(self.old), text(self.new)))
     }
@@ -95,7 +95,7 @@ mod tests {
         }
         let realm = testing::realm(Rules::default(), changes);
         let lexicon = Lexicon::of(&realm);
-        let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, now_s: NOW_S };
+        let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: NOW_S };
         let message = Message {
             content: "@**User 3** @**topic**".to_owned(),
             ..testing::message(4, Recipient::Channel(ChannelId(20)))

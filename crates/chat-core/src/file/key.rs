@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::PathId;
+
 /// Letters and digits of the names of files.
 const NAME_CHARS: usize = 32;
 
@@ -20,6 +22,12 @@ impl FileKey {
 impl From<&PictureName> for FileKey {
     fn from(name: &PictureName) -> Self {
         Self(format!("pictures/{name}"))
+    }
+}
+
+impl From<&PathId> for FileKey {
+    fn from(path: &PathId) -> Self {
+        Self(format!("uploads/{path}"))
     }
 }
 

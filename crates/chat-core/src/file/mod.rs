@@ -1,10 +1,23 @@
-//! Files: the pictures of users and custom emoji.
+//! Files: what people upload, and the pictures that are made of it.
 //!
 //! Their bytes are in a [`FileStore`], under keys of our own making ([`FileKey`]); a file is never changed, only
-//! deleted. They are for everybody who knows their names.
+//! deleted. What a file is ([`Media`]) is judged by its bytes alone. An upload may be read by who uploaded it and by who
+//! may read one of the messages that use it; the pictures of users and custom emoji are for everybody who knows their
+//! names.
 
+mod attachment;
 mod key;
+mod media;
+mod path;
 mod store;
+mod uploads;
 
+pub use attachment::{
+    Attachment, AttachmentStore, Happened, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD, NewAttachment, Picture, Ticket, Used,
+    told, told_gone,
+};
 pub use key::{FileKey, PictureName};
+pub use media::{Media, SNIFFED_BYTES, Showing};
+pub use path::{PathId, shown_name};
 pub use store::{FileError, FileReader, FileStore};
+pub use uploads::Uploads;

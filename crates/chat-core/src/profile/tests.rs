@@ -48,7 +48,7 @@ fn with(fields: &[NewField]) -> (RealmSnapshot, Vec<i64>) {
 
 fn given(realm: &RealmSnapshot, user: i64, id: i64, sent: Answer) -> Result<Commit, AnswerError> {
     let lexicon = Lexicon::of(realm);
-    let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, now_s: NOW_S };
+    let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: NOW_S };
     let mut commit = begun();
     answer(realm, realm.user(UserId(user)).unwrap(), &[(id, Some(sent))], &setting, &mut commit)?;
     Ok(commit)

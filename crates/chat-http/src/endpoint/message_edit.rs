@@ -18,6 +18,7 @@ use super::{following, readable};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
+use crate::endpoint::uploads;
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text, Verbatim, Word, Words};
 use crate::router::ApiRoutes;
@@ -96,7 +97,8 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
     let now_s = app.now_s();
     let plan = plan(realm, user, message, (wish, now_s))?;
     let lexicon = app.lexicon(realm);
-    let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, now_s };
+    let uploads = uploads::usable(app, realm, user, plan.content.as_deref().unwrap_or_default()).await?;
+    let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     let texts = match &plan.content {
         Some(content) => {
             let rewriting = Rewriting::new(&setting, realm, user, (message, content));

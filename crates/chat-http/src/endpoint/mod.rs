@@ -1,5 +1,6 @@
 //! The endpoints: a module is a path, a function its method.
 
+pub(crate) mod attachments;
 pub(crate) mod avatars;
 pub(crate) mod channels;
 pub(crate) mod drafts;
@@ -32,6 +33,7 @@ pub(crate) mod settings;
 pub(crate) mod submessage;
 pub(crate) mod subscriptions;
 pub(crate) mod typing;
+pub(crate) mod uploads;
 pub(crate) mod user_groups;
 pub(crate) mod user_settings_defaults;
 pub(crate) mod users;

@@ -150,6 +150,7 @@ pub(crate) fn answered(
     commit: &mut Commit,
 ) -> Result<(), Fault> {
     let lexicon = app.lexicon(realm);
-    let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, now_s: commit.at_s };
+    let (realm_url, now_s) = (&app.settings.base_url, commit.at_s);
+    let setting = Setting { realm_url, lexicon: &lexicon, uploads: None, now_s };
     Ok(profile::answer(realm, user, answers, &setting, commit)?)
 }

@@ -32,6 +32,21 @@ pub enum ThingFault {
     /// No file, or several, where one is wanted to become an avatar.
     #[error("You must upload exactly one avatar.")]
     NotOneAvatar,
+    /// No file, where one is to be uploaded.
+    #[error("You must specify a file to upload")]
+    NoUpload,
+    /// More than one file.
+    #[error("You may only upload one file at a time")]
+    SecondUpload,
+    /// All uploads together would be more than there may be.
+    #[error("Upload would exceed your organization's upload quota.")]
+    OverQuota,
+    /// There is no such file, or none the caller may read.
+    #[error("This file does not exist or has been deleted.")]
+    NoFile,
+    /// There is no such upload of the caller's.
+    #[error("Invalid attachment")]
+    NoAttachment,
     /// A file is larger than what it is for may be.
     #[error("Uploaded file is larger than the allowed limit of {mib} MiB")]
     FileTooLarge {
@@ -47,9 +62,14 @@ pub(super) fn verdict(refused: &ThingFault) -> Verdict {
         ThingFault::Playgrounds(refused) => playgrounds(refused),
         ThingFault::CustomEmoji(refused) => custom_emoji(refused),
         ThingFault::Picture(refused) => picture(refused),
-        ThingFault::NotOneFile | ThingFault::NotOneAvatar | ThingFault::FileTooLarge { .. } => {
-            refusal(BAD_REQUEST, refused)
-        }
+        ThingFault::OverQuota => refusal("REALM_UPLOAD_QUOTA", refused),
+        ThingFault::NoFile => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
+        ThingFault::NotOneFile
+        | ThingFault::NotOneAvatar
+        | ThingFault::NoUpload
+        | ThingFault::SecondUpload
+        | ThingFault::NoAttachment
+        | ThingFault::FileTooLarge { .. } => refusal(BAD_REQUEST, refused),
     }
 }
 

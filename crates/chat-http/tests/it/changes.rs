@@ -99,7 +99,7 @@ async fn append(town: &Town, from: &Person, to: Destination, (topic, content): (
         wildcard: false,
         local: None,
     };
-    let message = NewMessage { decided_at: town.realm().changed(), to, event };
+    let message = NewMessage { decided_at: town.realm().changed(), to, event, attachments: Vec::new() };
     match town.store.append(message).await.unwrap() {
         Sent::Done { id, .. } => id.0,
         Sent::Stale(at) => panic!("the realm changed at {at}"),

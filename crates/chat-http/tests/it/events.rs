@@ -49,7 +49,11 @@ impl Town {
         let event = message(who, channel.id, (topic, content));
         let public = channel.privacy == Privacy::Public;
         let to = Destination::Channel { channel_id: channel.id, public };
-        let sent = self.store.append(NewMessage { decided_at: realm.changed(), to, event }).await.unwrap();
+        let sent = self
+            .store
+            .append(NewMessage { decided_at: realm.changed(), to, event, attachments: Vec::new() })
+            .await
+            .unwrap();
         match sent {
             Sent::Done { id, .. } => id.0,
             Sent::Stale(at) => panic!("stale at {at}"),

@@ -63,6 +63,8 @@ mod town;
 #[cfg(test)]
 mod typing;
 #[cfg(test)]
+mod uploads;
+#[cfg(test)]
 mod user_settings_defaults;
 #[cfg(test)]
 mod users;

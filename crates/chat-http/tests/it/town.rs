@@ -20,7 +20,8 @@ use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
 use chat_http::{
-    ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Repeat, router,
+    ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Repeat, UploadSettings,
+    router,
 };
 use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
@@ -101,6 +102,15 @@ impl Town {
 
     /// The same where an account has so many requests a minute.
     pub(crate) async fn allowing(per_minute: u32) -> Self {
+        Self::with(per_minute, None).await
+    }
+
+    /// The same where all uploads together have so many bytes.
+    pub(crate) async fn with_quota(bytes: i64) -> Self {
+        Self::with(0, Some(bytes)).await
+    }
+
+    async fn with(per_minute: u32, quota_bytes: Option<i64>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::start(Db::open(None, folder.path(), 4).await.unwrap()).await.unwrap());
         let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
@@ -116,7 +126,9 @@ impl Town {
         assert!(matches!(store.commit(found(founding)).await.unwrap(), Committed::Done { .. }));
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
         let files = Arc::default();
-        let router = served(&store, &files, &clock, per_minute);
+        let spool_dir = folder.path().to_owned();
+        let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
+        let router = served(&store, &files, &clock, (per_minute, uploads));
         Self { store, ada, files, clock, router, _folder: folder }
     }
 
@@ -201,6 +213,11 @@ impl Town {
     /// The same as someone.
     pub(crate) async fn fetch_as(&self, who: &Person, path: &str) -> (u16, HeaderMap, Vec<u8>) {
         self.fetch_bytes(path, &[("authorization", &basic(who))]).await
+    }
+
+    /// The same as someone, of these bytes alone.
+    pub(crate) async fn fetch_range(&self, who: &Person, path: &str, range: &str) -> (u16, HeaderMap, Vec<u8>) {
+        self.fetch_bytes(path, &[("authorization", &basic(who)), ("range", range)]).await
     }
 
     /// As [`Town::call`], without credentials.
@@ -294,7 +311,8 @@ fn basic(who: &Person) -> String {
     format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)))
 }
 
-fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, rate_limit_per_user: u32) -> Chat {
+fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, limits: (u32, UploadSettings)) -> Chat {
+    let (rate_limit_per_user, uploads) = limits;
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),
@@ -307,6 +325,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, rate_limi
         rate_limit_per_user,
         brand: "zulip".to_owned(),
         event_queue_timeout_s: 86_400,
+        uploads,
     };
     let domain = Domain {
         realm: Arc::<Store>::clone(store),
@@ -319,6 +338,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, rate_limi
         scheduled: Arc::<Store>::clone(store),
         typing: Arc::<Store>::clone(store),
         files: Arc::<Cellar>::clone(files),
+        attachments: Arc::<Store>::clone(store),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
         invitations: Invitations {

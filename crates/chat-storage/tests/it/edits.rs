@@ -15,6 +15,7 @@ fn edit(id: MessageId) -> Edit {
         id,
         revision: id.into(),
         content: None,
+        attachments: Vec::new(),
         to: None,
         moves: Vec::new(),
         flags: Vec::new(),

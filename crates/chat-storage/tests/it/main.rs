@@ -31,3 +31,5 @@ mod recent;
 mod scheduled;
 #[cfg(test)]
 mod typing;
+#[cfg(test)]
+mod uploads;

@@ -124,7 +124,7 @@ pub(crate) fn message(store: &Store, sender: i64, to: Destination, (topic, conte
         wildcard: false,
         local: None,
     };
-    NewMessage { decided_at: store.realm().changed(), to, event }
+    NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() }
 }
 
 pub(crate) fn to_channel(channel: i64) -> Destination {

@@ -56,7 +56,19 @@ fn edit(id: MessageId, moves: &[MessageId], event: Value) -> Edit {
     let events = vec![NewEvent::edit(Audience::Everyone, id, event)];
     let (content, to, user_id) = (None, None, Some(UserId(1)));
     let (decided_at, moves) = (EventId(i64::MAX), moves.to_vec());
-    Edit { decided_at, id, revision: id.into(), content, to, moves, flags, user_id, at_s: NOW_S, events }
+    Edit {
+        decided_at,
+        id,
+        revision: id.into(),
+        content,
+        attachments: Vec::new(),
+        to,
+        moves,
+        flags,
+        user_id,
+        at_s: NOW_S,
+        events,
+    }
 }
 
 /// Changes messages of channel 11 in every way there is. The events say what they must, or nothing of it.

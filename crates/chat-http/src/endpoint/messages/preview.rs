@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::Call;
+use crate::endpoint::uploads;
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Verbatim};
 
@@ -29,6 +30,8 @@ pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fau
     };
     let realm = call.app.realm();
     let lexicon = call.app.lexicon(&realm);
-    let setting = Setting { realm_url: &call.app.settings.base_url, lexicon: &lexicon, now_s: call.app.now_s() };
+    let uploads = uploads::usable(&call.app, &realm, &call.who.user, &content).await?;
+    let (realm_url, now_s) = (&call.app.settings.base_url, call.app.now_s());
+    let setting = Setting { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     Answer::of(&json!({"rendered": setting.render(&realm, &call.who.user, &content).html}))
 }

@@ -15,6 +15,7 @@ use crate::answer::Answer;
 use crate::auth::{Caller, Unauthenticated, may_enter};
 use crate::call::Call;
 use crate::endpoint::following::{self, Place};
+use crate::endpoint::uploads;
 use crate::error::{Failure, Fault};
 use crate::params::{
     ChannelName, DirectTo, Json, MaxChars, ParamFault, Params, Reader, Recipients, Text, To, Verbatim, Word, Words,
@@ -183,7 +184,9 @@ pub(crate) async fn composed_with_mentioned(
     wish: Wish<'_>,
 ) -> Result<(NewMessage, Vec<UserId>), Fault> {
     let lexicon = app.lexicon(realm);
-    let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, now_s: app.now_s() };
+    let uploads = uploads::usable(app, realm, sender, wish.content).await?;
+    let (realm_url, now_s) = (&app.settings.base_url, app.now_s());
+    let setting = Setting { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     let draft = compose::draft(&setting, realm, sender, wish)?;
     let known = match draft.asks() {
         None => Known::Nothing,

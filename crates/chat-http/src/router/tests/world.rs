@@ -33,7 +33,9 @@ use crate::call::{Anyone, Call, endpoint};
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{Chat, framed, operations};
-use crate::state::{ApiSettings, App, Domain, Frame, HealthProbe, Invitations, Outside, Parts, Passwords, Site};
+use crate::state::{
+    ApiSettings, App, Domain, Frame, HealthProbe, Invitations, Outside, Parts, Passwords, Site, UploadSettings,
+};
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
 pub(super) const IAGO: &str = "iago@example.com";
@@ -206,6 +208,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         rate_limit_per_user: 0,
         brand: "zulip".to_owned(),
         event_queue_timeout_s: 86_400,
+        uploads: UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir: folder.path().to_owned() },
     };
     let domain = Domain {
         realm: Arc::<Store>::clone(&store),
@@ -218,6 +221,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         scheduled: Arc::<Store>::clone(&store),
         typing: Arc::<Store>::clone(&store),
         files: Arc::new(NoFiles),
+        attachments: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
         invitations: Invitations { links: store, validity_min: 1, per_day: 1 },

@@ -414,6 +414,7 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         id,
         revision: EventId(id.0),
         content: Some(("second".to_owned(), "<p>second</p>".to_owned(), chat_core::message::Marks::default())),
+        attachments: Vec::new(),
         to: Some((channel_id(&town, "general"), "u".to_owned())),
         moves: vec![id],
         flags: Vec::new(),

@@ -9,7 +9,7 @@ use chat_core::role::Policy;
 use serde_json::json;
 
 use super::{Newcomer, State};
-use crate::endpoint::{emoji_data, icon};
+use crate::endpoint::{emoji_data, icon, pictures};
 
 /// No channel is meant.
 const NO_CHANNEL: i64 = -1;
@@ -43,14 +43,14 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
 ///
 /// # Source
 /// Specification, "Limits" and "States" for the names; the values of the last lines are those of existing servers.
-pub(super) fn limits(_: &Newcomer<'_>, state: &mut State) {
+pub(super) fn limits(newcomer: &Newcomer<'_>, state: &mut State) {
     state.put_all(json!({
         "max_stream_name_length": MAX_CHANNEL_NAME_CHARS,
         "max_stream_description_length": MAX_CHANNEL_DESCRIPTION_CHARS,
         "max_topic_length": MAX_TOPIC_CHARS,
         "max_message_length": MAX_MESSAGE_CHARS,
-        "max_file_upload_size_mib": 25,
-        "max_avatar_file_size_mib": 5,
+        "max_file_upload_size_mib": newcomer.app.settings.uploads.max_mib(),
+        "max_avatar_file_size_mib": pictures::MAX_MIB,
         "max_icon_file_size_mib": 5,
         "max_logo_file_size_mib": 5,
         "password_min_length": 6,
@@ -123,7 +123,7 @@ pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_digest_weekday": 1,
         "realm_giphy_rating": 0,
         "realm_video_chat_provider": 0,
-        "realm_upload_quota_mib": null,
+        "realm_upload_quota_mib": newcomer.app.settings.uploads.quota_mib(),
         "realm_push_notifications_enabled_end_timestamp": null,
         "realm_new_stream_announcements_stream_id": NO_CHANNEL,
         "realm_signup_announcements_stream_id": NO_CHANNEL,

@@ -1,0 +1,169 @@
+//! Uploads as the database knows them, and which messages use them.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::PathId;
+use crate::event::{Audience, NewEvent};
+use crate::id::{AttachmentId, MessageId, UserId};
+use crate::ports::StoreError;
+
+/// Messages of an upload that are told with it, the newest. Not specified; each use of a file tells of it anew.
+pub const MAX_MESSAGES_TOLD: i64 = 100;
+/// Uploads that one message can use.
+pub const MAX_ATTACHMENTS: usize = 100;
+
+/// An upload that is to be written down; its bytes are kept already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAttachment {
+    /// Where its bytes are.
+    pub path_id: PathId,
+    /// Who uploaded it.
+    pub owner_id: UserId,
+    /// The name people see.
+    pub name: String,
+    /// What it is: a [`super::Media::media_type`].
+    pub media_type: &'static str,
+    /// Its size.
+    pub size_bytes: i64,
+    /// When it came, in unix seconds.
+    pub created_s: i64,
+    /// What is known of it as a picture.
+    pub picture: Option<Picture>,
+}
+
+/// What is known of an upload that is a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Picture {
+    /// Its width, in pixels.
+    pub width: u32,
+    /// Its height, in pixels.
+    pub height: u32,
+    /// Whether it moves.
+    pub is_animated: bool,
+}
+
+/// An upload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its number.
+    pub id: AttachmentId,
+    /// Where its bytes are.
+    pub path_id: PathId,
+    /// Who uploaded it.
+    pub owner_id: UserId,
+    /// The name people see.
+    pub name: String,
+    /// What it is, as was found when it came.
+    pub media_type: String,
+    /// Its size.
+    pub size_bytes: i64,
+    /// When it came, in unix seconds.
+    pub created_s: i64,
+    /// What is known of it as a picture.
+    pub picture: Option<Picture>,
+}
+
+/// An upload and the newest messages that use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used {
+    /// The upload.
+    pub attachment: Attachment,
+    /// The messages, the newest first, each with when it was sent in unix seconds.
+    pub messages: Vec<(MessageId, i64)>,
+}
+
+impl Used {
+    /// As its owner sees it.
+    ///
+    /// # Source
+    /// Not specified; the keys are those existing clients know, times in milliseconds.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        let Attachment { id, path_id, name, size_bytes, created_s, .. } = &self.attachment;
+        let message = |(id, sent_s): &(MessageId, i64)| json!({"id": id, "date_sent": milliseconds(*sent_s)});
+        json!({
+            "id": id,
+            "name": name,
+            "path_id": path_id,
+            "size": size_bytes,
+            "create_time": milliseconds(*created_s),
+            "messages": self.messages.iter().map(message).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn milliseconds(seconds: i64) -> i64 {
+    seconds.saturating_mul(1_000)
+}
+
+/// What happened to an upload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happened {
+    /// It came.
+    Add,
+    /// Other messages use it.
+    Update,
+}
+
+/// Tells the owner of an upload that something happened to it. `used_bytes` is what all uploads take together then.
+#[must_use]
+pub fn told(happened: Happened, used: &Used, used_bytes: i64) -> NewEvent {
+    let op = match happened {
+        Happened::Add => "add",
+        Happened::Update => "update",
+    };
+    tell(used.attachment.owner_id, op, &used.shown(), used_bytes)
+}
+
+/// Tells the owner that an upload is gone.
+#[must_use]
+pub fn told_gone(attachment: &Attachment, used_bytes: i64) -> NewEvent {
+    tell(attachment.owner_id, "remove", &json!({"id": attachment.id}), used_bytes)
+}
+
+fn tell(owner_id: UserId, op: &str, attachment: &Value, used_bytes: i64) -> NewEvent {
+    let event = json!({"type": "attachment", "op": op, "attachment": attachment, "upload_space_used": used_bytes});
+    NewEvent::plain(Audience::users([owner_id]), event)
+}
+
+/// Leave to fetch a file for a while without saying who one is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// What it is recognised by; the ticket itself is not kept.
+    pub hash: String,
+    /// The file.
+    pub path_id: PathId,
+    /// Until when, in unix seconds.
+    pub until_s: i64,
+}
+
+/// Uploads.
+#[async_trait]
+pub trait AttachmentStore: Send + Sync {
+    /// Writes an upload down and tells its owner. `None`, and nothing is written, when all uploads together would
+    /// take more than the quota.
+    async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError>;
+
+    /// The uploads of these paths that there are, in no order.
+    async fn at_paths(&self, paths: &[PathId]) -> Result<Vec<Attachment>, StoreError>;
+
+    /// The messages before one that use an upload, the newest first, at most `limit`.
+    async fn uses(&self, id: AttachmentId, before: MessageId, limit: i64) -> Result<Vec<MessageId>, StoreError>;
+
+    /// Somebody's uploads with the newest messages that use each, the newest first.
+    async fn of_owner(&self, owner_id: UserId) -> Result<Vec<Used>, StoreError>;
+
+    /// Deletes an upload of that owner, and tells them; its bytes are deleted elsewhere. `None` when it is not theirs.
+    async fn remove(&self, (owner_id, id): (UserId, AttachmentId), at_s: i64)
+    -> Result<Option<Attachment>, StoreError>;
+
+    /// What all uploads take together.
+    async fn used_bytes(&self) -> Result<i64, StoreError>;
+
+    /// Gives out a ticket, and forgets those that ended before `now_s`.
+    async fn lend(&self, ticket: Ticket, now_s: i64) -> Result<(), StoreError>;
+
+    /// The file that the ticket of that hash is for, while it lasts.
+    async fn lent(&self, hash: &str, now_s: i64) -> Result<Option<PathId>, StoreError>;
+}

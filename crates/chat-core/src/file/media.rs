@@ -1,0 +1,147 @@
+//! What a file is, judged by what is in it and never by what its sender says.
+
+/// What browsers are told of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Media {
+    /// The media type.
+    pub media_type: &'static str,
+    /// Whether a browser may show it in place.
+    pub showing: Showing,
+}
+
+/// How a browser may treat a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Showing {
+    /// In place, where nothing in it runs.
+    Inline,
+    /// In place, by the browser's own reader, which a sandbox would keep from working.
+    Reader,
+    /// Only to be kept on the disk.
+    Download,
+}
+
+/// Bytes of a file's beginning that [`Media::of`] looks at.
+pub const SNIFFED_BYTES: usize = 1024;
+
+/// What a file begins with at a place, and what it is then. None of these can hold a script that a browser runs, as
+/// long as it is told not to guess.
+const KNOWN: &[(usize, &[u8], &str)] = &[
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xFF\xD8\xFF", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (8, b"WEBPVP", "image/webp"),
+    (4, b"ftypavif", "image/avif"),
+    (4, b"ftypM4A ", "audio/mp4"),
+    (4, b"ftypqt  ", "video/quicktime"),
+    (4, b"ftyp", "video/mp4"),
+    (0, b"\x1A\x45\xDF\xA3", "video/webm"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"ID3", "audio/mpeg"),
+    (0, b"fLaC", "audio/flac"),
+    (8, b"WAVEfmt ", "audio/wav"),
+];
+const PDF: &[u8] = b"%PDF-";
+/// Endings of texts that people read in place. What is text of another kind, a web page for one, they mean to keep.
+const READABLE: [&str; 4] = [".txt", ".md", ".log", ".csv"];
+
+impl Media {
+    /// What nobody knows.
+    pub const UNKNOWN: Self = Self { media_type: "application/octet-stream", showing: Showing::Download };
+    const PLAIN: &'static str = "text/plain; charset=utf-8";
+
+    /// What a file with this beginning and name is.
+    ///
+    /// Not specified. A file is shown in place only when its own bytes say that it is a picture, a sound or the like,
+    /// and text only as plain text: so a page or a script that somebody uploads does nothing but lie there.
+    #[must_use]
+    pub fn of(start: &[u8], name: &str) -> Self {
+        let begins = |at: usize, with: &[u8]| start.get(at..).is_some_and(|rest| rest.starts_with(with));
+        if let Some((.., media_type)) = KNOWN.iter().find(|(at, with, _)| begins(*at, with)) {
+            return Self { media_type, showing: Showing::Inline };
+        }
+        if begins(0, PDF) {
+            return Self { media_type: "application/pdf", showing: Showing::Reader };
+        }
+        if !is_text(start) {
+            return Self::UNKNOWN;
+        }
+        let name = name.to_ascii_lowercase();
+        let readable = READABLE.iter().any(|ending| name.ends_with(ending));
+        let showing = if readable { Showing::Inline } else { Showing::Download };
+        Self { media_type: Self::PLAIN, showing }
+    }
+
+    /// What a file of that stored type and name is: as [`Media::of`] said when it came.
+    #[must_use]
+    pub fn stored(media_type: &str, name: &str) -> Self {
+        if let Some((.., known)) = KNOWN.iter().find(|(.., known)| *known == media_type) {
+            return Self { media_type: known, showing: Showing::Inline };
+        }
+        match media_type {
+            "application/pdf" => Self { media_type: "application/pdf", showing: Showing::Reader },
+            Self::PLAIN => Self::of(b"", name),
+            _ => Self::UNKNOWN,
+        }
+    }
+}
+
+/// Whether the beginning could be that of a text: UTF-8 that may break off inside a character, and no control
+/// character that texts do not have.
+fn is_text(start: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(start) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            start.get(..error.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok())
+        }
+        Err(_) => None,
+    };
+    let of_text = |character: char| !character.is_control() || matches!(character, '\t' | '\n' | '\r' | '\u{c}');
+    valid.is_some_and(|text| text.chars().all(of_text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(start: &[u8], name: &str) -> (&'static str, Showing) {
+        let Media { media_type, showing } = Media::of(start, name);
+        assert_eq!(Media::stored(media_type, name), Media { media_type, showing });
+        (media_type, showing)
+    }
+
+    #[test]
+    fn pictures_and_sounds_are_known_by_their_bytes_whatever_they_are_called() {
+        let inline = |media_type| (media_type, Showing::Inline);
+        assert_eq!(known(b"\x89PNG\r\n\x1a\n....", "x.html"), inline("image/png"));
+        assert_eq!(known(b"RIFF\0\0\0\0WEBPVP8 ", "x"), inline("image/webp"));
+        assert_eq!(known(b"\0\0\0\x20ftypisom", "x"), inline("video/mp4"));
+        assert_eq!(known(b"OggS", "x"), inline("audio/ogg"));
+        assert_eq!(known(b"%PDF-1.7", "x"), ("application/pdf", Showing::Reader));
+    }
+
+    #[test]
+    fn what_could_run_in_a_browser_is_kept_and_not_shown() {
+        for (content, name) in [
+            ("<!doctype html><script>alert(1)</script>", "page.html"),
+            ("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", "drawing.svg"),
+            ("<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'/>", "page.xhtml"),
+            ("alert(1)", "script.js"),
+            ("<svg/>", "picture.png"),
+        ] {
+            let expected = ("text/plain; charset=utf-8", Showing::Download);
+            assert_eq!(known(content.as_bytes(), name), expected, "{name}");
+        }
+        assert_eq!(known(b"PK\x03\x04\0", "a.zip"), ("application/octet-stream", Showing::Download));
+        assert_eq!(known(b"\xFE\xFF\0<\0s", "utf16.txt"), ("application/octet-stream", Showing::Download));
+    }
+
+    #[test]
+    fn a_text_is_read_in_place_as_plain_text() {
+        assert_eq!(known(b"hello", "notes.TXT"), ("text/plain; charset=utf-8", Showing::Inline));
+        assert_eq!(known(b"<script>alert(1)</script>", "notes.md"), ("text/plain; charset=utf-8", Showing::Inline));
+        let cut = &"é".repeat(SNIFFED_BYTES).into_bytes()[..SNIFFED_BYTES - 1];
+        assert_eq!(known(cut, "a.log").1, Showing::Inline);
+        assert_eq!(Media::stored("text/html", "a.html"), Media::UNKNOWN);
+    }
+}

@@ -1,0 +1,63 @@
+//! The uploads that a text may use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Attachment, PathId, Picture};
+use crate::id::AttachmentId;
+
+/// Uploads that a text links and its writer may read. A text that links others says nothing to them: who reads it may
+/// not read those for its sake.
+#[derive(Debug, Clone, Default)]
+pub struct Uploads(BTreeMap<PathId, Attachment>);
+
+impl Uploads {
+    /// These.
+    pub fn new(uploads: impl IntoIterator<Item = Attachment>) -> Self {
+        Self(uploads.into_iter().map(|upload| (upload.path_id.clone(), upload)).collect())
+    }
+
+    /// The uploads among those a rendered text links, by their paths as they stand in addresses.
+    #[must_use]
+    pub fn among(&self, linked: &BTreeSet<String>) -> Vec<AttachmentId> {
+        let ids: BTreeSet<AttachmentId> = linked.iter().filter_map(|path| Some(self.at(path)?.id)).collect();
+        ids.into_iter().collect()
+    }
+
+    /// What is known of the upload at that path as a picture.
+    #[must_use]
+    pub fn picture(&self, path: &str) -> Option<Picture> {
+        self.at(path)?.picture
+    }
+
+    fn at(&self, path: &str) -> Option<&Attachment> {
+        let end = path.find(['?', '#']).unwrap_or(path.len());
+        self.0.get(&PathId::parse(path.get(..end)?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::UserId;
+
+    #[test]
+    fn what_a_text_links_is_found_whatever_follows_the_path() {
+        let path_id = PathId::new(&"a".repeat(32), "x.png").unwrap();
+        let upload = Attachment {
+            id: AttachmentId(7),
+            path_id: path_id.clone(),
+            owner_id: UserId(4),
+            name: "x.png".to_owned(),
+            media_type: "image/png".to_owned(),
+            size_bytes: 5,
+            created_s: 1,
+            picture: Some(Picture { width: 3, height: 4, is_animated: false }),
+        };
+        let uploads = Uploads::new([upload]);
+        let linked = |path: String| uploads.among(&BTreeSet::from([path]));
+        assert_eq!(linked(path_id.to_string()), [AttachmentId(7)]);
+        assert_eq!(linked(format!("{path_id}?dl=1#x")), [AttachmentId(7)]);
+        assert_eq!(linked(path_id.to_string().replace('a', "b")), []);
+        assert_eq!(uploads.picture(path_id.as_str()).map(|picture| picture.width), Some(3));
+    }
+}

@@ -1,0 +1,38 @@
+//! `/attachments`: one's own uploads.
+
+use axum::Router;
+use axum::routing::{delete, get};
+use chat_core::file::{FileKey, Used};
+use chat_core::id::AttachmentId;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::{Fault, ThingFault};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().api("/attachments", get(endpoint(list))).api("/attachments/{attachment_id}", delete(endpoint(remove)))
+}
+
+/// The caller's uploads, the newest first, and what those of everybody take together.
+async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let uploads = call.app.attachments.of_owner(call.who.id()).await?;
+    let used_bytes = call.app.attachments.used_bytes().await?;
+    let shown: Vec<_> = uploads.iter().map(Used::shown).collect();
+    Answer::of(&json!({"attachments": shown, "upload_space_used": used_bytes}))
+}
+
+/// Deletes an upload of the caller's. Messages that use it keep a link that leads nowhere.
+async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = AttachmentId(call.path_id("attachment_id")?);
+    let removed = call.app.attachments.remove((call.who.id(), id), call.app.now_s()).await?;
+    let removed = removed.ok_or(ThingFault::NoAttachment)?;
+    // It can be found no more; bytes that stay cost room and nothing else.
+    if let Err(error) = call.app.files.delete(&FileKey::from(&removed.path_id)).await {
+        tracing::warn!(%error, "the bytes of an upload that is gone stay");
+    }
+    Ok(Answer::empty())
+}

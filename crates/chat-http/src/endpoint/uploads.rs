@@ -1,0 +1,74 @@
+//! `/user_uploads`: files that people upload.
+
+mod receive;
+mod serve;
+
+use axum::Router;
+use axum::routing::{get, post};
+use chat_core::access;
+use chat_core::file::{Attachment, MAX_ATTACHMENTS, PathId, Uploads};
+use chat_core::id::MessageId;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::User;
+
+use crate::call::endpoint;
+use crate::error::{Fault, ThingFault};
+use crate::plain::plain;
+use crate::router::ApiRoutes;
+use crate::state::{App, Site};
+
+/// Messages that are looked at together for one that the caller may read.
+const USES_AT_ONCE: i64 = 100;
+/// How many such looks there are at most. Not specified; who may read none of the thousand newest messages that use a
+/// file is not let through by an older one.
+const LOOKS_MAX: usize = 10;
+
+/// In the API what hands files in, and outside of it, as every address of a file is, what hands them out.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .api("/user_uploads", post(plain(receive::post)))
+        .api("/user_uploads/{realm}/{*path}", get(endpoint(serve::lend)))
+        .route("/user_uploads/{*path}", get(plain(serve::get)))
+        .route("/user_uploads/download/{*path}", get(plain(serve::download)))
+        .route("/user_uploads/temporary/{ticket}/{name}", get(plain(serve::temporary)))
+}
+
+/// The upload of that path, when the user may read it. Whether there is another they may not is not told.
+async fn readable(app: &Site, realm: &RealmSnapshot, user: &User, path: &PathId) -> Result<Attachment, Fault> {
+    let found = app.attachments.at_paths(std::slice::from_ref(path)).await?.into_iter().next();
+    let found = found.ok_or(ThingFault::NoFile)?;
+    if reads(app, realm, user, &found).await? { Ok(found) } else { Err(ThingFault::NoFile.into()) }
+}
+
+/// The uploads that a text links and its writer may read. Costs nothing for a text that links none.
+pub(crate) async fn usable(app: &Site, realm: &RealmSnapshot, writer: &User, content: &str) -> Result<Uploads, Fault> {
+    let paths = PathId::linked_in(content, MAX_ATTACHMENTS);
+    if paths.is_empty() {
+        return Ok(Uploads::default());
+    }
+    let mut usable = Vec::new();
+    for upload in app.attachments.at_paths(&paths).await? {
+        if reads(app, realm, writer, &upload).await? {
+            usable.push(upload);
+        }
+    }
+    Ok(Uploads::new(usable))
+}
+
+/// Whether the user may read the upload: it is theirs, or they may read a message that uses it.
+async fn reads(app: &Site, realm: &RealmSnapshot, user: &User, upload: &Attachment) -> Result<bool, Fault> {
+    if upload.owner_id == user.id {
+        return Ok(true);
+    }
+    let mut before = MessageId(i64::MAX);
+    for _ in 0..LOOKS_MAX {
+        let ids = app.attachments.uses(upload.id, before, USES_AT_ONCE).await?;
+        let Some(last) = ids.last() else { return Ok(false) };
+        before = *last;
+        let messages = app.messages.find(user.id, &ids).await?;
+        if messages.iter().any(|(message, _)| access::reads(realm, user, message)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,171 @@
+//! Taking a file in: as it comes it goes to the disk, and nothing of it is kept before all of it is known.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use axum::body::{Body, HttpBody as _};
+use axum::response::Response;
+use bytes::Bytes;
+use chat_core::file::{self, Attachment, FileKey, Media, NewAttachment, PathId, Picture, SNIFFED_BYTES};
+use http::HeaderMap;
+use http_body_util::{BodyDataStream, LengthLimitError, Limited};
+use multer::{Field, Multipart};
+use percent_encoding::percent_decode_str;
+use serde_json::json;
+use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::body::announced_bytes;
+use crate::error::{Failure, Fault, ThingFault};
+use crate::limits::PARAMETERS_MAX;
+use crate::params::{Encoding, RawFault};
+use crate::plain::Plain;
+use crate::state::{App, Site};
+
+/// Bytes of a form around its file: heads of parts, and what else a client sends along.
+const FORM_BYTES: usize = 64 * 1024;
+
+/// Takes a file in. Any field of the form may have it.
+///
+/// # Source
+/// Not specified; `uri` beside `url` is what older clients read, `filename` what newer ones do.
+pub(super) async fn post(call: Plain<Caller>, body: Body) -> Result<Response, Fault> {
+    let app = &call.app;
+    room_for_announced(app, &call.headers).await?;
+    let (gathered, ignored) = gather(app, &call.headers, body).await?;
+    let caller = call.who.renewed(app.realm())?;
+    let upload = keep(app, caller.id(), gathered).await?;
+    let url = format!("/user_uploads/{}", upload.path_id);
+    Ok(Answer::of(&json!({"uri": url, "url": url, "filename": upload.name}))?.into_response(&ignored))
+}
+
+/// Refuses what says itself that it is too large, before any of it is read.
+async fn room_for_announced(app: &Site, headers: &HeaderMap) -> Result<(), Fault> {
+    let settings = &app.settings.uploads;
+    let Some(announced) = announced_bytes(headers) else { return Ok(()) };
+    let least = announced.saturating_sub(FORM_BYTES);
+    if least > settings.max_bytes {
+        return Err(too_large(app));
+    }
+    let Some(quota_bytes) = settings.quota_bytes else { return Ok(()) };
+    let used = app.attachments.used_bytes().await?;
+    let fits = used.saturating_add(i64::try_from(least).unwrap_or(i64::MAX)) <= quota_bytes;
+    if fits { Ok(()) } else { Err(ThingFault::OverQuota.into()) }
+}
+
+fn too_large(app: &Site) -> Fault {
+    ThingFault::FileTooLarge { mib: app.settings.uploads.max_mib() }.into()
+}
+
+/// A file that has come, in a place without a name that goes with it.
+struct Gathered {
+    name: String,
+    start: Vec<u8>,
+    size_bytes: usize,
+    file: File,
+}
+
+/// The one file of a form, and the names of what was sent beside it.
+async fn gather(app: &Site, headers: &HeaderMap, body: Body) -> Result<(Gathered, Vec<String>), Fault> {
+    let Encoding::Multipart(boundary) = Encoding::of(headers)? else { return Err(ThingFault::NoUpload.into()) };
+    if body.is_end_stream() {
+        return Err(ThingFault::NoUpload.into());
+    }
+    let most = app.settings.uploads.max_bytes.saturating_add(FORM_BYTES);
+    let mut parts = Multipart::new(BodyDataStream::new(Limited::new(body, most)), boundary);
+    let (mut found, mut ignored) = (None, Vec::new());
+    while let Some(part) = parts.next_field().await.map_err(|error| broken(app, &error))? {
+        if part.file_name().is_none() {
+            ignored.extend(part.name().filter(|name| *name != "client").map(str::to_owned));
+            if ignored.len() > PARAMETERS_MAX {
+                return Err(RawFault::TooMany.into());
+            }
+        } else if found.is_some() {
+            return Err(ThingFault::SecondUpload.into());
+        } else {
+            found = Some(spool(app, part).await?);
+        }
+    }
+    ignored.sort_unstable();
+    ignored.dedup();
+    Ok((found.ok_or(ThingFault::NoUpload)?, ignored))
+}
+
+/// Writes a file down as it comes.
+async fn spool(app: &Site, mut part: Field<'_>) -> Result<Gathered, Fault> {
+    let given = part.file_name().unwrap_or_default();
+    let name = file::shown_name(&percent_decode_str(given).decode_utf8_lossy());
+    let mut file = nameless(&app.settings.uploads.spool_dir)?;
+    let (mut start, mut size_bytes) = (Vec::new(), 0_usize);
+    while let Some(piece) = part.chunk().await.map_err(|error| broken(app, &error))? {
+        let piece: Bytes = piece;
+        size_bytes = size_bytes.saturating_add(piece.len());
+        if size_bytes > app.settings.uploads.max_bytes {
+            return Err(too_large(app));
+        }
+        let wanted = SNIFFED_BYTES.saturating_sub(start.len()).min(piece.len());
+        start.extend_from_slice(piece.get(..wanted).unwrap_or_default());
+        file.write_all(&piece).await.map_err(not_written)?;
+    }
+    file.flush().await.map_err(not_written)?;
+    file.rewind().await.map_err(not_written)?;
+    Ok(Gathered { name, start, size_bytes, file: file.into_std().await })
+}
+
+/// A file without a name: it goes when it is closed, however this process ends.
+fn nameless(folder: &Path) -> Result<tokio::fs::File, Fault> {
+    Ok(tokio::fs::File::from_std(tempfile::tempfile_in(folder).map_err(not_written)?))
+}
+
+fn not_written(error: std::io::Error) -> Fault {
+    Failure::new("a file that came was not written down", error).into()
+}
+
+/// Why a form ends: it is longer than a file may be, it broke off, or it is none.
+fn broken(app: &Site, error: &multer::Error) -> Fault {
+    match error {
+        multer::Error::StreamReadFailed(cause) if cause.is::<LengthLimitError>() => too_large(app),
+        multer::Error::StreamReadFailed(_) => Fault::BodyBroken,
+        _ => RawFault::Malformed.into(),
+    }
+}
+
+/// Keeps a file that has come, and says whose it is.
+async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: Gathered) -> Result<Attachment, Fault> {
+    let Gathered { name, start, size_bytes, file } = gathered;
+    let (file, picture) = looked_at(app, &start, file).await?;
+    let path_id = PathId::new(&app.fresh_name(), &name).ok_or_else(|| Failure::said("an upload got no path"))?;
+    let key = FileKey::from(&path_id);
+    app.files.put_file(&key, file).await?;
+    let upload = NewAttachment {
+        path_id,
+        owner_id,
+        media_type: Media::of(&start, &name).media_type,
+        name,
+        size_bytes: i64::try_from(size_bytes).unwrap_or(i64::MAX),
+        created_s: app.now_s(),
+        picture,
+    };
+    let added = app.attachments.add(upload, app.settings.uploads.quota_bytes).await;
+    if !matches!(added, Ok(Some(_)))
+        && let Err(error) = app.files.delete(&key).await
+    {
+        tracing::warn!(%error, "an upload that was not taken stays on the disk");
+    }
+    Ok(added?.ok_or(ThingFault::OverQuota)?)
+}
+
+/// What is known of a file as a picture. One that cannot be decoded is a file like any other.
+async fn looked_at(app: &Site, start: &[u8], file: File) -> Result<(File, Option<Picture>), Fault> {
+    if chat_pictures::Format::of(start).is_none() {
+        return Ok((file, None));
+    }
+    let look = move || {
+        let facts = chat_pictures::facts(BufReader::new(&file)).ok();
+        let picture = |chat_pictures::Facts { width, height, is_animated, .. }| Picture { width, height, is_animated };
+        (file, facts.map(picture))
+    };
+    Ok(app.workshop.run(look).await?)
+}
