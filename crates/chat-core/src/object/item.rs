@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::access;
 use crate::change::{ItemKind, UserItemKind};
 use crate::channel::Channel;
 use crate::id::{ChannelId, UserId};
@@ -45,11 +46,12 @@ pub fn topic_policies(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
     policies.filter(|(_, document)| policy_of(document) != 0).map(|(_, document)| document.clone()).collect()
 }
 
-/// The muted topics in the form older clients know: the channel's name, the topic, the time.
+/// The muted topics in the form older clients know: the channel's name, the topic, the time. Those of channels the user
+/// sees no longer are left out: what a channel is called now is not theirs to know.
 #[must_use]
 pub fn muted_topics(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
     let policies = realm.user_items(user_id, UserItemKind::TopicPolicy);
-    policies.filter_map(|(_, document)| muted_topic(realm, document)).collect()
+    policies.filter_map(|(_, document)| muted_topic(realm, user_id, document)).collect()
 }
 
 /// As [`muted_topics`], where the documents of these keys are these.
@@ -58,11 +60,14 @@ pub fn muted_topics_with(realm: &RealmSnapshot, user_id: UserId, now: &[(String,
     let is_now = |key: &str| now.iter().any(|(other, _)| other == key);
     let others = realm.user_items(user_id, UserItemKind::TopicPolicy).filter(|(key, _)| !is_now(key));
     let documents = others.map(|(_, document)| document).chain(now.iter().map(|(_, document)| document));
-    documents.filter_map(|document| muted_topic(realm, document)).collect()
+    documents.filter_map(|document| muted_topic(realm, user_id, document)).collect()
 }
 
-fn muted_topic(realm: &RealmSnapshot, document: &Value) -> Option<Value> {
+fn muted_topic(realm: &RealmSnapshot, user_id: UserId, document: &Value) -> Option<Value> {
     let channel = realm.channel(ChannelId(document.get("stream_id")?.as_i64()?))?;
+    if !access::sees_channel(realm, realm.user(user_id)?, channel) {
+        return None;
+    }
     let shown = json!([channel.name, document.get("topic_name")?, document.get("last_updated")?]);
     (policy_of(document) == 1).then_some(shown)
 }
@@ -154,5 +159,16 @@ mod tests {
         assert_eq!(topic_policies(&realm, UserId(4)), [topic("a", 1), topic("b", 3)]);
         assert_eq!(muted_users(&realm, UserId(4)), [json!({"timestamp": 8, "id": 3})]);
         assert!(muted_users(&realm, UserId(3)).is_empty());
+    }
+
+    #[test]
+    fn a_channel_that_is_seen_no_longer_is_not_named_by_what_was_muted_in_it() {
+        let muted = json!({"stream_id": 20, "topic_name": "a", "last_updated": 5, "visibility_policy": 1});
+        let private = testing::channel(20, Privacy::PrivateSharedHistory);
+        let changes =
+            vec![Change::Channel(Box::new(private)), of_user(UserItemKind::TopicPolicy, "20/a", muted.clone())];
+        let realm = testing::realm(Rules::default(), changes);
+        assert_eq!(muted_topics(&realm, UserId(4)), Vec::<Value>::new());
+        assert_eq!(muted_topics_with(&realm, UserId(4), &[("20/a".to_owned(), muted)]), Vec::<Value>::new());
     }
 }

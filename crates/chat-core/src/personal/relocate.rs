@@ -26,7 +26,7 @@ pub struct Move<'a> {
 /// to do when nothing is written.
 ///
 /// Where the topic joins another, the greater interest wins: who muted one of the two and not the other hears them.
-/// Who may not see where it is has no choice left.
+/// Who may not read where it is has no choice left, and is not told what it is called there.
 ///
 /// # Source
 /// Not specified; existing servers have people follow a topic through its moves too.
@@ -42,7 +42,7 @@ pub fn relocate(realm: &RealmSnapshot, moved: Move<'_>, commit: &mut Commit) {
         let gone = (from.as_ref(), from_topic, TopicPolicy::Inherit);
         let stays = topic::of(realm, user.id, to_id, to_topic);
         let comes = choice(realm, user, moved.from).unwrap_or(stays);
-        if access::sees_channel(realm, user, to) {
+        if access::takes_part(realm, user, to) {
             let policy = joined(comes, stays, moved.joins_another);
             topic::write(realm, user, &[gone, (to, to_topic, policy)], commit);
         } else {
@@ -147,12 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_see_where_a_topic_went_has_no_choice_left() {
+    fn who_does_not_read_where_a_topic_went_has_no_choice_left() {
         let realm = chose(&chose(&realm(), 4, ("lunch", Muted)), 6, ("lunch", Muted));
+        // An administrator sees that the channel is there, and no more of it.
+        let realm = chose(&realm, 2, ("lunch", Followed));
         let away = Move { from: (PUBLIC, "lunch"), to: (PRIVATE, "lunch"), joins_another: false };
         let realm = moved(&realm, away);
         let now = |user| [PUBLIC, PRIVATE].map(|channel| topic::of(&realm, UserId(user), channel, "lunch"));
-        assert_eq!((now(4), now(6)), ([Inherit, Muted], [Inherit, Inherit]));
+        assert_eq!((now(4), now(6), now(2)), ([Inherit, Muted], [Inherit; 2], [Inherit; 2]));
     }
 
     #[test]

@@ -184,6 +184,23 @@ async fn a_policy_is_let_go_of_in_a_channel_that_is_no_longer_seen() {
 }
 
 #[tokio::test]
+async fn who_left_a_private_channel_does_not_learn_its_new_name_by_what_they_muted() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let board = private(&town).await;
+    let invite = [("subscriptions", r#"[{"name": "board"}]"#), ("principals", &format!("[{}]", sam.id))];
+    town.call(&town.ada, "POST /users/me/subscriptions", &invite).await.success();
+    mute(&town, &sam, &[("stream", "board"), LUNCH, ADD]).await.success();
+    town.call(&sam, "DELETE /users/me/subscriptions", &[("subscriptions", r#"["board"]"#)]).await.success();
+    town.call(&town.ada, &format!("PATCH /streams/{board}"), &[("new_name", "closing the ward")]).await.success();
+    let ear = listen(&town, &sam, r#"["muted_topics"]"#, &[]).await;
+    mute(&town, &sam, &[BY_NAME, LUNCH, ADD]).await.success();
+    let known = json!([["general", "Lunch", NOW_S]]);
+    assert_eq!(state(&town, &sam, "muted_topics").await, known);
+    assert_eq!(heard(&town, &ear).await[0]["muted_topics"], known);
+}
+
+#[tokio::test]
 async fn bots_choose_too_and_nobody_does_not() {
     let town = Town::found().await;
     let robot = bot(&town, "robot").await;
