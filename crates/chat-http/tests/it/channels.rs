@@ -3,6 +3,7 @@
 mod changing;
 mod entering;
 mod leaving;
+mod listing;
 mod seeing;
 
 use std::sync::Arc;

@@ -214,3 +214,30 @@ async fn a_stretch_of_a_narrow_is_marked_and_says_where_it_ended() {
     let told = mark(&lunch[2].to_string(), ("1", "0"), &around).await.success();
     assert_eq!((&told["processed_count"], &told["updated_count"]), (&json!(1), &json!(0)));
 }
+
+#[tokio::test]
+async fn mark_topic_as_read_asks_for_a_stream_id_and_a_topic_name() {
+    let town = Town::found().await;
+    let general = channel(&town, "general").to_string();
+    let head = town.store.head();
+    let mark = async |parameters: &[(&str, &str)]| town.call(&town.ada, "POST /mark_topic_as_read", parameters).await;
+    mark(&[("topic_name", "t")]).await.refused("Missing 'stream_id' argument");
+    mark(&[("stream_id", &general)]).await.refused("Missing 'topic_name' argument");
+    mark(&[("stream_id", "general"), ("topic_name", "t")]).await.refused("stream_id is not valid JSON");
+    mark(&[("stream_id", "[1]"), ("topic_name", "t")]).await.refused("stream_id is not an integer");
+    town.call(&town.ada, "POST /mark_stream_as_read", &[]).await.refused("Missing 'stream_id' argument");
+    assert_eq!(town.store.head(), head);
+}
+
+#[tokio::test]
+async fn what_others_have_unread_stays_unread_when_somebody_reads_everything() {
+    let town = Town::found().await;
+    let (sam, bea) = (town.person("sam", Role::Member).await, town.person("bea", Role::Member).await);
+    let general = channel(&town, "general");
+    subscribe(&town, &sam, general).await;
+    subscribe(&town, &bea, general).await;
+    let id = say(&town, &town.ada, general, ("lunch", "hi")).await;
+    town.call(&sam, "POST /mark_all_as_read", &[]).await.success();
+    assert!(flags(&town, &sam, id).await.contains(&Flag::Read));
+    assert!(!flags(&town, &bea, id).await.contains(&Flag::Read));
+}

@@ -69,3 +69,23 @@ async fn an_emoji_that_is_none_is_refused_by_name_and_by_code() {
     react(&town, &town.ada, id, &[("emoji_name", "tick")]).await.success();
     unreact(&town, &town.ada, id, &[("emoji_name", "tick")]).await.success();
 }
+
+#[tokio::test]
+async fn of_a_removal_emoji_name_emoji_code_and_reaction_type_are_all_optional_but_not_all_absent() {
+    let town = Town::found().await;
+    let id = say(&town, &town.ada, channel(&town, "general"), ("lunch", "hi")).await;
+    let tada = [("emoji_name", "tada"), ("emoji_code", "1f389"), ("reaction_type", "unicode_emoji")];
+    for named in [&tada[..1], &tada[1..2], &tada[1..], &tada[..2], &[tada[0], tada[2]], &tada] {
+        react(&town, &town.ada, id, &[("emoji_name", "tada")]).await.success();
+        unreact(&town, &town.ada, id, named).await.success();
+        assert!(message(&town, id).await.unwrap().reactions.is_empty(), "{named:?}");
+    }
+    let none = "At least one of the following arguments must be present: emoji_name, emoji_code";
+    unreact(&town, &town.ada, id, &tada[2..]).await.refused(none);
+    // Nobody takes away what is another's.
+    let sam = town.person("sam", Role::Member).await;
+    react(&town, &town.ada, id, &[("emoji_name", "tada")]).await.success();
+    let told = unreact(&town, &sam, id, &[("emoji_name", "tada")]).await;
+    assert_eq!(told.error(), (400, "REACTION_DOES_NOT_EXIST", "Reaction doesn't exist."));
+    assert_eq!(message(&town, id).await.unwrap().reactions.len(), 1);
+}
