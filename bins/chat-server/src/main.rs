@@ -22,6 +22,7 @@ mod health;
 mod machine;
 mod mail;
 mod passwords;
+mod push;
 
 mod listen;
 mod logging;

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
 use chat_core::retention;
-use chat_http::{ApiSettings, Chat, Domain, Invitations, Parts, Polls};
+use chat_http::{ApiSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
 use chat_storage::Store;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -20,6 +20,7 @@ use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::machine::Machine;
 use crate::mail::Post;
 use crate::passwords::Argon2id;
+use crate::push::{HttpBouncer, Watch};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
 use crate::{bootstrap, database, metrics};
@@ -95,6 +96,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         polls: Arc::default(),
         passwords,
         invitations: invitations(config, &store),
+        push: push(config, (&store, &base_url), background)?,
         settings: settings(config, base_url),
     };
     let polls = Arc::clone(&domain.polls);
@@ -132,6 +134,21 @@ fn parts(config: &Config, store: &Store) -> Parts {
         rate_limit_per_ip: config.limits.rate_limit_per_ip(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
+}
+
+/// Begins to notify telephones, where there is a bouncer.
+fn push(config: &Config, (store, base_url): (&Arc<Store>, &str), background: &mut JoinSet<()>) -> anyhow::Result<Push> {
+    let devices = Arc::<Store>::clone(store);
+    let Some(bouncer) = HttpBouncer::new(&config.push)? else { return Ok(Push { devices, bouncer: None }) };
+    let watch = Watch {
+        store: Arc::clone(store),
+        bouncer: Arc::<HttpBouncer>::clone(&bouncer),
+        base_url: base_url.to_owned(),
+        brand: config.address.brand.clone(),
+        node: format!("{:032x}", Machine.fresh_id()),
+    };
+    background.spawn(watch.keep());
+    Ok(Push { devices, bouncer: Some(bouncer) })
 }
 
 fn invitations(config: &Config, store: &Arc<Store>) -> Invitations {

@@ -22,7 +22,7 @@
 //! - [`attempts`] says how often a password may be tried;
 //! - [`organization`] is what administrators choose for all;
 //! - [`founding`] is the first commit of a realm;
-//! - [`invitation`] asks people in, and [`mail`] is the letters that go out;
+//! - [`invitation`] asks people in, [`mail`] is the letters that go out, and [`push`] notifies telephones;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
 //! - [`ports`] is what all that needs a database for;
@@ -75,6 +75,7 @@ pub mod playgrounds;
 pub mod presence;
 pub mod problems;
 pub mod profile;
+pub mod push;
 pub mod reaction;
 pub mod retention;
 pub mod scheduled;

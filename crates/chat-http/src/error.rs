@@ -7,6 +7,7 @@ mod groups;
 mod invites;
 mod people;
 mod profile;
+mod push;
 mod request;
 mod things;
 
@@ -38,6 +39,7 @@ use chat_core::narrow::{BadNarrow, WindowError};
 use chat_core::ports::{Pruned, StoreError};
 use chat_core::presence::{NoPresence, UnknownStatus};
 use chat_core::profile::{AnswerError, ProfileError};
+use chat_core::push::PushError;
 use chat_core::reaction::ReactionError;
 use chat_core::scheduled::ScheduledError;
 use chat_core::send::SendError;
@@ -116,6 +118,9 @@ pub enum Fault {
     /// Nobody is invited, or an invitation stays as it is.
     #[error(transparent)]
     Invite(#[from] InviteError),
+    /// A device is not registered, forgotten or notified.
+    #[error(transparent)]
+    Push(#[from] PushError),
     /// An invitation opens nothing.
     #[error(transparent)]
     Join(#[from] JoinError),
@@ -363,6 +368,7 @@ impl Fault {
             Self::Group(refused) => groups::group(refused),
             Self::ProfileField(refused) => profile::field(refused),
             Self::ProfileAnswer(refused) => profile::answer(refused),
+            Self::Push(refused) => push::verdict(refused),
             Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
             Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)

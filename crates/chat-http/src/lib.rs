@@ -54,4 +54,4 @@ pub use long_wait::{LongWait, Repeat};
 pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::{Chat, router};
-pub use state::{ApiSettings, Domain, HealthProbe, Invitations, Outside, Parts, Passwords, UploadSettings};
+pub use state::{ApiSettings, Domain, HealthProbe, Invitations, Outside, Parts, Passwords, Push, UploadSettings};

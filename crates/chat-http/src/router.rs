@@ -18,8 +18,8 @@ use crate::delivery;
 use crate::endpoint::{
     attachments, avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites,
     join, linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, profile_fields,
-    reactions, register, scheduled_messages, server_settings, settings, submessage, subscriptions, typing, uploads,
-    user_groups, user_settings_defaults, users,
+    push, reactions, register, scheduled_messages, server_settings, settings, submessage, subscriptions, typing,
+    uploads, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -78,6 +78,7 @@ fn api() -> Router<App> {
         .merge(uploads::routes())
         .merge(attachments::routes())
         .merge(invites::routes())
+        .merge(push::routes())
 }
 
 /// What browsers and clients fetch outside the API.

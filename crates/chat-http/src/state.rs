@@ -13,6 +13,7 @@ use chat_core::id::UserId;
 use chat_core::invitation::LinkStore;
 use chat_core::lexicon::Lexicon;
 use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
+use chat_core::push::{Bouncer, PushStore};
 use chat_core::scheduled::ScheduledStore;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::typing::TypingFeed;
@@ -71,6 +72,8 @@ pub struct Domain {
     pub passwords: Arc<dyn Passwords>,
     /// What invitations need.
     pub invitations: Invitations,
+    /// Who notifies telephones.
+    pub push: Push,
     /// What the deployment chose.
     pub settings: ApiSettings,
 }
@@ -84,6 +87,15 @@ pub struct Invitations {
     pub validity_min: i64,
     /// Letters of invitation that may be sent in 24 hours.
     pub per_day: usize,
+}
+
+/// Who notifies telephones.
+#[derive(Clone)]
+pub struct Push {
+    /// The devices.
+    pub devices: Arc<dyn PushStore>,
+    /// The service that notifies them, when there is one.
+    pub bouncer: Option<Arc<dyn Bouncer>>,
 }
 
 /// Makes and compares password hashes, where it may take its time.
@@ -203,6 +215,7 @@ pub(crate) struct Site {
     pub(crate) workshop: Workshop,
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) invitations: Invitations,
+    pub(crate) push: Push,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
     pub(crate) polls: Arc<Polls>,
@@ -231,6 +244,7 @@ impl Site {
             attachments,
             passwords,
             invitations,
+            push,
             settings,
         } = domain;
         let mut secret = [0; 32];
@@ -252,6 +266,7 @@ impl Site {
             workshop: Workshop::default(),
             passwords,
             invitations,
+            push,
             settings,
             by_user,
             polls,

@@ -54,6 +54,7 @@ mod link;
 mod log;
 mod mail;
 mod presence;
+mod push;
 mod queue;
 mod realm;
 mod round;

@@ -39,6 +39,7 @@ const FILES: &[File] = &[
     file!(8, "0008_words.sql"),
     file!(9, "0009_submessages.sql"),
     file!(10, "0010_uploads.sql"),
+    file!(11, "0011_push.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -5,6 +5,7 @@
 
 mod files;
 mod mail;
+mod push;
 mod value;
 
 use std::ffi::OsString;
@@ -24,6 +25,7 @@ use crate::listen::TrustedProxies;
 
 pub(crate) use files::{Bucket, FileConfig};
 pub(crate) use mail::{InvitationConfig, MailConfig};
+pub(crate) use push::PushConfig;
 
 const ABOUT: &str = "Team-chat server with the REST API existing clients speak.";
 const AFTER: &str = "\
@@ -63,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) mail: MailConfig,
     #[command(flatten)]
     pub(crate) invitations: InvitationConfig,
+    #[command(flatten)]
+    pub(crate) push: PushConfig,
     #[command(flatten)]
     pub(crate) limits: LimitConfig,
     #[command(flatten)]
@@ -423,6 +427,7 @@ impl Config {
         together(id, secret)?;
         text(realm.owner_password.as_ref()).map_or(Ok(()), |text| value::password("--owner-password", text))?;
         self.mail.check()?;
+        self.push.check()?;
         self.database.url().map_or(Ok(()), value::database_url)
     }
 }

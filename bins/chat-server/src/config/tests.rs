@@ -144,6 +144,19 @@ fn a_database_of_another_kind_is_refused_without_its_password() {
 }
 
 #[test]
+fn a_push_bouncer_needs_its_address_a_name_and_a_key() {
+    let all = ["--push-url=https://push.example.org", "--push-id=acme", "--push-key=hunter2"];
+    let config = given(&all).unwrap();
+    assert_eq!(config.push.bouncer(), Some(("https://push.example.org", "acme", "hunter2")));
+    assert!(!format!("{config:?}").contains("hunter2"));
+    assert_eq!(fault(&all[..1]), "--push-url is set, and needs --push-id with it");
+    assert_eq!(fault(&all[..2]), "--push-url is set, and needs --push-key with it");
+    assert_eq!(fault(&all[1..]), "--push-id is set, and needs --push-url with it");
+    assert!(fault(&["--push-url=push.example.org"]).contains("absolute http or https URL"));
+    assert_eq!(given(&["--push-url="]).unwrap().push.bouncer(), None);
+}
+
+#[test]
 fn an_smtp_server_of_another_kind_is_refused_without_its_password() {
     for url in ["http://chat:hunter2@mail", "hunter2", "smtp:hunter2", "smtps://chat:hunter2@mail/inbox"] {
         let line = fault(&["--smtp-url", url, "--mail-from", "chat@example.org"]);

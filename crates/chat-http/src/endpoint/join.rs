@@ -38,7 +38,7 @@ static STYLE: &str = include_str!("../../templates/join.css");
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         CONTENT_SECURITY_POLICY,
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (CONTENT_TYPE, "text/html; charset=utf-8"),
     (CACHE_CONTROL, "no-store"),

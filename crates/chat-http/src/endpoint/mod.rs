@@ -24,6 +24,7 @@ pub(crate) mod pictures;
 pub(crate) mod playgrounds;
 pub(crate) mod presence;
 pub(crate) mod profile_fields;
+pub(crate) mod push;
 pub(crate) mod reactions;
 mod readable;
 pub(crate) mod register;

@@ -63,7 +63,7 @@ fn realm(app: &Site) -> Map<String, Value> {
             "openid connect": false,
         },
         "external_authentication_methods": [],
-        "push_notifications_enabled": false,
+        "push_notifications_enabled": app.push.bouncer.is_some(),
         "email_auth_enabled": password,
         "require_email_format_usernames": true,
         "realm_url": url,

@@ -45,6 +45,8 @@ mod profile_fields;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod push;
+#[cfg(test)]
 mod recipients;
 #[cfg(test)]
 mod register;

@@ -15,13 +15,14 @@ use chat_core::founding::{Founding, found};
 use chat_core::id::UserId;
 use chat_core::invitation::VALIDITY_MIN;
 use chat_core::ports::RealmStore as _;
+use chat_core::push::Bouncer;
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
 use chat_http::{
-    ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Repeat, UploadSettings,
-    router,
+    ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Push, Repeat,
+    UploadSettings, router,
 };
 use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
@@ -49,6 +50,17 @@ pub(crate) struct Town {
     clock: Arc<Clock>,
     router: Chat,
     _folder: TempDir,
+}
+
+/// What differs between towns.
+#[derive(Default)]
+struct Manner {
+    /// Requests a minute of an account; 0 is no limit.
+    per_minute: u32,
+    /// Bytes of all uploads together.
+    quota_bytes: Option<i64>,
+    /// Who notifies telephones.
+    bouncer: Option<Arc<dyn Bouncer>>,
 }
 
 /// Someone with an account, or nobody.
@@ -102,15 +114,21 @@ impl Town {
 
     /// The same where an account has so many requests a minute.
     pub(crate) async fn allowing(per_minute: u32) -> Self {
-        Self::with(per_minute, None).await
+        Self::with(Manner { per_minute, ..Manner::default() }).await
     }
 
     /// The same where all uploads together have so many bytes.
     pub(crate) async fn with_quota(bytes: i64) -> Self {
-        Self::with(0, Some(bytes)).await
+        Self::with(Manner { quota_bytes: Some(bytes), ..Manner::default() }).await
     }
 
-    async fn with(per_minute: u32, quota_bytes: Option<i64>) -> Self {
+    /// The same where telephones are notified by that bouncer.
+    pub(crate) async fn with_bouncer(bouncer: Arc<dyn Bouncer>) -> Self {
+        Self::with(Manner { bouncer: Some(bouncer), ..Manner::default() }).await
+    }
+
+    async fn with(manner: Manner) -> Self {
+        let Manner { per_minute, quota_bytes, bouncer } = manner;
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::start(Db::open(None, folder.path(), 4).await.unwrap()).await.unwrap());
         let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
@@ -128,7 +146,8 @@ impl Town {
         let files = Arc::default();
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
-        let router = served(&store, &files, &clock, (per_minute, uploads));
+        let push = Push { devices: Arc::<Store>::clone(&store), bouncer };
+        let router = served(&store, &files, &clock, (per_minute, uploads, push));
         Self { store, ada, files, clock, router, _folder: folder }
     }
 
@@ -311,8 +330,8 @@ fn basic(who: &Person) -> String {
     format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)))
 }
 
-fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, limits: (u32, UploadSettings)) -> Chat {
-    let (rate_limit_per_user, uploads) = limits;
+fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: (u32, UploadSettings, Push)) -> Chat {
+    let (rate_limit_per_user, uploads, push) = given;
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),
@@ -346,6 +365,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, limits: (
             validity_min: VALIDITY_MIN,
             per_day: INVITATIONS_PER_DAY,
         },
+        push,
         settings,
     };
     router(parts, Some(domain))

@@ -22,6 +22,8 @@ mod opening;
 #[cfg(test)]
 mod presences;
 #[cfg(test)]
+mod pushes;
+#[cfg(test)]
 mod queues;
 #[cfg(test)]
 mod realm;

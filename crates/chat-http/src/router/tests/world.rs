@@ -34,7 +34,7 @@ use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{Chat, framed, operations};
 use crate::state::{
-    ApiSettings, App, Domain, Frame, HealthProbe, Invitations, Outside, Parts, Passwords, Site, UploadSettings,
+    ApiSettings, App, Domain, Frame, HealthProbe, Invitations, Outside, Parts, Passwords, Push, Site, UploadSettings,
 };
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
@@ -224,7 +224,8 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         attachments: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords: Arc::new(Plain),
-        invitations: Invitations { links: store, validity_min: 1, per_day: 1 },
+        invitations: Invitations { links: Arc::<Store>::clone(&store), validity_min: 1, per_day: 1 },
+        push: Push { devices: store, bouncer: None },
         settings,
     };
     (domain, folder)

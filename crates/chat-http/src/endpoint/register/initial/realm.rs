@@ -90,7 +90,6 @@ pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_is_zephyr_mirror_realm",
         "realm_name_changes_disabled",
         "realm_presence_disabled",
-        "realm_push_notifications_enabled",
         "realm_require_unique_names",
         "realm_send_welcome_emails",
         "realm_want_advertise_in_communities_directory",
@@ -105,6 +104,7 @@ pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
             state.put(key, is_on);
         }
     }
+    state.put("realm_push_notifications_enabled", newcomer.app.push.bouncer.is_some());
     state.put("realm_allow_message_editing", rules.allow_editing);
     state.put("realm_mandatory_topics", rules.mandatory_topics);
     branded(newcomer, |brand| state.put(&format!("{brand}_plan_is_not_limited"), true));

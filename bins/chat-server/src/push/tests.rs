@@ -1,0 +1,214 @@
+use std::sync::Mutex;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::post;
+use chat_core::change::{Change, Commit};
+use chat_core::event::{DisplayRecipient, MessageEvent, Sender};
+use chat_core::id::{DirectId, MessageId};
+use chat_core::message::{Marks, Message, Recipient};
+use chat_core::ports::{Destination, MessageStore as _, NewMessage};
+use chat_core::realm::{Realm, Rules};
+use chat_core::role::Role;
+use chat_core::user::User;
+use chat_storage::Db;
+use http::HeaderMap;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::*;
+
+const NOW_S: i64 = 1_800_000_000;
+
+/// What a bouncer was told: path, credentials, body.
+type Told = Arc<Mutex<Vec<(String, String, Value)>>>;
+
+/// A bouncer over HTTP that answers with that status and body, for as long as the tasks last.
+async fn bouncer(status: u16, answer: Value) -> (HttpBouncer, Told, JoinSet<()>) {
+    let told = Told::default();
+    let take = move |Path(path): Path<String>, State(told): State<Told>, headers: HeaderMap, body: String| {
+        let credentials = headers["authorization"].to_str().unwrap().to_owned();
+        told.lock().unwrap().push((path, credentials, serde_json::from_str(&body).unwrap()));
+        let answer = answer.to_string();
+        async move { (StatusCode::from_u16(status).unwrap(), answer) }
+    };
+    let routes = Router::new().route("/api/v1/remotes/push/{path}", post(take)).with_state(Arc::clone(&told));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}", listener.local_addr().unwrap());
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    let client = Client::builder().no_proxy().build().unwrap();
+    (HttpBouncer { client, base_url, id: "acme".to_owned(), key: "hunter2".to_owned() }, told, tasks)
+}
+
+fn device(user: i64, kind: DeviceKind, token: &str) -> Device {
+    Device { user_id: UserId(user), kind, token: token.to_owned(), app_id: None }
+}
+
+#[tokio::test]
+async fn the_bouncer_is_told_of_devices_and_tests_with_our_credentials() {
+    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let device = device(4, DeviceKind::Apple, "c0ffee");
+    bouncer.register(&device).await.unwrap();
+    bouncer.test(&device, &json!({"event": "test"})).await.unwrap();
+    bouncer.forget(UserId(4), DeviceKind::Apple, "c0ffee").await.unwrap();
+    let told = told.lock().unwrap();
+    let paths: Vec<_> = told.iter().map(|(path, ..)| path.as_str()).collect();
+    assert_eq!(paths, ["register", "test_notification", "unregister"]);
+    for (_, credentials, body) in told.iter() {
+        assert_eq!(credentials, "Basic YWNtZTpodW50ZXIy");
+        assert_eq!((&body["user_id"], &body["token"], &body["token_kind"]), (&json!(4), &json!("c0ffee"), &json!(1)));
+    }
+    assert_eq!(told[1].2["base_payload"], json!({"event": "test"}));
+}
+
+#[tokio::test]
+async fn a_device_unknown_there_is_told_apart_from_a_bouncer_that_fails() {
+    let unknown = json!({"result": "error", "code": "INVALID_REMOTE_PUSH_DEVICE_TOKEN"});
+    for (status, answer, is_unknown) in [
+        (400, unknown, true),
+        (401, json!({"code": "UNAUTHORIZED"}), false),
+        (500, json!({}), false),
+        (200, json!(null), false),
+    ] {
+        let (bouncer, _, _tasks) = bouncer(status, answer).await;
+        let tested = bouncer.test(&device(4, DeviceKind::Google, "t"), &json!({})).await;
+        match tested {
+            Err(PushError::NotRecognizedThere) => assert!(is_unknown, "{status}"),
+            Err(PushError::Bouncer(error)) => {
+                assert!(!is_unknown && !error.to_string().contains("hunter2"), "{status}");
+            }
+            other => assert!(status == 200 && other.is_ok(), "{status} {other:?}"),
+        }
+    }
+}
+
+/// A store with two people who write to each other; the second one has devices.
+async fn with_people() -> (TempDir, Arc<Store>) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap());
+    let realm = Realm {
+        name: "Acme".to_owned(),
+        description: String::new(),
+        created_s: NOW_S,
+        is_deactivated: false,
+        rules: Rules::default(),
+    };
+    let user = |id: i64| User {
+        id: UserId(id),
+        email: format!("user{id}@example.org"),
+        full_name: format!("User {id}"),
+        role: Role::Member,
+        is_active: true,
+        joined_s: NOW_S,
+        bot: None,
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+    };
+    let mut changes = vec![Change::Realm(Box::new(realm))];
+    changes.extend([3, 4].map(|id| Change::User(Box::new(user(id)))));
+    store.commit(Commit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..Commit::default() }).await.unwrap();
+    for device in
+        [device(4, DeviceKind::Google, "new"), device(4, DeviceKind::Google, "old"), device(4, DeviceKind::Apple, "a1")]
+    {
+        store.register_device(&device, NOW_S).await.unwrap();
+    }
+    (dir, store)
+}
+
+async fn write(store: &Store, content: &str, sent_s: i64) {
+    let message = Message {
+        id: MessageId(0),
+        sender_id: UserId(3),
+        recipient: Recipient::Direct(DirectId(0)),
+        direct_users: vec![UserId(3), UserId(4)],
+        topic: String::new(),
+        content: content.to_owned(),
+        html: format!("<p>{content}</p>"),
+        sent_s,
+        client: "test".to_owned(),
+        marks: Marks::default(),
+        last_edit_s: None,
+        revision: EventId(0),
+        reactions: Vec::new(),
+        submessages: Vec::new(),
+    };
+    let sender = Sender {
+        email: "user3@example.org".to_owned(),
+        full_name: "User 3".to_owned(),
+        avatar_url: "/a.png".to_owned(),
+        has_gravatar: true,
+    };
+    let event = MessageEvent {
+        message,
+        sender,
+        display_recipient: DisplayRecipient::Users(Vec::new()),
+        topic_links: Vec::new(),
+        flags: Vec::new(),
+        wildcard: false,
+        local: None,
+    };
+    let to = Destination::Direct(vec![UserId(3), UserId(4)]);
+    store.append(NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() }).await.unwrap();
+}
+
+fn watch(store: &Arc<Store>, bouncer: HttpBouncer, node: &str) -> Watch {
+    Watch {
+        store: Arc::clone(store),
+        bouncer: Arc::new(bouncer),
+        base_url: "https://chat.example.org".to_owned(),
+        brand: "zulip".to_owned(),
+        node: node.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_message_notifies_its_receivers_devices_once_and_those_that_are_gone_are_forgotten() {
+    let (_dir, store) = with_people().await;
+    let answer = json!({"result": "success", "deleted_devices": {"android_devices": ["old"], "apple_devices": []}});
+    let (bouncer, told, _tasks) = bouncer(200, answer).await;
+    let watch = watch(&store, bouncer, "a");
+    write(&store, "hello", NOW_S).await;
+    for _ in 0..2 {
+        assert_eq!(watch.look(NOW_S + 1).await.unwrap(), Some(store.head()));
+    }
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    let [(path, _, body)] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((path.as_str(), &body["user_id"]), ("notify", &json!(4)));
+    assert_eq!((&body["android_devices"], &body["apple_devices"]), (&json!(["new", "old"]), &json!(["a1"])));
+    let google = &body["gcm_payload"];
+    let said = ["event", "realm_name", "content", "sender_full_name"].map(|key| google[key].clone());
+    assert_eq!(said, [json!("message"), json!("Acme"), json!("hello"), json!("User 3")]);
+    assert_eq!(body["apns_payload"]["alert"]["body"], "hello");
+    let kept: Vec<_> = store.devices(&[UserId(4)]).await.unwrap().into_iter().map(|device| device.token).collect();
+    assert_eq!(kept, ["a1", "new"]);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_is_notified_of_an_old_message_or_by_a_node_whose_turn_it_is_not() {
+    let (_dir, store) = with_people().await;
+    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let watch = watch(&store, bouncer, "b");
+    store.take_push_turn("a", NOW_S, NOW_S + 60).await.unwrap();
+    write(&store, "hello", NOW_S).await;
+    assert_eq!(watch.look(NOW_S + 59).await.unwrap(), None);
+    assert_eq!(watch.look(NOW_S + OLD_S).await.unwrap(), Some(store.head()));
+    assert!(told.lock().unwrap().is_empty());
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn a_bouncer_that_fails_holds_up_nothing() {
+    let (_dir, store) = with_people().await;
+    let (bouncer, told, _tasks) = bouncer(500, json!({})).await;
+    let watch = watch(&store, bouncer, "a");
+    for content in ["one", "two"] {
+        write(&store, content, NOW_S).await;
+    }
+    assert_eq!(watch.look(NOW_S).await.unwrap(), Some(store.head()));
+    assert_eq!(told.lock().unwrap().len(), 2);
+    store.stop().await;
+}

@@ -1,0 +1,192 @@
+//! Notifications on telephones: which devices people registered, who is notified of a message, and what it says.
+//!
+//! The server does not speak to the makers of telephones: it hands notifications to a bouncer, a service that does, and
+//! whose address the deployment names. Without one, devices are kept and nothing is sent.
+
+mod payload;
+mod receivers;
+
+pub use payload::{Origin, message, test};
+pub use receivers::{Trigger, receivers};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::id::{EventId, UserId};
+use crate::ports::StoreError;
+
+/// Bytes of a device's token, at most.
+const TOKEN_MAX_BYTES: usize = 4_096;
+/// Bytes of the name of an app, at most.
+const APP_ID_MAX_BYTES: usize = 255;
+/// Devices of one user; the one registered longest ago makes room for a further one. Not specified; nobody carries more.
+pub const DEVICES_MAX: i64 = 100;
+
+/// Whose telephones it is one of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceKind {
+    /// Notified through APNs.
+    Apple,
+    /// Notified through FCM.
+    Google,
+}
+
+impl DeviceKind {
+    /// The number bouncers and the database know it by.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Apple => 1,
+            Self::Google => 2,
+        }
+    }
+
+    /// The kind of that number.
+    #[must_use]
+    pub fn numbered(number: i64) -> Option<Self> {
+        [Self::Apple, Self::Google].into_iter().find(|kind| kind.number() == number)
+    }
+}
+
+/// A device of a user.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Device {
+    /// Whose it is.
+    pub user_id: UserId,
+    /// Its kind.
+    pub kind: DeviceKind,
+    /// Its name with its maker.
+    pub token: String,
+    /// The app on it.
+    pub app_id: Option<String>,
+}
+
+/// Why a device is not registered, forgotten or notified.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The token is empty or without end.
+    #[error("Empty or invalid length token")]
+    TokenLength,
+    /// The token is none of Apple's.
+    #[error("Invalid APNS token")]
+    NotApples,
+    /// The name of the app is none.
+    #[error("Invalid app ID")]
+    AppId,
+    /// The user has no such device.
+    #[error("Token does not exist")]
+    NoSuchToken,
+    /// The user has no such device to be notified.
+    #[error("Device not recognized")]
+    NotRecognized,
+    /// The bouncer has no such device.
+    #[error("Device not recognized by the push bouncer")]
+    NotRecognizedThere,
+    /// The bouncer does not do its work.
+    #[error("The push bouncer cannot be reached")]
+    Bouncer(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Whether it can be a device.
+///
+/// # Errors
+/// When the token or the name of the app is none.
+pub fn check(device: &Device) -> Result<(), PushError> {
+    if device.token.is_empty() || device.token.len() > TOKEN_MAX_BYTES {
+        return Err(PushError::TokenLength);
+    }
+    let is_hex = device.token.len().is_multiple_of(2) && device.token.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if device.kind == DeviceKind::Apple && !is_hex {
+        return Err(PushError::NotApples);
+    }
+    let named = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+    let is_app = |app: &String| !app.is_empty() && app.len() <= APP_ID_MAX_BYTES && app.bytes().all(named);
+    if device.app_id.as_ref().is_none_or(is_app) { Ok(()) } else { Err(PushError::AppId) }
+}
+
+/// The devices of users, and how far messages have been looked through for notifications.
+#[async_trait]
+pub trait PushStore: Send + Sync {
+    /// Keeps a device; one that is known is the newest from now on. Of more than [`DEVICES_MAX`] the oldest goes.
+    async fn register_device(&self, device: &Device, now_s: i64) -> Result<(), StoreError>;
+
+    /// Forgets a user's device. Says whether there was one.
+    async fn forget_device(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<bool, StoreError>;
+
+    /// The devices of these users.
+    async fn devices(&self, users: &[UserId]) -> Result<Vec<Device>, StoreError>;
+
+    /// Who has a device, in the order of their numbers.
+    async fn device_owners(&self) -> Result<Vec<UserId>, StoreError>;
+
+    /// Gives the turn to look through messages to that node until `until_s`, unless another has it; returns how far they
+    /// have been looked through. `None` when another has it.
+    async fn take_push_turn(&self, node: &str, now_s: i64, until_s: i64) -> Result<Option<EventId>, StoreError>;
+
+    /// Notes how far messages have been looked through, if it is still that node's turn. Says whether it is.
+    async fn move_push_turn(&self, node: &str, to: EventId) -> Result<bool, StoreError>;
+}
+
+/// A notification for the devices of one user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// The user.
+    pub user_id: UserId,
+    /// Their devices.
+    pub devices: Vec<Device>,
+    /// What Google's are told.
+    pub google: Value,
+    /// What Apple's are told.
+    pub apple: Value,
+}
+
+/// The service that notifies telephones.
+#[async_trait]
+pub trait Bouncer: Send + Sync {
+    /// Makes a device known there.
+    async fn register(&self, device: &Device) -> Result<(), PushError>;
+
+    /// Makes a device unknown there.
+    async fn forget(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<(), PushError>;
+
+    /// Tests a device. [`PushError::NotRecognizedThere`] when it is not known there.
+    async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError>;
+
+    /// Notifies devices. Returns the tokens of those that are gone for good.
+    async fn notify(&self, notice: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(kind: DeviceKind, token: &str, app_id: Option<&str>) -> Option<String> {
+        let (token, app_id) = (token.to_owned(), app_id.map(str::to_owned));
+        check(&Device { user_id: UserId(4), kind, token, app_id }).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_token_has_a_length_and_apples_are_hexadecimal() {
+        use DeviceKind::{Apple, Google};
+        let long = "a".repeat(4_098);
+        for kind in [Apple, Google] {
+            assert_eq!(refused(kind, "", None).as_deref(), Some("Empty or invalid length token"));
+            assert_eq!(refused(kind, &long, None).as_deref(), Some("Empty or invalid length token"));
+            assert_eq!(refused(kind, "c0ffee", Some("org.example.App-1")), None);
+            assert_eq!(refused(kind, "c0ffee", Some("a b")).as_deref(), Some("Invalid app ID"));
+            assert_eq!(refused(kind, "c0ffee", Some("")).as_deref(), Some("Invalid app ID"));
+        }
+        assert_eq!(refused(Google, "not hex: fine", None), None);
+        for token in ["xyz", "c0f"] {
+            assert_eq!(refused(Apple, token, None).as_deref(), Some("Invalid APNS token"), "{token}");
+        }
+    }
+
+    #[test]
+    fn a_kind_is_its_number_and_no_other() {
+        for kind in [DeviceKind::Apple, DeviceKind::Google] {
+            assert_eq!(DeviceKind::numbered(kind.number()), Some(kind));
+        }
+        assert_eq!(DeviceKind::numbered(3), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! What notifications say, in the words apps read.
+
+use serde_json::{Map, Value, json};
+
+use super::Trigger;
+use crate::event::{DisplayRecipient, MessageEvent};
+use crate::id::UserId;
+use crate::message::Recipient;
+use crate::snapshot::RealmSnapshot;
+
+/// Characters of a message that a notification shows.
+const CONTENT_MAX_CHARS: usize = 200;
+/// The number of the organization: a database holds one.
+const REALM_ID: i64 = 1;
+
+/// Which server a notification comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The server's own address, without a slash at the end.
+    pub base_url: &'a str,
+    /// The word existing apps look for in names of members; empty for none.
+    pub brand: &'a str,
+}
+
+impl Origin<'_> {
+    fn host(&self) -> &str {
+        self.base_url.split_once("://").map_or(self.base_url, |(_, rest)| rest)
+    }
+
+    fn named(&self, name: &str) -> String {
+        if self.brand.is_empty() { name.to_owned() } else { format!("{}_{name}", self.brand) }
+    }
+
+    /// The member of an Apple payload that holds everything of ours.
+    fn own(&self) -> &str {
+        if self.brand.is_empty() { "service" } else { self.brand }
+    }
+}
+
+/// What every notification says: which event it is, of which server, for whom.
+///
+/// # Source
+/// Specification, `POST /mobile_push/test_notification`: all mobile pushes carry `realm_name`.
+fn base(realm: &RealmSnapshot, origin: &Origin<'_>, (event, user_id): (&str, UserId)) -> Map<String, Value> {
+    let name = realm.realm().map_or("", |realm| realm.name.as_str());
+    let base = json!({
+        "event": event,
+        "server": origin.host(),
+        "realm_id": REALM_ID,
+        "realm_uri": origin.base_url,
+        "realm_url": origin.base_url,
+        "realm_name": name,
+        "user_id": user_id,
+    });
+    base.as_object().cloned().unwrap_or_default()
+}
+
+/// A test.
+///
+/// # Source
+/// Specification, `POST /mobile_push/test_notification`: `event` is `test`.
+#[must_use]
+pub fn test(realm: &RealmSnapshot, origin: &Origin<'_>, user_id: UserId, now_s: i64) -> Value {
+    let mut payload = base(realm, origin, ("test", user_id));
+    payload.insert("time".to_owned(), now_s.into());
+    Value::Object(payload)
+}
+
+/// A message, for Google's devices and for Apple's.
+#[must_use]
+pub fn message(
+    realm: &RealmSnapshot,
+    origin: &Origin<'_>,
+    event: &MessageEvent,
+    (user_id, trigger): (UserId, Trigger),
+) -> (Value, Value) {
+    let message = &event.message;
+    let mut shared = base(realm, origin, ("message", user_id));
+    shared.insert("sender_id".to_owned(), json!(message.sender_id));
+    shared.insert("sender_email".to_owned(), event.sender.email.as_str().into());
+    shared.insert("time".to_owned(), message.sent_s.into());
+    place(event, &mut shared);
+    let (content, is_cut) = shown(&message.content);
+    let mut google = shared.clone();
+    google.insert(origin.named("message_id"), json!(message.id));
+    google.insert("content".to_owned(), content.as_str().into());
+    google.insert("content_truncated".to_owned(), is_cut.into());
+    google.insert("sender_full_name".to_owned(), event.sender.full_name.as_str().into());
+    google.insert("sender_avatar_url".to_owned(), absolute(origin, &event.sender.avatar_url).into());
+    let mut own = shared;
+    own.insert("message_ids".to_owned(), json!([message.id]));
+    let apple = json!({
+        "alert": {"title": title(event), "subtitle": subtitle(event, trigger), "body": content},
+        "sound": "default",
+        "custom": {origin.own(): own},
+    });
+    (Value::Object(google), apple)
+}
+
+fn place(event: &MessageEvent, members: &mut Map<String, Value>) {
+    let message = &event.message;
+    let fields = match (message.recipient, &event.display_recipient) {
+        (Recipient::Channel(id), DisplayRecipient::Channel(name)) => {
+            json!({"recipient_type": "stream", "stream": name, "stream_id": id, "topic": message.topic})
+        }
+        _ if message.direct_users.len() > 2 => {
+            let users: Vec<_> = message.direct_users.iter().map(|id| id.0.to_string()).collect();
+            json!({"recipient_type": "private", "pm_users": users.join(",")})
+        }
+        _ => json!({"recipient_type": "private"}),
+    };
+    members.extend(fields.as_object().cloned().unwrap_or_default());
+}
+
+fn title(event: &MessageEvent) -> String {
+    match &event.display_recipient {
+        DisplayRecipient::Channel(name) => format!("#{name} > {}", event.message.topic),
+        DisplayRecipient::Users(users) if users.len() > 2 => {
+            users.iter().map(|user| user.full_name.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        DisplayRecipient::Users(_) => event.sender.full_name.clone(),
+    }
+}
+
+fn subtitle(event: &MessageEvent, trigger: Trigger) -> String {
+    let name = &event.sender.full_name;
+    match trigger {
+        Trigger::Direct if event.message.direct_users.len() <= 2 => String::new(),
+        Trigger::Mention => format!("{name} mentioned you:"),
+        Trigger::Wildcard => format!("{name} mentioned everyone:"),
+        Trigger::Direct | Trigger::Channel | Trigger::FollowedTopic => format!("{name}:"),
+    }
+}
+
+/// The start of the text as it was typed: an app shows it as plain text.
+fn shown(content: &str) -> (String, bool) {
+    match content.char_indices().nth(CONTENT_MAX_CHARS) {
+        None => (content.to_owned(), false),
+        Some((end, _)) => (format!("{}…", content.get(..end).unwrap_or_default()), true),
+    }
+}
+
+fn absolute(origin: &Origin<'_>, url: &str) -> String {
+    if url.starts_with('/') { format!("{}{url}", origin.base_url) } else { url.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::DisplayUser;
+    use crate::id::{ChannelId, DirectId};
+    use crate::realm::Rules;
+    use crate::testing::{self, NOW_S};
+
+    const ORIGIN: Origin<'_> = Origin { base_url: "https://chat.example.org", brand: "zulip" };
+
+    #[test]
+    fn a_test_says_which_organization_it_comes_from() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        assert_eq!(
+            test(&realm, &ORIGIN, UserId(4), NOW_S),
+            json!({
+                "event": "test", "server": "chat.example.org", "realm_id": 1,
+                "realm_uri": "https://chat.example.org", "realm_url": "https://chat.example.org",
+                "realm_name": "Test", "user_id": 4, "time": NOW_S,
+            })
+        );
+    }
+
+    #[test]
+    fn a_message_says_where_it_is_and_how_it_begins() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let mut event = testing::message_event(3, Recipient::Channel(ChannelId(20)));
+        event.message.content = "ä".repeat(201);
+        let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), Trigger::Mention));
+        let expected = json!({
+            "event": "message", "realm_name": "Test", "zulip_message_id": 50, "recipient_type": "stream",
+            "stream": "Channel 20", "stream_id": 20, "topic": "Lunch", "content": format!("{}…", "ä".repeat(200)),
+            "content_truncated": true, "sender_id": 3, "sender_full_name": "User 3", "time": NOW_S,
+            "sender_avatar_url": "https://chat.example.org/a.png", "user_id": 4,
+        });
+        for (key, value) in expected.as_object().unwrap() {
+            assert_eq!(&google[key], value, "{key}");
+        }
+        assert_eq!(
+            apple["alert"],
+            json!({"title": "#Channel 20 > Lunch", "subtitle": "User 3 mentioned you:", "body": google["content"]})
+        );
+        let own = &apple["custom"]["zulip"];
+        assert_eq!((&own["realm_name"], &own["message_ids"]), (&json!("Test"), &json!([50])));
+    }
+
+    #[test]
+    fn a_conversation_of_three_names_them_and_one_of_two_the_sender() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let mut event = testing::message_event(3, Recipient::Direct(DirectId(7)));
+        let user = |id: i64| DisplayUser {
+            id: UserId(id),
+            email: String::new(),
+            full_name: format!("User {id}"),
+            is_mirror_dummy: false,
+        };
+        for (ids, pm_users, title, subtitle) in
+            [(&[3, 4][..], None, "User 3", ""), (&[1, 3, 4], Some("1,3,4"), "User 1, User 3, User 4", "User 3:")]
+        {
+            event.message.direct_users = ids.iter().copied().map(UserId).collect();
+            event.display_recipient = DisplayRecipient::Users(ids.iter().copied().map(user).collect());
+            let nameless = Origin { brand: "", ..ORIGIN };
+            let (google, apple) = message(&realm, &nameless, &event, (UserId(4), Trigger::Direct));
+            assert_eq!(google.get("pm_users").and_then(Value::as_str), pm_users);
+            assert_eq!((&google["recipient_type"], &google["message_id"]), (&json!("private"), &json!(50)));
+            assert_eq!((&apple["alert"]["title"], &apple["alert"]["subtitle"]), (&json!(title), &json!(subtitle)));
+            assert_eq!(apple["custom"]["service"]["event"], "message");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Who is notified of a message, and why.
+
+use serde_json::Value;
+
+use crate::change::UserItemKind;
+use crate::event::{Body, EventRecord, MessageEvent};
+use crate::id::{ChannelId, UserId};
+use crate::message::{Flag, Recipient};
+use crate::object::settings;
+use crate::personal::topic::{self, TopicPolicy};
+use crate::ports::PresenceStore;
+use crate::presence::OFFLINE_AFTER_S;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+
+/// Why someone is notified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// It was written to them.
+    Direct,
+    /// It mentions them, or a group they are in.
+    Mention,
+    /// It mentions everybody.
+    Wildcard,
+    /// It is in a topic they follow.
+    FollowedTopic,
+    /// It is in a channel they asked to be notified of.
+    Channel,
+}
+
+/// Who of these users is notified of the message of a record, in their order. None for records without a message.
+///
+/// # Source
+/// Specification, "Boolean parameters" of `PATCH /realm/user_settings_defaults`: the settings of notifications on
+/// telephones. Not specified: who is there now is notified all the same unless `enable_online_push_notifications` is
+/// off, and nobody of what they wrote, muted, or had read at once.
+#[must_use]
+pub fn receivers(
+    realm: &RealmSnapshot,
+    presences: &dyn PresenceStore,
+    record: &EventRecord,
+    users: &[UserId],
+) -> Vec<(UserId, Trigger)> {
+    let Some(told) = &record.event else { return Vec::new() };
+    let Body::Message(event) = &told.body else { return Vec::new() };
+    let users = users.iter().filter_map(|id| realm.user(*id));
+    let hearing = users.filter(|user| {
+        let may_hear = user.is_active && user.bot.is_none() && user.id != event.message.sender_id;
+        may_hear && told.audience.reaches(record.id, user, realm)
+    });
+    let notified = hearing.filter_map(|user| {
+        let trigger = trigger(realm, user, event)?;
+        let is_there = is_there(presences, user.id, record.at_s);
+        let wanted = !is_there || is_on(realm, user, "enable_online_push_notifications");
+        wanted.then_some((user.id, trigger))
+    });
+    notified.collect()
+}
+
+/// Whether they used a client just now.
+fn is_there(presences: &dyn PresenceStore, id: UserId, at_s: i64) -> bool {
+    presences.of(id).is_some_and(|presence| at_s - presence.active_s < OFFLINE_AFTER_S)
+}
+
+fn trigger(realm: &RealmSnapshot, user: &User, event: &MessageEvent) -> Option<Trigger> {
+    let muted = event.message.sender_id.to_string();
+    let flags = event.flags_of(user.id);
+    if flags.contains(&Flag::Read) || realm.user_item(user.id, UserItemKind::MutedUser, &muted).is_some() {
+        return None;
+    }
+    let offline = is_on(realm, user, "enable_offline_push_notifications");
+    match event.message.recipient {
+        Recipient::Direct(_) => offline.then_some(Trigger::Direct),
+        Recipient::Channel(_) if offline && flags.contains(&Flag::Mentioned) => Some(Trigger::Mention),
+        Recipient::Channel(channel) => of_channel(realm, user, (channel, event), &flags, offline),
+    }
+}
+
+fn of_channel(
+    realm: &RealmSnapshot,
+    user: &User,
+    (channel, event): (ChannelId, &MessageEvent),
+    flags: &[Flag],
+    offline: bool,
+) -> Option<Trigger> {
+    let subscription = realm.subscription(channel, user.id)?;
+    let policy = topic::of(realm, user.id, channel, &event.message.topic);
+    let is_followed = policy == TopicPolicy::Followed;
+    let is_heard = match policy {
+        TopicPolicy::Muted => false,
+        TopicPolicy::Inherit => !subscription.is_muted,
+        TopicPolicy::Unmuted | TopicPolicy::Followed => true,
+    };
+    if !is_heard {
+        return None;
+    }
+    let chosen = subscription.notifications;
+    let everybody = [Flag::StreamWildcardMentioned, Flag::TopicWildcardMentioned];
+    let notifies_wildcards = chosen.wildcard_mentions.unwrap_or_else(|| is_on(realm, user, "wildcard_mentions_notify"))
+        || (is_followed && is_on(realm, user, "enable_followed_topic_wildcard_mentions_notify"));
+    if offline && notifies_wildcards && flags.iter().any(|flag| everybody.contains(flag)) {
+        return Some(Trigger::Wildcard);
+    }
+    if is_followed && is_on(realm, user, "enable_followed_topic_push_notifications") {
+        return Some(Trigger::FollowedTopic);
+    }
+    let of_all = chosen.push.unwrap_or_else(|| is_on(realm, user, "enable_stream_push_notifications"));
+    of_all.then_some(Trigger::Channel)
+}
+
+fn is_on(realm: &RealmSnapshot, user: &User, setting: &str) -> bool {
+    settings::of(realm, user).get(setting).and_then(Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::change::Change;
+    use crate::channel::{Notifications, Privacy, Subscription};
+    use crate::event::{Audience, Gate, NewEvent};
+    use crate::id::{DirectId, EventId};
+    use crate::ports::Known;
+    use crate::presence::{Presence, Status};
+    use crate::realm::Rules;
+    use crate::role::Role;
+    use crate::testing::{self, NOW_S};
+
+    /// Everybody was there so many seconds ago.
+    struct Ago(i64);
+
+    impl PresenceStore for Ago {
+        fn note(&self, _: UserId, _: Status, _: i64) {}
+
+        fn of(&self, _: UserId) -> Option<Presence> {
+            let at_s = NOW_S - self.0;
+            Some(Presence { active_s: at_s, connected_s: at_s })
+        }
+
+        fn since(&self, _: i64) -> Known {
+            Known { presences: Vec::new(), last: 0 }
+        }
+    }
+
+    fn setting(document: Value) -> Change {
+        item(UserItemKind::Settings, "", document)
+    }
+
+    fn item(kind: UserItemKind, key: &str, document: Value) -> Change {
+        Change::UserItem { user_id: UserId(4), kind, key: key.to_owned(), document: Some(document) }
+    }
+
+    fn policy(number: i64) -> Change {
+        let document = json!({"stream_id": 20, "topic_name": "Lunch", "last_updated": 5, "visibility_policy": number});
+        item(UserItemKind::TopicPolicy, &topic_item(), document)
+    }
+
+    fn topic_item() -> String {
+        let mut commit = crate::change::Commit::default();
+        let realm = subscribed(Vec::new());
+        let choice =
+            topic::Choice { channel: topic::Place::Id(ChannelId(20)), topic: "Lunch", policy: TopicPolicy::Followed };
+        topic::choose(&realm, realm.user(UserId(4)).unwrap(), choice, &mut commit).unwrap();
+        let Some(Change::UserItem { key, .. }) = commit.changes.first() else { panic!("{:?}", commit.changes) };
+        key.clone()
+    }
+
+    fn subscribed(more: Vec<Change>) -> RealmSnapshot {
+        let mut changes = vec![
+            Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+            Change::Subscription(Box::new(testing::subscription(20, 4))),
+            Change::Subscription(Box::new(testing::subscription(20, 3))),
+        ];
+        changes.extend(more);
+        testing::realm(Rules::default(), changes)
+    }
+
+    /// What user 4 is notified of, a message of user 3 in the channel or to them.
+    fn notified(
+        more: Vec<Change>,
+        recipient: Recipient,
+        change: impl FnOnce(&mut MessageEvent),
+        ago_s: i64,
+    ) -> Option<Trigger> {
+        let realm = subscribed(more);
+        let mut event = testing::message_event(3, recipient);
+        change(&mut event);
+        let audience = match recipient {
+            Recipient::Channel(channel_id) => Audience::Subscribers { channel_id, public: true },
+            Recipient::Direct(_) => Audience::users([UserId(3), UserId(4)]),
+        };
+        let told = NewEvent { audience, gate: Gate::default(), body: Body::Message(Box::new(event)) };
+        let record = EventRecord::new(EventId(50), NOW_S, Vec::new(), Some(told));
+        let all = [1, 3, 4, 6].map(UserId);
+        let found = receivers(&realm, &Ago(ago_s), &record, &all);
+        assert!(found.iter().all(|(id, _)| *id == UserId(4)), "{found:?}");
+        found.first().map(|(_, trigger)| *trigger)
+    }
+
+    const DIRECT: Recipient = Recipient::Direct(DirectId(7));
+    const CHANNEL: Recipient = Recipient::Channel(ChannelId(20));
+
+    fn mention(event: &mut MessageEvent) {
+        event.flags.push((UserId(4), Flag::Mentioned));
+    }
+
+    fn nothing(_: &mut MessageEvent) {}
+
+    #[test]
+    fn whom_it_was_written_to_or_mentions_is_notified_unless_they_do_not_wish_it() {
+        let off = || vec![setting(json!({"enable_offline_push_notifications": false}))];
+        assert_eq!(notified(vec![], DIRECT, nothing, 1_000), Some(Trigger::Direct));
+        assert_eq!(notified(off(), DIRECT, nothing, 1_000), None);
+        assert_eq!(notified(vec![], CHANNEL, mention, 1_000), Some(Trigger::Mention));
+        assert_eq!(notified(off(), CHANNEL, mention, 1_000), None);
+    }
+
+    #[test]
+    fn who_is_there_is_notified_unless_they_wish_it_only_when_away() {
+        let away_only = || vec![setting(json!({"enable_online_push_notifications": false}))];
+        assert_eq!(notified(vec![], DIRECT, nothing, 10), Some(Trigger::Direct));
+        assert_eq!(notified(away_only(), DIRECT, nothing, 10), None);
+        assert_eq!(notified(away_only(), DIRECT, nothing, OFFLINE_AFTER_S), Some(Trigger::Direct));
+    }
+
+    #[test]
+    fn a_channel_notifies_those_who_asked_for_it() {
+        let chosen = |push| {
+            let notifications = Notifications { push: Some(push), ..Notifications::default() };
+            Change::Subscription(Box::new(Subscription { notifications, ..testing::subscription(20, 4) }))
+        };
+        let all = || setting(json!({"enable_stream_push_notifications": true}));
+        assert_eq!(notified(vec![], CHANNEL, nothing, 1_000), None);
+        assert_eq!(notified(vec![chosen(true)], CHANNEL, nothing, 1_000), Some(Trigger::Channel));
+        assert_eq!(notified(vec![all()], CHANNEL, nothing, 1_000), Some(Trigger::Channel));
+        assert_eq!(notified(vec![all(), chosen(false)], CHANNEL, nothing, 1_000), None);
+        assert_eq!(notified(vec![all(), policy(1)], CHANNEL, nothing, 1_000), None);
+        let muted = Subscription { is_muted: true, ..testing::subscription(20, 4) };
+        let muted = || Change::Subscription(Box::new(muted.clone()));
+        assert_eq!(notified(vec![all(), muted()], CHANNEL, nothing, 1_000), None);
+        assert_eq!(notified(vec![all(), muted(), policy(2)], CHANNEL, nothing, 1_000), Some(Trigger::Channel));
+        assert_eq!(notified(vec![muted()], CHANNEL, mention, 1_000), Some(Trigger::Mention));
+    }
+
+    #[test]
+    fn a_followed_topic_notifies_unless_that_is_off() {
+        let off = setting(json!({"enable_followed_topic_push_notifications": false}));
+        assert_eq!(notified(vec![policy(3)], CHANNEL, nothing, 1_000), Some(Trigger::FollowedTopic));
+        assert_eq!(notified(vec![policy(3), off], CHANNEL, nothing, 1_000), None);
+    }
+
+    #[test]
+    fn a_mention_of_everybody_notifies_where_it_is_heard() {
+        let everybody = |event: &mut MessageEvent| event.wildcard = true;
+        let off = || setting(json!({"wildcard_mentions_notify": false}));
+        assert_eq!(notified(vec![], CHANNEL, everybody, 1_000), Some(Trigger::Wildcard));
+        assert_eq!(notified(vec![off()], CHANNEL, everybody, 1_000), None);
+        assert_eq!(notified(vec![policy(1)], CHANNEL, everybody, 1_000), None);
+        assert_eq!(notified(vec![off(), policy(3)], CHANNEL, everybody, 1_000), Some(Trigger::Wildcard));
+    }
+
+    #[test]
+    fn nobody_is_notified_of_what_they_muted_or_had_read_or_while_their_account_is_closed() {
+        let muted = item(UserItemKind::MutedUser, "3", json!({"timestamp": 1}));
+        assert_eq!(notified(vec![muted], DIRECT, nothing, 1_000), None);
+        let read = |event: &mut MessageEvent| event.flags.push((UserId(4), Flag::Read));
+        assert_eq!(notified(vec![], DIRECT, read, 1_000), None);
+        let closed = User { is_active: false, ..testing::user(4, Role::Member) };
+        assert_eq!(notified(vec![Change::User(Box::new(closed))], DIRECT, nothing, 1_000), None);
+    }
+}
