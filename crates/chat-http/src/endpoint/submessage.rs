@@ -9,7 +9,7 @@ use chat_core::id::MessageId;
 use chat_core::ports::Written;
 use chat_core::widget;
 
-use super::readable;
+use super::{following, readable};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
@@ -53,6 +53,7 @@ async fn post(call: Call<Caller>, addition: Addition) -> Result<Answer, Fault> {
         widget::may_add(&message, user.id, &addition.content)?;
         let added = (user.id, addition.content.as_str());
         if call.app.widgets.add_submessage(&message, added, call.app.now_s()).await? != Written::Unchanged {
+            following::after_taking_part(&call.app, user.id, &message).await;
             return Ok(Answer::empty());
         }
     }

@@ -96,6 +96,11 @@ async fn who_participates_in_a_topic_follows_it_when_they_chose_so() {
     let id = say(&town, &town.ada, ("Lunch", "soup?")).await["id"].clone();
     react(&town, &sam, &id).await;
     assert_eq!(policies(&town, &sam).await, followed("Lunch"));
+    let id = say(&town, &town.ada, ("Dinner", "/poll Fish?\nyes\nno")).await["id"].to_string();
+    let vote = json!({"type": "vote", "key": "canned,0", "vote": 1}).to_string();
+    let parameters = [("message_id", id.as_str()), ("msg_type", "widget"), ("content", vote.as_str())];
+    town.call(&sam, "POST /submessage", &parameters).await.success();
+    assert_eq!(policies(&town, &sam).await, [("Dinner".to_owned(), 3), ("Lunch".to_owned(), 3)]);
 }
 
 #[tokio::test]
