@@ -102,7 +102,7 @@ impl Setting<'_> {
             image_previews: ImagePreviews::Show,
             default_code_language: None,
         };
-        markdown::render(&markdown::parse(content, &against))
+        markdown::render_with(&markdown::parse(content, &against), self.uploads)
     }
 
     /// Renders a text that describes something, as HTML: like a message, but without previews of images.

@@ -213,6 +213,8 @@ pub(crate) struct Site {
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
     pub(crate) workshop: Workshop,
+    /// Smaller pictures that were not made when the file came are made one after the other.
+    pub(crate) thumbnails: tokio::sync::Mutex<()>,
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) invitations: Invitations,
     pub(crate) push: Push,
@@ -264,6 +266,7 @@ impl Site {
             files,
             attachments,
             workshop: Workshop::default(),
+            thumbnails: tokio::sync::Mutex::new(()),
             passwords,
             invitations,
             push,

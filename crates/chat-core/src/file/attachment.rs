@@ -97,6 +97,17 @@ fn milliseconds(seconds: i64) -> i64 {
     seconds.saturating_mul(1_000)
 }
 
+/// The names of the smaller pictures there are of each picture.
+pub const THUMBNAILS: [&str; 2] = ["840x560.jpg", "840x560.webp"];
+
+/// The smaller picture that is shown for an upload of that media type: one that keeps what shows through it, unless
+/// nothing can.
+#[must_use]
+pub fn thumbnail_of(media_type: &str) -> &'static str {
+    let [opaque, any] = THUMBNAILS;
+    if media_type == "image/jpeg" { opaque } else { any }
+}
+
 /// What happened to an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happened {

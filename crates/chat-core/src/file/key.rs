@@ -31,6 +31,14 @@ impl From<&PathId> for FileKey {
     }
 }
 
+impl FileKey {
+    /// Where the smaller picture of that name is kept: one of [`super::THUMBNAILS`].
+    #[must_use]
+    pub fn of_thumbnail(path: &PathId, name: &'static str) -> Self {
+        Self(format!("thumbnails/{path}/{name}"))
+    }
+}
+
 /// The name of a picture that anybody may fetch who knows it: of a user, or a custom emoji.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PictureName(String);

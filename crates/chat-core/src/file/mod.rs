@@ -13,8 +13,8 @@ mod store;
 mod uploads;
 
 pub use attachment::{
-    Attachment, AttachmentStore, Happened, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD, NewAttachment, Picture, Ticket, Used,
-    told, told_gone,
+    Attachment, AttachmentStore, Happened, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD, NewAttachment, Picture, THUMBNAILS,
+    Ticket, Used, thumbnail_of, told, told_gone,
 };
 pub use key::{FileKey, PictureName};
 pub use media::{Media, SNIFFED_BYTES, Showing};

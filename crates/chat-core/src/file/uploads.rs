@@ -23,10 +23,12 @@ impl Uploads {
         ids.into_iter().collect()
     }
 
-    /// What is known of the upload at that path as a picture.
+    /// Where a smaller picture of the upload at that path is, relative to the realm's address, when it is a picture.
     #[must_use]
-    pub fn picture(&self, path: &str) -> Option<Picture> {
-        self.at(path)?.picture
+    pub fn thumbnail(&self, path: &str) -> Option<(String, Picture)> {
+        let upload = self.at(path)?;
+        let name = super::thumbnail_of(&upload.media_type);
+        Some((format!("/user_uploads/thumbnail/{}/{name}", upload.path_id), upload.picture?))
     }
 
     fn at(&self, path: &str) -> Option<&Attachment> {
@@ -58,6 +60,8 @@ mod tests {
         assert_eq!(linked(path_id.to_string()), [AttachmentId(7)]);
         assert_eq!(linked(format!("{path_id}?dl=1#x")), [AttachmentId(7)]);
         assert_eq!(linked(path_id.to_string().replace('a', "b")), []);
-        assert_eq!(uploads.picture(path_id.as_str()).map(|picture| picture.width), Some(3));
+        let (thumbnail, picture) = uploads.thumbnail(path_id.as_str()).unwrap();
+        assert_eq!(thumbnail, format!("/user_uploads/thumbnail/{path_id}/840x560.webp"));
+        assert_eq!(picture.width, 3);
     }
 }

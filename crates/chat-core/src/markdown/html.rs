@@ -4,6 +4,7 @@
 
 use super::tree::Alignment;
 use super::url::Url;
+use crate::file::Picture;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::borrow::Cow;
 
@@ -82,6 +83,8 @@ impl Tag {
 pub(super) enum Attribute<'a> {
     Align(Alignment),
     Alt(&'a str),
+    /// The picture moves.
+    Animated,
     AriaHidden,
     AriaLabel(&'a str),
     Class(&'static str),
@@ -91,6 +94,8 @@ pub(super) enum Attribute<'a> {
     EmojiClass(&'static str),
     GroupId(UserGroupId),
     Href(&'a Url),
+    /// The size of the picture that a smaller one stands for.
+    OriginalDimensions(&'a Picture),
     RoleImage,
     Source(&'a Url),
     Start(u64),
@@ -108,6 +113,7 @@ impl Attribute<'_> {
             Self::Align(Alignment::Centre) => ("style", "text-align: center;".into()),
             Self::Align(Alignment::Right) => ("style", "text-align: right;".into()),
             Self::Alt(text) => ("alt", (*text).into()),
+            Self::Animated => ("data-animated", "true".into()),
             Self::AriaHidden => ("aria-hidden", "true".into()),
             Self::AriaLabel(text) => ("aria-label", (*text).into()),
             Self::Class(class) => ("class", (*class).into()),
@@ -116,6 +122,9 @@ impl Attribute<'_> {
             Self::EmojiClass(code) => ("class", format!("emoji emoji-{code}").into()),
             Self::GroupId(id) => ("data-user-group-id", number(id)),
             Self::Href(url) => ("href", url.as_str().into()),
+            Self::OriginalDimensions(Picture { width, height, .. }) => {
+                ("data-original-dimensions", format!("{width}x{height}").into())
+            }
             Self::RoleImage => ("role", "img".into()),
             Self::Source(url) => ("src", url.as_str().into()),
             Self::Start(start) => ("start", number(start)),

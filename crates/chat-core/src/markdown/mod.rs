@@ -59,7 +59,7 @@ mod url;
 
 pub use context::{Context, Directory, Emoticons, EmptyDirectory, ImagePreviews};
 pub use linkifier::{Linkifier, LinkifierError, TopicLink, topic_links};
-pub use render::{Rendered, render};
+pub use render::{Rendered, render, render_with};
 pub use tree::{
     Alignment, Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table,
 };

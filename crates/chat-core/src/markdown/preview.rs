@@ -1,16 +1,31 @@
 //! Pictures shown below the text that links them.
 //!
 //! Only uploads of the realm: a picture from elsewhere would tell its server who reads the message. Not specified
-//! which size is shown; we show the upload itself, as servers without thumbnails do.
+//! which size is shown; a smaller one where the upload is known to be a picture, as existing clients expect, and else
+//! the upload itself.
 
 use super::tree::Inline;
 use super::url::Url;
+use crate::file::{Picture, Uploads};
 
 /// A picture to show.
 pub(super) struct Preview<'d> {
     pub(super) url: &'d Url,
     /// What the link says, when that is not its address.
     pub(super) title: Option<String>,
+}
+
+/// A smaller picture that is shown for one.
+pub(super) struct Thumbnail {
+    pub(super) url: Url,
+    pub(super) picture: Picture,
+}
+
+/// The smaller picture of an upload. None of one that is linked with the realm's whole address: existing servers have
+/// none there.
+pub(super) fn thumbnail(url: &Url, uploads: &Uploads) -> Option<Thumbnail> {
+    let (path, picture) = uploads.thumbnail(url.upload().filter(|_| url.as_str().starts_with('/'))?)?;
+    Some(Thumbnail { url: Url::parse(&path)?, picture })
 }
 
 /// The pictures linked in a text, in its order, each once.

@@ -6,10 +6,11 @@ use super::html::{Attribute, Html, Quotes, Tag};
 use super::language;
 use super::limits::MAX_PREVIEWS;
 use super::math::{self, Typeset};
-use super::preview::{self, Preview};
+use super::preview::{self, Preview, Thumbnail};
 use super::time;
 use super::tree::{Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table};
 use super::url::{self, Url};
+use crate::file::Uploads;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::collections::BTreeSet;
 
@@ -51,6 +52,12 @@ impl Rendered {
 /// Writes the HTML of a message and gathers what it refers to.
 #[must_use]
 pub fn render(document: &Document) -> Rendered {
+    render_with(document, None)
+}
+
+/// The same with the uploads whose sizes are known: their pictures are shown smaller.
+#[must_use]
+pub fn render_with(document: &Document, uploads: Option<&Uploads>) -> Rendered {
     let mut renderer = Renderer {
         html: Html::default(),
         rendered: Rendered { is_me_message: document.is_me_message, ..Rendered::default() },
@@ -58,6 +65,7 @@ pub fn render(document: &Document) -> Rendered {
         typeset: math::typeset(&document.formulas),
         image_previews: document.image_previews,
         previewed: BTreeSet::new(),
+        uploads,
     };
     for (at, block) in document.blocks.iter().enumerate() {
         if at > 0 {
@@ -68,6 +76,12 @@ pub fn render(document: &Document) -> Rendered {
     Rendered { html: renderer.html.into_string(), ..renderer.rendered }
 }
 
+fn shrunk(html: &mut Html, Thumbnail { url, picture }: &Thumbnail) {
+    let moves = picture.is_animated.then_some(Attribute::Animated);
+    let always = [Attribute::OriginalDimensions(picture), Attribute::Source(url)];
+    html.void(Tag::Img, &moves.into_iter().chain(always).collect::<Vec<_>>());
+}
+
 struct Renderer<'d> {
     html: Html,
     rendered: Rendered,
@@ -75,6 +89,7 @@ struct Renderer<'d> {
     typeset: Vec<Typeset>,
     image_previews: ImagePreviews,
     previewed: BTreeSet<Url>,
+    uploads: Option<&'d Uploads>,
 }
 
 impl Renderer<'_> {
@@ -142,8 +157,12 @@ impl Renderer<'_> {
             self.html.text(before.take().unwrap_or_default());
             let attributes: Vec<_> =
                 [Some(Attribute::Href(url)), title.as_deref().map(Attribute::Title)].into_iter().flatten().collect();
+            let thumbnail = self.uploads.and_then(|uploads| preview::thumbnail(url, uploads));
             self.html.element(Tag::Div, &[Attribute::Class("message_inline_image")], |html| {
-                html.element(Tag::A, &attributes, |html| html.void(Tag::Img, &[Attribute::Source(url)]));
+                html.element(Tag::A, &attributes, |html| match &thumbnail {
+                    None => html.void(Tag::Img, &[Attribute::Source(url)]),
+                    Some(thumbnail) => shrunk(html, thumbnail),
+                });
             });
         }
     }

@@ -21,7 +21,7 @@ const ELEMENTS: [(&str, &[&str]); 29] = [
     ("h5", &[]),
     ("h6", &[]),
     ("hr", &[]),
-    ("img", &["alt", "class", "src", "title"]),
+    ("img", &["alt", "class", "data-animated", "data-original-dimensions", "src", "title"]),
     ("li", &[]),
     ("ol", &["start"]),
     ("p", &[]),

@@ -2,10 +2,11 @@
 
 use axum::Router;
 use axum::routing::{delete, get};
-use chat_core::file::{FileKey, Used};
+use chat_core::file::Used;
 use chat_core::id::AttachmentId;
 use serde_json::json;
 
+use super::uploads;
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
@@ -30,9 +31,6 @@ async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let id = AttachmentId(call.path_id("attachment_id")?);
     let removed = call.app.attachments.remove((call.who.id(), id), call.app.now_s()).await?;
     let removed = removed.ok_or(ThingFault::NoAttachment)?;
-    // It can be found no more; bytes that stay cost room and nothing else.
-    if let Err(error) = call.app.files.delete(&FileKey::from(&removed.path_id)).await {
-        tracing::warn!(%error, "the bytes of an upload that is gone stay");
-    }
+    uploads::delete(&call.app, &removed.path_id).await;
     Ok(Answer::empty())
 }

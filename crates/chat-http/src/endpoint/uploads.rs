@@ -2,11 +2,12 @@
 
 mod receive;
 mod serve;
+pub(crate) mod thumbnails;
 
 use axum::Router;
 use axum::routing::{get, post};
 use chat_core::access;
-use chat_core::file::{Attachment, MAX_ATTACHMENTS, PathId, Uploads};
+use chat_core::file::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, THUMBNAILS, Uploads};
 use chat_core::id::MessageId;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
@@ -30,7 +31,19 @@ pub(crate) fn routes() -> Router<App> {
         .api("/user_uploads/{realm}/{*path}", get(endpoint(serve::lend)))
         .route("/user_uploads/{*path}", get(plain(serve::get)))
         .route("/user_uploads/download/{*path}", get(plain(serve::download)))
+        .route("/user_uploads/thumbnail/{*path}", get(plain(thumbnails::get)))
         .route("/user_uploads/temporary/{ticket}/{name}", get(plain(serve::temporary)))
+}
+
+/// Deletes the bytes of an upload that is nobody's any more, and of its smaller pictures. Those that stay cost room and
+/// nothing else: they cannot be found.
+pub(crate) async fn delete(app: &Site, path: &PathId) {
+    let small = THUMBNAILS.map(|name| FileKey::of_thumbnail(path, name));
+    for key in small.into_iter().chain([FileKey::from(path)]) {
+        if let Err(error) = app.files.delete(&key).await {
+            tracing::warn!(%error, "bytes of an upload that is gone stay");
+        }
+    }
 }
 
 /// The upload of that path, when the user may read it. Whether there is another they may not is not told.

@@ -2,6 +2,7 @@
 
 mod keeping;
 mod reading;
+mod thumbnails;
 
 use chat_core::role::Role;
 use serde_json::{Value, json};

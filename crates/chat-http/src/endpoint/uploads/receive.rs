@@ -15,6 +15,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 
+use super::thumbnails;
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::body::announced_bytes;
@@ -132,40 +133,57 @@ fn broken(app: &Site, error: &multer::Error) -> Fault {
     }
 }
 
+/// The smaller picture of one: its name and what is in it.
+type Small = (&'static str, Bytes);
+
 /// Keeps a file that has come, and says whose it is.
 async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: Gathered) -> Result<Attachment, Fault> {
     let Gathered { name, start, size_bytes, file } = gathered;
-    let (file, picture) = looked_at(app, &start, file).await?;
+    let media_type = Media::of(&start, &name).media_type;
+    let (file, picture, small) = looked_at(app, (&start, media_type), file).await?;
     let path_id = PathId::new(&app.fresh_name(), &name).ok_or_else(|| Failure::said("an upload got no path"))?;
     let key = FileKey::from(&path_id);
     app.files.put_file(&key, file).await?;
     let upload = NewAttachment {
         path_id,
         owner_id,
-        media_type: Media::of(&start, &name).media_type,
+        media_type,
         name,
         size_bytes: i64::try_from(size_bytes).unwrap_or(i64::MAX),
         created_s: app.now_s(),
         picture,
     };
+    if let Some((name, bytes)) = small {
+        app.files.put(&FileKey::of_thumbnail(&upload.path_id, name), bytes).await?;
+    }
+    let path_id = upload.path_id.clone();
     let added = app.attachments.add(upload, app.settings.uploads.quota_bytes).await;
-    if !matches!(added, Ok(Some(_)))
-        && let Err(error) = app.files.delete(&key).await
-    {
-        tracing::warn!(%error, "an upload that was not taken stays on the disk");
+    if !matches!(added, Ok(Some(_))) {
+        super::delete(app, &path_id).await;
     }
     Ok(added?.ok_or(ThingFault::OverQuota)?)
 }
 
-/// What is known of a file as a picture. One that cannot be decoded is a file like any other.
-async fn looked_at(app: &Site, start: &[u8], file: File) -> Result<(File, Option<Picture>), Fault> {
+/// What is known of a file as a picture, and the smaller one that messages show. One that cannot be decoded is a file
+/// like any other.
+async fn looked_at(
+    app: &Site,
+    (start, media_type): (&[u8], &str),
+    file: File,
+) -> Result<(File, Option<Picture>, Option<Small>), Fault> {
     if chat_pictures::Format::of(start).is_none() {
-        return Ok((file, None));
+        return Ok((file, None, None));
     }
+    let kind = thumbnails::named(file::thumbnail_of(media_type));
     let look = move || {
-        let facts = chat_pictures::facts(BufReader::new(&file)).ok();
-        let picture = |chat_pictures::Facts { width, height, is_animated, .. }| Picture { width, height, is_animated };
-        (file, facts.map(picture))
+        let Ok(chat_pictures::Facts { width, height, is_animated, .. }) = chat_pictures::facts(BufReader::new(&file))
+        else {
+            return (file, None, None);
+        };
+        let small = kind.and_then(|(name, kind)| Some((name, thumbnails::make(&file, kind).ok()?.bytes.into())));
+        // What has a size and no pixels is no picture.
+        let picture = small.is_some().then_some(Picture { width, height, is_animated });
+        (file, picture, small)
     };
     Ok(app.workshop.run(look).await?)
 }

@@ -9,6 +9,7 @@ use chat_core::role::Policy;
 use serde_json::json;
 
 use super::{Newcomer, State};
+use crate::endpoint::uploads::thumbnails;
 use crate::endpoint::{emoji_data, icon, pictures};
 
 /// No channel is meant.
@@ -174,7 +175,7 @@ pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
         "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
         "realm_default_external_accounts": Account::shown(),
         "server_supported_permission_settings": {"realm": {}, "stream": {}, "group": {}},
-        "server_thumbnail_formats": [],
+        "server_thumbnail_formats": thumbnails::formats(),
     }));
 }
 

@@ -1,0 +1,105 @@
+//! Smaller pictures of uploads.
+//!
+//! The one that messages show is made when the file comes, while it is at hand; another when somebody asks for it.
+
+use std::fs::File;
+use std::io::{BufReader, Seek as _, SeekFrom, Write as _};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use chat_core::file::{Attachment, FileKey, PathId, THUMBNAILS};
+use chat_pictures::{Encoded, PictureError, Thumbnail};
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use serde_json::{Value, json};
+
+use super::readable;
+use crate::auth::Caller;
+use crate::error::{Failure, Fault, ThingFault};
+use crate::file_body::streamed;
+use crate::plain::Plain;
+use crate::state::{App, Site};
+
+/// The kind of thumbnail of that name.
+pub(super) fn named(name: &str) -> Option<(&'static str, Thumbnail)> {
+    let key = THUMBNAILS.into_iter().find(|known| *known == name)?;
+    chat_pictures::THUMBNAILS.into_iter().find(|thumbnail| thumbnail.name == key).map(|thumbnail| (key, thumbnail))
+}
+
+/// What clients are told of the kinds there are.
+pub(crate) fn formats() -> Vec<Value> {
+    let shown = |kind: &Thumbnail| {
+        json!({
+            "name": kind.name,
+            "max_width": kind.max_width,
+            "max_height": kind.max_height,
+            "format": if kind.format.extension() == "jpg" { "jpeg" } else { kind.format.extension() },
+            "animated": false,
+        })
+    };
+    chat_pictures::THUMBNAILS.iter().map(shown).collect()
+}
+
+/// A smaller picture of an upload, to who may read the upload.
+pub(super) async fn get(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
+    let (path, name) = call.path_text("path")?.rsplit_once('/').ok_or(ThingFault::NoFile)?;
+    let (path, (name, kind)) = PathId::parse(path).zip(named(name)).ok_or(ThingFault::NoFile)?;
+    let upload = readable(&call.app, &call.who.realm, &call.who.user, &path).await?;
+    upload.picture.ok_or(ThingFault::NoFile)?;
+    let body = found_or_made(&call.app, &upload, (name, kind)).await?;
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind.format.media_type()));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=31536000, immutable"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+    Ok(response)
+}
+
+async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thumbnail)) -> Result<Body, Fault> {
+    let key = FileKey::of_thumbnail(&upload.path_id, kind.0);
+    if let Some(reader) = app.files.open(&key, None).await? {
+        return Ok(streamed(reader));
+    }
+    // One at a time: whoever waited finds what the one before has made.
+    let _turn = app.thumbnails.lock().await;
+    if let Some(reader) = app.files.open(&key, None).await? {
+        return Ok(streamed(reader));
+    }
+    let file = fetched(app, upload).await?;
+    let made = app.workshop.run(move || make(&file, kind.1)).await??;
+    let bytes = Bytes::from(made.bytes);
+    app.files.put(&key, bytes.clone()).await?;
+    Ok(Body::from(bytes))
+}
+
+/// The smaller picture of what is in an open file.
+pub(super) fn make(mut file: &File, kind: Thumbnail) -> Result<Encoded, PictureError> {
+    file.seek(SeekFrom::Start(0)).map_err(PictureError::Failed)?;
+    chat_pictures::thumbnail(BufReader::new(file), kind)
+}
+
+/// The upload itself, on the disk of this node for as long as it is looked at.
+async fn fetched(app: &Site, upload: &Attachment) -> Result<File, Fault> {
+    let failed = |error| Fault::from(Failure::new("a file was not written down to be looked at", error));
+    let mut reader = app.files.open(&FileKey::from(&upload.path_id), None).await?.ok_or(ThingFault::NoFile)?;
+    let mut file = tempfile::tempfile_in(&app.settings.uploads.spool_dir).map_err(failed)?;
+    while let Some(piece) = reader.next().await? {
+        file.write_all(&piece).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_smaller_picture_that_messages_name_can_be_made() {
+        for name in THUMBNAILS {
+            assert_eq!(named(name).map(|(_, kind)| kind.name), Some(name));
+        }
+        assert!(named("1x1.png").is_none());
+    }
+}
