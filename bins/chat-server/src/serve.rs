@@ -87,6 +87,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         queues: Arc::<Store>::clone(&store),
         messages: Arc::<Store>::clone(&store),
         presences: Arc::<Store>::clone(&store),
+        bot_storage: Arc::<Store>::clone(&store),
         widgets: Arc::<Store>::clone(&store),
         drafts: Arc::<Store>::clone(&store),
         scheduled: Arc::<Store>::clone(&store),

@@ -177,16 +177,22 @@ pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
 
 fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut Commit) {
     commit.events.push(update(user.id, "is_active", is_active.into()));
-    if let Some(bot) = &user.bot {
-        let administrators = realm.users().filter(|user| user.is_administrator()).map(|user| user.id);
+    if user.bot.is_some() {
         let told = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
-        commit.events.push(NewEvent::plain(Audience::users(administrators.chain(bot.owner_id)), told));
+        commit.events.push(NewEvent::plain(Audience::users(keepers(realm, user)), told));
     }
     commit.changes.push(Change::User(Box::new(User { is_active, ..user.clone() })));
 }
 
+/// Who sees all of a bot: administrators, and who answers for it.
+pub(crate) fn keepers(realm: &RealmSnapshot, bot: &User) -> Vec<UserId> {
+    let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id);
+    let administrators = realm.users().filter(|user| user.is_administrator() && Some(user.id) != owner);
+    administrators.map(|user| user.id).chain(owner).collect()
+}
+
 /// Says that one fact of a user is another now.
-fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
+pub(crate) fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
     let mut person = json!({"user_id": user_id});
     if let Value::Object(members) = &mut person {
         members.insert(key.to_owned(), value);
@@ -195,7 +201,7 @@ fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
 }
 
 /// Says which groups of the system a user stands in now and which no longer.
-fn standing_events(realm: &RealmSnapshot, before: Option<&User>, after: &User, now_s: i64) -> Vec<NewEvent> {
+pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, after: &User, now_s: i64) -> Vec<NewEvent> {
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
     let stands = |system: SystemGroup, user: &User| system.has_direct_member(user, waiting_days, now_s);
     let told = |system: SystemGroup| {

@@ -125,6 +125,8 @@ kinds! {
         DefaultChannel = "default_channel",
         /// An invitation that was sent.
         Invitation = "invitation",
+        /// A domain of mail that belongs to the realm.
+        Domain = "domain",
         /// Settings new users begin with; there is one, 0.
         UserDefaults = "user_defaults",
     }

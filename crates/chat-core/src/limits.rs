@@ -44,6 +44,16 @@ pub const MAX_LONG_ANSWER_CHARS: usize = 500;
 pub const MAX_LINK_ANSWER_CHARS: usize = 2_000;
 /// Users one answer names. Not specified; as many as people can still mean.
 pub const MAX_PEOPLE_IN_ANSWER: usize = 100;
+/// Bots one user answers for. Not specified; as many as people can still look after.
+pub const MAX_BOTS_PER_OWNER: usize = 100;
+/// Characters of what a bot's program keeps, keys and texts together.
+pub const MAX_STORAGE_CHARS: i64 = 10_000_000;
+/// Characters of a key of what a bot's program keeps. Not specified; keys are names.
+pub const MAX_STORAGE_KEY_CHARS: usize = 255;
+/// Characters of a domain of mail.
+pub const MAX_DOMAIN_CHARS: usize = 255;
+/// Domains of mail of a realm. Not specified; they are in everybody's start.
+pub const MAX_REALM_DOMAINS: usize = 100;
 /// Users of one direct conversation, the sender among them. Not specified; we stop at a number that people can
 /// still mean, because each of them is named in every event.
 pub const MAX_DIRECT_USERS: usize = 200;

@@ -3,6 +3,8 @@
 //! An endpoint returns the cause; what a caller sees of it is decided here and nowhere else. A failure is logged
 //! here too, once, where it becomes an answer, and the caller never sees its text.
 
+mod bots;
+mod domains;
 mod groups;
 mod invites;
 mod people;
@@ -22,9 +24,11 @@ use serde_json::{Map, Value, json};
 
 use chat_core::access::{NoSuchChannel, NoSuchMessage, NotAllowed};
 use chat_core::administer::AccountError;
+use chat_core::bots::BotError;
 use chat_core::channel::ChannelNameError;
 use chat_core::channels::ChannelError;
 use chat_core::compose::ComposeError;
+use chat_core::domains::DomainError;
 use chat_core::draft::DraftError;
 use chat_core::edit::{DeleteError, EditError};
 use chat_core::event::UnsupportedOperator;
@@ -136,6 +140,12 @@ pub enum Fault {
     /// A user group stays as it is.
     #[error(transparent)]
     Group(#[from] GroupError),
+    /// A bot stays as it is.
+    #[error(transparent)]
+    Bot(#[from] BotError),
+    /// The domains of the realm stay as they are.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
     /// A profile field stays as it is.
     #[error(transparent)]
     ProfileField(#[from] ProfileError),
@@ -366,6 +376,8 @@ impl Fault {
             Self::Invite(refused) => invites::invite(refused),
             Self::Join(refused) => invites::join(refused),
             Self::Group(refused) => groups::group(refused),
+            Self::Bot(refused) => bots::bot(refused),
+            Self::Domain(refused) => domains::domain(refused),
             Self::ProfileField(refused) => profile::field(refused),
             Self::ProfileAnswer(refused) => profile::answer(refused),
             Self::Push(refused) => push::verdict(refused),

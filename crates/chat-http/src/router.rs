@@ -16,10 +16,10 @@ use tower::Service;
 use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
-    attachments, avatars, channels, drafts, emoji, emoji_data, events, fetch_api_key, flags, health, icon, invites,
-    join, linkifiers, message_edit, messages, organization, personal, pictures, playgrounds, presence, profile_fields,
-    push, reactions, register, scheduled_messages, server_settings, settings, submessage, subscriptions, typing,
-    uploads, user_groups, user_settings_defaults, users,
+    attachments, avatars, bot_storage, bots, channels, domains, drafts, emoji, emoji_data, events, fetch_api_key,
+    flags, health, icon, invites, join, linkifiers, message_edit, messages, organization, personal, pictures,
+    playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages, server_settings, settings,
+    submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -66,6 +66,9 @@ fn api() -> Router<App> {
         .merge(organization::routes())
         .merge(user_groups::routes())
         .merge(profile_fields::routes())
+        .merge(bots::routes())
+        .merge(bot_storage::routes())
+        .merge(domains::routes())
         .merge(typing::routes())
         .merge(scheduled_messages::routes())
         .merge(drafts::routes())

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use chat_core::attempts::{Attempts, Held};
+use chat_core::bots::BotStorage;
 use chat_core::change::{Commit, Committed};
 use chat_core::draft::DraftStore;
 use chat_core::file::{AttachmentStore, FileStore};
@@ -62,6 +63,8 @@ pub struct Domain {
     pub scheduled: Arc<dyn ScheduledStore>,
     /// Who is typing.
     pub typing: Arc<dyn TypingFeed>,
+    /// What programs of bots keep.
+    pub bot_storage: Arc<dyn BotStorage>,
     /// The bytes of files.
     pub files: Arc<dyn FileStore>,
     /// The uploads.
@@ -210,6 +213,7 @@ pub(crate) struct Site {
     pub(crate) drafts: Arc<dyn DraftStore>,
     pub(crate) scheduled: Arc<dyn ScheduledStore>,
     pub(crate) typing: Arc<dyn TypingFeed>,
+    pub(crate) bot_storage: Arc<dyn BotStorage>,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
     pub(crate) workshop: Workshop,
@@ -242,6 +246,7 @@ impl Site {
             scheduled,
             typing,
             polls,
+            bot_storage,
             files,
             attachments,
             passwords,
@@ -263,6 +268,7 @@ impl Site {
             drafts,
             scheduled,
             typing,
+            bot_storage,
             files,
             attachments,
             workshop: Workshop::default(),

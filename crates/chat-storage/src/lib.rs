@@ -49,6 +49,7 @@ mod schema;
 mod source;
 mod store;
 
+mod bot_storage;
 mod known;
 mod link;
 mod log;

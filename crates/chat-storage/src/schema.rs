@@ -40,6 +40,7 @@ const FILES: &[File] = &[
     file!(9, "0009_submessages.sql"),
     file!(10, "0010_uploads.sql"),
     file!(11, "0011_push.sql"),
+    file!(12, "0012_bot_storage.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

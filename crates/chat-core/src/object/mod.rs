@@ -1,6 +1,7 @@
 //! What clients are shown: JSON objects, one file each, made in one place for answers, events and the first state of
 //! a queue.
 
+mod bot;
 pub mod channel;
 pub mod group;
 pub mod item;
@@ -11,6 +12,7 @@ pub mod subscription;
 mod text;
 mod user;
 
+pub use bot::bot;
 pub use group::group;
 pub use text::{Stored, Text};
-pub use user::{Avatar, UserForm, avatar, avatar_url, sender, user};
+pub use user::{Avatar, UserForm, avatar, avatar_url, bot_type, sender, user};

@@ -120,7 +120,9 @@ fn date_joined(joined_s: i64) -> String {
     joined.strftime("%Y-%m-%dT%H:%M+00:00").to_string()
 }
 
-fn bot_type(kind: BotKind) -> i64 {
+/// The number of a kind of bot.
+#[must_use]
+pub fn bot_type(kind: BotKind) -> i64 {
     match kind {
         BotKind::Generic => 1,
         BotKind::IncomingWebhook => 2,

@@ -2,7 +2,10 @@
 
 pub(crate) mod attachments;
 pub(crate) mod avatars;
+pub(crate) mod bot_storage;
+pub(crate) mod bots;
 pub(crate) mod channels;
+pub(crate) mod domains;
 pub(crate) mod drafts;
 pub(crate) mod emoji;
 pub(crate) mod emoji_data;

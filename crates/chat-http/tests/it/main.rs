@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod again;
 #[cfg(test)]
+mod bots;
+#[cfg(test)]
 mod cellar;
 #[cfg(test)]
 mod changes;
@@ -13,6 +15,8 @@ mod channels;
 #[cfg(test)]
 #[path = "../../../chat-core/tests/it/checker.rs"]
 mod checker;
+#[cfg(test)]
+mod domains;
 #[cfg(test)]
 mod drafts;
 #[cfg(test)]

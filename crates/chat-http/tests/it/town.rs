@@ -352,6 +352,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: (u
         queues: Arc::<Store>::clone(store),
         messages: Arc::<Store>::clone(store),
         presences: Arc::<Store>::clone(store),
+        bot_storage: Arc::<Store>::clone(store),
         widgets: Arc::<Store>::clone(store),
         drafts: Arc::<Store>::clone(store),
         scheduled: Arc::<Store>::clone(store),

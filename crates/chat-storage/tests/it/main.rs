@@ -8,6 +8,8 @@ mod home;
 mod people;
 
 #[cfg(test)]
+mod bot_storage;
+#[cfg(test)]
 mod copies;
 #[cfg(test)]
 mod edits;

@@ -63,7 +63,7 @@ pub(super) struct Newcomer<'a> {
 type Part = fn(&Newcomer<'_>, &mut State);
 
 /// The types and the functions of their state.
-const PARTS: [(&str, Part); 25] = [
+const PARTS: [(&str, Part); 26] = [
     ("alert_words", own::alert_words),
     ("giphy", organization::giphy),
     ("muted_topics", own::muted_topics),
@@ -85,6 +85,7 @@ const PARTS: [(&str, Part); 25] = [
     ("realm", realm::numbers),
     ("realm", realm::policies),
     ("realm", realm::choices),
+    ("realm_domains", organization::domains),
     ("realm_emoji", organization::emoji),
     ("realm_linkifiers", organization::linkifiers),
     ("realm_playgrounds", organization::playgrounds),

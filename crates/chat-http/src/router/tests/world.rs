@@ -216,6 +216,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         queues: Arc::<Store>::clone(&store),
         messages: Arc::<Store>::clone(&store),
         presences: Arc::<Store>::clone(&store),
+        bot_storage: Arc::<Store>::clone(&store),
         widgets: Arc::<Store>::clone(&store),
         drafts: Arc::<Store>::clone(&store),
         scheduled: Arc::<Store>::clone(&store),

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use super::{Newcomer, State};
 
 /// Types whose state is an empty list, because the server has no such things, with their keys.
-pub(super) const EMPTY: [(&str, &str); 7] = [
+pub(super) const EMPTY: [(&str, &str); 6] = [
     ("default_stream_groups", "realm_default_stream_groups"),
     ("onboarding_steps", "onboarding_steps"),
-    ("realm_domains", "realm_domains"),
     ("realm_embedded_bots", "realm_embedded_bots"),
     // Replaced by linkifiers long ago.
     ("realm_filters", "realm_filters"),
@@ -27,6 +26,10 @@ pub(super) fn linkifiers(newcomer: &Newcomer<'_>, state: &mut State) {
     let understood = newcomer.filter.capabilities.contains(&Capability::LinkifierUrlTemplate);
     let linkifiers = if understood { item::linkifiers(newcomer.realm) } else { Vec::new() };
     state.put("realm_linkifiers", linkifiers);
+}
+
+pub(super) fn domains(newcomer: &Newcomer<'_>, state: &mut State) {
+    state.put("realm_domains", chat_core::domains::list(newcomer.realm));
 }
 
 pub(super) fn playgrounds(newcomer: &Newcomer<'_>, state: &mut State) {

@@ -61,27 +61,13 @@ fn permissions(newcomer: &Newcomer<'_>, state: &mut State) {
     state.put("can_invite_others_to_realm", may(rules.invite));
 }
 
-/// The user's own bots, and for administrators all. Not specified; their keys are left out, because a secret that
-/// is in every client's start is in every client's log.
+/// The user's own bots, and for administrators all.
 pub(super) fn bots(newcomer: &Newcomer<'_>, state: &mut State) {
-    let form = UserForm { is_active: true, ..UserForm::default() };
     let of_interest = |user: &&User| {
         let owner = user.bot.as_ref().map(|bot| bot.owner_id);
         owner.is_some_and(|owner| newcomer.user.is_administrator() || owner == Some(newcomer.user.id))
     };
-    let shown = sorted(newcomer).into_iter().filter(of_interest).map(|bot| {
-        let user = object::user(newcomer.realm, bot, form);
-        let keys = ["user_id", "full_name", "email", "bot_type", "is_active", "avatar_url"];
-        let mut shown: Map<String, Value> =
-            keys.iter().map(|key| ((*key).to_owned(), user.get(*key).cloned().unwrap_or_default())).collect();
-        shown.insert("owner_id".to_owned(), json!(bot.bot.as_ref().and_then(|bot| bot.owner_id)));
-        shown.insert("default_sending_stream".to_owned(), Value::Null);
-        shown.insert("default_events_register_stream".to_owned(), Value::Null);
-        shown.insert("default_all_public_streams".to_owned(), Value::Bool(false));
-        shown.insert("services".to_owned(), json!([]));
-        Value::Object(shown)
-    });
-    state.put("realm_bots", shown.collect::<Value>());
+    state.put("realm_bots", sorted(newcomer).into_iter().filter(of_interest).map(object::bot).collect::<Value>());
 }
 
 /// All groups; those out of use for clients that know of such alone.

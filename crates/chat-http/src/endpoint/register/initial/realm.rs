@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Newcomer, State};
 use crate::endpoint::uploads::thumbnails;
-use crate::endpoint::{emoji_data, icon, pictures};
+use crate::endpoint::{bots, emoji_data, icon, pictures};
 
 /// No channel is meant.
 const NO_CHANNEL: i64 = -1;
@@ -18,7 +18,6 @@ const NO_CHANNEL: i64 = -1;
 pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
     let Some(realm) = newcomer.realm.realm() else { return };
     let url = &newcomer.app.settings.base_url;
-    let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host);
     state.put_all(json!({
         "realm_name": realm.name,
         "realm_description": realm.description,
@@ -30,7 +29,7 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_logo_source": "D",
         "realm_night_logo_url": icon::url(url),
         "realm_night_logo_source": "D",
-        "realm_bot_domain": host,
+        "realm_bot_domain": bots::domain(url),
         "realm_date_created": realm.created_s,
         "realm_org_type": 0,
         "realm_plan_type": 1,

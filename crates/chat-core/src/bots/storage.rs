@@ -1,0 +1,35 @@
+//! What a bot's program keeps at the server: texts under keys, each bot's its own.
+
+use async_trait::async_trait;
+
+use crate::id::UserId;
+use crate::ports::StoreError;
+
+/// What became of texts that should be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// They are durable.
+    Done,
+    /// With them it would be so many characters too much; nothing was written.
+    TooMuch(i64),
+}
+
+/// There is nothing under one of the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Key does not exist.")]
+pub struct KeyMissing;
+
+/// What programs keep. It can be large and is read rarely, so no node has it in memory.
+#[async_trait]
+pub trait BotStorage: Send + Sync {
+    /// Keeps texts under their keys, each key once, in place of those that were there: all or nothing. With the keys,
+    /// what is kept for the user has at most `limit_chars` characters then.
+    async fn keep(&self, user_id: UserId, entries: &[(String, String)], limit_chars: i64) -> Result<Kept, StoreError>;
+
+    /// The texts under these keys that there are, or all, in no order.
+    async fn kept(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Vec<(String, String)>, StoreError>;
+
+    /// Forgets the texts under these keys, each named once, or all. Nothing is forgotten when there is none under one
+    /// of them.
+    async fn forget(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Result<(), KeyMissing>, StoreError>;
+}

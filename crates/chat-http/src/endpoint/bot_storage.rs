@@ -1,0 +1,68 @@
+//! `/bot_storage`: what a bot's program keeps at the server, under keys of its own. Every account has such a place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::Router;
+use axum::routing::get;
+use chat_core::bots::{BotError, Kept, KeyMissing};
+use chat_core::limits::{MAX_STORAGE_CHARS, MAX_STORAGE_KEY_CHARS};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Path, Reader, max_chars};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().api("/bot_storage", get(endpoint(read)).put(endpoint(write)).delete(endpoint(forget)))
+}
+
+/// Texts to keep.
+struct Storage(Vec<(String, String)>);
+
+impl Params for Storage {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let storage = given.required::<Json<BTreeMap<String, String>>>("storage")?;
+        let whole = Path::name("storage");
+        storage.keys().try_for_each(|key| max_chars(key, MAX_STORAGE_KEY_CHARS, &whole.key(key)))?;
+        Ok(Self(storage.into_iter().collect()))
+    }
+}
+
+/// Keeps texts, in place of those under the same keys.
+async fn write(call: Call<Caller>, Storage(entries): Storage) -> Result<Answer, Fault> {
+    match call.app.bot_storage.keep(call.who.id(), &entries, MAX_STORAGE_CHARS).await? {
+        Kept::Done => Ok(Answer::empty()),
+        Kept::TooMuch(by) => Err(BotError::StorageFull(by).into()),
+    }
+}
+
+/// Keys that are asked for, each once; all when nothing is said.
+struct Keys(Option<Vec<String>>);
+
+impl Params for Keys {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        let keys = given.optional::<Json<Option<Vec<String>>>>("keys")?.flatten();
+        let each_once = |keys: Vec<String>| keys.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        Ok(Self(keys.map(each_once)))
+    }
+}
+
+/// What is kept.
+async fn read(call: Call<Caller>, Keys(keys): Keys) -> Result<Answer, Fault> {
+    let found = call.app.bot_storage.kept(call.who.id(), keys.as_deref()).await?;
+    if keys.is_some_and(|keys| keys.len() > found.len()) {
+        return Err(BotError::from(KeyMissing).into());
+    }
+    let storage: BTreeMap<String, String> = found.into_iter().collect();
+    Answer::of(&json!({"storage": storage}))
+}
+
+/// Forgets what is kept.
+async fn forget(call: Call<Caller>, Keys(keys): Keys) -> Result<Answer, Fault> {
+    call.app.bot_storage.forget(call.who.id(), keys.as_deref()).await?.map_err(BotError::from)?;
+    Ok(Answer::empty())
+}

@@ -1,0 +1,181 @@
+//! `/bots`: the bots people make and keep.
+
+use axum::Router;
+use axum::routing::{get, patch, post};
+use chat_core::account;
+use chat_core::bots::{self, NewBot, Update};
+use chat_core::change::Commit;
+use chat_core::id::UserId;
+use chat_core::object::avatar_url;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::User;
+use serde_json::{Map, Value, json};
+
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::call::{Call, endpoint};
+use crate::error::Fault;
+use crate::params::{Json, ParamFault, Params, Reader, Text};
+use crate::router::ApiRoutes;
+use crate::state::App;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .api("/bots", get(endpoint(list)).post(endpoint(create)))
+        .api("/bots/{bot_id}", patch(endpoint(update)).delete(endpoint(deactivate)))
+        .api("/bots/{bot_id}/api_key/regenerate", post(endpoint(regenerate_key)))
+}
+
+/// How the addresses of bots end: the host of this address, without its port. Where it is no name that an address could
+/// end with, bots are local ones.
+pub(crate) fn domain(base_url: &str) -> &str {
+    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
+    let host = host.split(['/', ':']).next().unwrap_or_default();
+    if host.is_empty() || host.starts_with('[') { "localhost" } else { host }
+}
+
+/// The bots of the caller that are in use, with their keys.
+async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    chat_core::access::require_member(&call.who.user)?;
+    let mut shown = Vec::new();
+    for bot in bots::owned_by(&call.who.realm, call.who.id()) {
+        let credentials = call.app.realm.credentials(bot.id).await?;
+        let key = credentials.and_then(|credentials| credentials.api_key);
+        let mut object = channels_of_its_own();
+        object.insert("user_id".to_owned(), json!(bot.id));
+        object.insert("username".to_owned(), bot.email.as_str().into());
+        object.insert("full_name".to_owned(), bot.full_name.as_str().into());
+        object.insert("avatar_url".to_owned(), avatar_url(bot).into());
+        object.insert("api_key".to_owned(), json!(key.as_ref().map(chat_core::user::ApiKey::expose)));
+        shown.push(object);
+    }
+    Answer::of(&json!({"bots": shown}))
+}
+
+/// Channels a bot sends to or hears of without naming them. There are none here; the keys are what existing clients
+/// read.
+fn channels_of_its_own() -> Map<String, Value> {
+    [
+        ("default_sending_stream", Value::Null),
+        ("default_events_register_stream", Value::Null),
+        ("default_all_public_streams", Value::Bool(false)),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into_iter()
+    .collect()
+}
+
+/// A bot to be made.
+struct Creation {
+    full_name: String,
+    short_name: String,
+    kind: i64,
+}
+
+impl Params for Creation {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            full_name: given.required::<Text>("full_name")?,
+            short_name: given.required::<Text>("short_name")?,
+            kind: given.or::<Json<i64>>("bot_type", 1)?,
+        })
+    }
+}
+
+/// Makes a bot. Its owner is told its key.
+async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
+    let new = NewBot {
+        full_name: wish.full_name,
+        short_name: wish.short_name,
+        domain: domain(&call.app.settings.base_url).to_owned(),
+        kind: wish.kind,
+        api_key: call.app.fresh_key()?,
+    };
+    let decide =
+        |realm: &RealmSnapshot, commit: &mut Commit| Ok(bots::create(realm, call.who.again(realm)?, &new, commit)?);
+    let user_id = call.app.commit(decide).await?;
+    let realm = call.app.realm();
+    let mut told = channels_of_its_own();
+    told.insert("user_id".to_owned(), json!(user_id));
+    told.insert("api_key".to_owned(), new.api_key.expose().into());
+    told.insert("avatar_url".to_owned(), json!(realm.user(user_id).map(|bot| avatar_url(bot))));
+    Answer::of(&told)
+}
+
+impl Params for Update {
+    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+        Ok(Self {
+            full_name: given.optional::<Text>("full_name")?,
+            owner_id: given.optional::<Json<UserId>>("bot_owner_id")?,
+        })
+    }
+}
+
+/// Changes a bot's name and who answers for it, together or not at all.
+async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        let bot = bots::update(realm, call.who.again(realm)?, (id, &wish), commit)?;
+        let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id).and_then(|owner| realm.user(owner));
+        let owner = owner.map(|owner| owner.email.clone());
+        Ok((bot, owner))
+    };
+    let (bot, owner) = call.app.commit(decide).await?;
+    let mut told = channels_of_its_own();
+    told.insert("full_name".to_owned(), bot.full_name.as_str().into());
+    told.insert("avatar_url".to_owned(), avatar_url(&bot).into());
+    if wish.owner_id.is_some() {
+        told.insert("bot_owner".to_owned(), json!(owner));
+    }
+    Answer::of(&told)
+}
+
+/// Closes a bot's account. Once more changes nothing.
+async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        account::deactivate(realm, kept(&call, realm, id)?, commit);
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Ok(Answer::empty())
+}
+
+/// Gives a bot another key; the one before opens nothing any more.
+async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let id = in_path(&call)?;
+    let key = call.app.fresh_key()?;
+    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+        commit.set_key(kept(&call, realm, id)?.id, key.clone());
+        Ok(())
+    };
+    call.app.commit(decide).await?;
+    Answer::of(&json!({"api_key": key.expose()}))
+}
+
+fn kept<'a>(call: &Call<Caller>, realm: &'a RealmSnapshot, id: UserId) -> Result<&'a User, Fault> {
+    Ok(bots::kept_by(realm, call.who.again(realm)?, id)?)
+}
+
+/// The bot in the path.
+fn in_path(call: &Call<Caller>) -> Result<UserId, Fault> {
+    call.path_id("bot_id").map(UserId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_bot_ends_with_the_host_alone() {
+        for (url, host) in [
+            ("https://chat.example.org", "chat.example.org"),
+            ("http://127.0.0.1:9991", "127.0.0.1"),
+            ("http://localhost:9991", "localhost"),
+            ("http://[::1]:9991", "localhost"),
+        ] {
+            assert_eq!(domain(url), host, "{url}");
+            assert!(chat_core::user::email(&format!("x-bot@{host}")).is_ok(), "{url}");
+        }
+    }
+}
