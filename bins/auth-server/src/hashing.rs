@@ -1,9 +1,10 @@
 //! Where passwords and short secrets are hashed: on threads that give way to all others.
 //!
 //! A hash takes a core for 15 ms, and a request that becomes ready on that core would wait until the
-//! scheduler takes it away. With a lower priority it is taken away at once.
+//! scheduler takes it away. With a lower priority it is taken away sooner, but not at once: whoever runs is let run
+//! for some milliseconds. So half of the cores have none.
 
-use std::io;
+use std::{io, thread};
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -12,13 +13,21 @@ use tokio::runtime::{Builder, Runtime};
 #[cfg(target_os = "linux")]
 const GIVES_WAY: i32 = 10;
 
+/// Most hashes at once, each with 19 MiB of memory.
+const AT_ONCE_MAX: usize = 4;
+
+/// How many hashes are made at once: half of the cores are for requests.
+fn at_once() -> usize {
+    thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, AT_ONCE_MAX))
+}
+
 /// A runtime for its threads for blocking work, which are started when there is some; it runs nothing else.
 ///
 /// # Errors
 /// When the system gives it no resources.
 pub(crate) fn threads() -> io::Result<Runtime> {
     let mut builder = Builder::new_current_thread();
-    builder.thread_name("hashing");
+    builder.thread_name("hashing").max_blocking_threads(at_once());
     // Only here is a priority one thread's, where POSIX makes it the whole process'.
     #[cfg(target_os = "linux")]
     builder.on_thread_start(|| {

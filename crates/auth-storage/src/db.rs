@@ -36,6 +36,9 @@ const TRY_START_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 pub(crate) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
 /// Connections that read a SQLite database beside its one writer. Each costs a thread.
 const SQLITE_READERS: u32 = 4;
+/// Memory for pages of the connection that writes, in KiB with a minus before it as SQLite wants it; taken when it is
+/// used.
+const WRITER_CACHE: &str = "-16384";
 /// How long a SQLite statement waits for another process to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a node that waits for the start lock asks for it.
@@ -145,7 +148,9 @@ impl Db {
                 .idle_timeout(None)
                 .max_lifetime(None)
         };
-        let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
+        // A transaction that outgrows the memory for pages writes them before its end and reads them again.
+        let writer = options.clone().pragma("cache_size", WRITER_CACHE).pragma("temp_store", "MEMORY");
+        let writer = pool(1).connect_with(writer).await.map_err(OpenError::Connect)?;
         let readers =
             pool(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(OpenError::Connect)?;
         let shared = Arc::new(SharedCommits::start(writer.clone()));
