@@ -72,6 +72,12 @@ impl Change {
         matches!(self, Self::User(_) | Self::Channel(_) | Self::Item { kind: ItemKind::Linkifier, .. })
     }
 
+    /// Whether what someone may do to messages may be another after it. What people choose for themselves decides how
+    /// they hear of a message, and that as it was when the message was on its way.
+    pub(crate) fn is_of_rules(&self) -> bool {
+        !matches!(self, Self::UserItem { .. })
+    }
+
     /// Whether every text written after it is searched for other words.
     pub(crate) fn is_of_words(&self) -> bool {
         matches!(

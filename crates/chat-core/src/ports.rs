@@ -124,7 +124,8 @@ pub trait QueueStore: Send + Sync {
 /// A message that waits to be sent.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// [`RealmSnapshot::changed`] of the state it was permitted on.
+    /// [`RealmSnapshot::changed`] of the state it was permitted on; it is sent unless
+    /// [`RealmSnapshot::rules_changed`] has gone beyond.
     pub decided_at: EventId,
     /// Where it goes. It replaces the event's recipient.
     pub to: Destination,

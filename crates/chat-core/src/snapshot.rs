@@ -28,6 +28,7 @@ pub struct RealmSnapshot {
     changed: EventId,
     names_changed: EventId,
     words_changed: EventId,
+    rules_changed: EventId,
     last_id: i64,
     realm: Option<Arc<Realm>>,
     users: Map<UserId, Arc<User>>,
@@ -78,7 +79,8 @@ impl RealmSnapshot {
             map.entry(channel_id).or_default().spans.push(span);
         }
         let Loaded { at, changed, last_id, .. } = loaded;
-        Self { at, changed, names_changed: changed, words_changed: changed, last_id, ..realm }
+        let (names_changed, words_changed, rules_changed) = (changed, changed, changed);
+        Self { at, changed, names_changed, words_changed, rules_changed, last_id, ..realm }
     }
 
     /// The realm after a record of the log. A record that is in it already changes nothing.
@@ -95,6 +97,9 @@ impl RealmSnapshot {
             }
             if record.changes.iter().any(Change::is_of_words) {
                 next.words_changed = record.id;
+            }
+            if record.changes.iter().any(Change::is_of_rules) {
+                next.rules_changed = record.id;
             }
             for change in &record.changes {
                 next.apply(record.id, change.clone());
@@ -127,6 +132,13 @@ impl RealmSnapshot {
     #[must_use]
     pub fn words_changed(&self) -> EventId {
         self.words_changed
+    }
+
+    /// The last place of the log that changed what someone may do to messages: a decision on an older state is taken
+    /// again. May be a later one, never an earlier.
+    #[must_use]
+    pub fn rules_changed(&self) -> EventId {
+        self.rules_changed
     }
 
     /// The `place`-th number (from 1) that no user, channel or group has had.

@@ -118,7 +118,7 @@ async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage])
     let known = shared.tail.head();
     let mut writing = Writing::begin(shared).await?;
     lane.crowded = writing.draft.head() > known;
-    let changed = writing.changed;
+    let (newest, changed) = (writing.changed, writing.rules_changed(shared));
     let dialect = writing.tx.dialect();
     let permitted = messages.iter().filter(|message| message.decided_at >= changed);
     let mut directs = find_directs(writing.tx.on(), dialect, permitted).await?;
@@ -131,7 +131,7 @@ async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage])
         attachment::use_in(&mut writing, &batch.uses).await?;
         shared.publish(writing.commit().await?).await;
     }
-    if shared.realm.load().at() < changed {
+    if shared.realm.load().at() < newest {
         // Whoever decides again needs what they did not know.
         shared.catch_up().await?;
     }

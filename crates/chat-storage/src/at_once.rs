@@ -65,7 +65,7 @@ pub(crate) async fn append(
     let turn = shared.writing.lock().await;
     // The head first: the realm is brought forward before it, so it may know more and not less.
     let mut draft = Draft::from(shared.tail.head());
-    let changed = shared.realm.load().changed();
+    let changed = shared.realm.load().rules_changed();
     // Taken, so that one that failed is not used again.
     let mut connection = match lane.connection.take() {
         Some(connection) => connection,

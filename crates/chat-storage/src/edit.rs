@@ -66,7 +66,7 @@ const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = 
 /// Edits a message and moves those that go with it.
 pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreError> {
     let mut writing = Writing::begin(shared).await?;
-    if edit.decided_at < writing.changed {
+    if edit.decided_at < writing.rules_changed(shared) {
         writing.roll_back().await?;
         // Whoever decides again needs what they did not know.
         shared.catch_up().await?;

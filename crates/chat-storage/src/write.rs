@@ -85,6 +85,13 @@ impl Writing {
         Ok(Self { tx, draft: Draft::from(EventId(head)), changed: EventId(changed), last_id, _turn: turn })
     }
 
+    /// The last place that changed what someone may do to messages, as far as this node has heard of everything before
+    /// this transaction; else the last that changed anything.
+    pub(crate) fn rules_changed(&self, shared: &Shared) -> EventId {
+        let realm = shared.realm.load();
+        if realm.at() >= self.draft.head() { realm.rules_changed() } else { self.changed }
+    }
+
     /// The place the next record will have.
     pub(crate) fn next(&self) -> EventId {
         self.draft.next()

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::change::{Commit, Committed};
+use chat_core::change::{Change, Commit, Committed, UserItemKind};
 use chat_core::event::{Audience, EventRecord};
 use chat_core::id::{EventId, UserId};
 use chat_core::message::Flag;
 use chat_core::ports::{EventLog as _, Listener, MessageStore as _, Pruned, RealmStore as _, Sent};
 use chat_storage::Store;
+use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -171,6 +172,17 @@ told! {
         assert!(home.ask("SELECT content FROM message").await.is_empty());
         let again = chat_core::ports::NewMessage { decided_at: newer, ..stale };
         assert!(matches!(store.append(again).await.unwrap(), Sent::Done { .. }));
+        store.stop().await;
+    }
+
+    async fn what_people_choose_for_themselves_stops_no_message(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let decided = message(&store, 1, to_channel(11), ("t", "on its way"));
+        let (kind, key) = (UserItemKind::TopicPolicy, "11/t".to_owned());
+        let document = Some(json!({"visibility_policy": 3}));
+        change(&store, vec![Change::UserItem { user_id: UserId(2), kind, key, document }]).await;
+        assert!(matches!(store.append(decided).await.unwrap(), Sent::Done { .. }));
         store.stop().await;
     }
 
