@@ -218,6 +218,11 @@ impl Bench<'_> {
         self.cores.map_or(Ok(()), Cores::take_beside)
     }
 
+    /// What is started from now on, and this process, may use both cores.
+    fn take_both_cores(&self) -> Result<()> {
+        self.give_both_cores(std::process::id())
+    }
+
     /// A server that runs may use both cores from now on.
     fn give_both_cores(&self, process: u32) -> Result<()> {
         self.cores.map_or(Ok(()), |cores| cores.give_both(process))

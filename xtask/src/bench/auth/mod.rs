@@ -82,6 +82,7 @@ pub(super) fn crowd(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let embedded = Deployment::start(bench, folder.path(), Engine::Sqlite)?;
     let on_sqlite = queue::row(bench, &embedded)?;
     drop(embedded);
+    bench.take_both_cores()?;
     let postgres = Postgres::start(bench.workspace, Binaries::find_or_install()?)?;
     let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
     Ok(vec![on_sqlite, queue::row(bench, &served)?])
