@@ -10,6 +10,7 @@ use crate::administer::AccountError;
 use crate::change::{Change, Commit, Credential, ItemKind, UserItemKind};
 use crate::channel::Channel;
 use crate::channels::knows_subscribers;
+use crate::domains::{self, Outside};
 use crate::event::{Audience, NewEvent};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserId};
@@ -39,14 +40,25 @@ pub struct NewUser {
 /// Whether an account of that name and address could be made: for whoever would first make a hash for it.
 ///
 /// # Errors
-/// When name or address is malformed, or the address belongs to a user, active or not.
+/// When name or address is malformed, the realm takes nobody of that address, or it belongs to a user, active or not.
 pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<(), AccountError> {
     user::full_name(full_name)?;
-    let email = user::email(email)?;
-    if realm.user_by_email(email).is_some() {
-        return Err(AccountError::EmailTaken(email.to_owned()));
+    check_address(realm, user::email(email)?)
+}
+
+/// Whether somebody may join with that address.
+///
+/// # Errors
+/// When the realm takes nobody of it, or it belongs to a user, active or not.
+pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountError> {
+    domains::check(realm, email).map_err(|outside| match outside {
+        Outside::Domain => AccountError::OutsideDomains(email.to_owned()),
+        Outside::PlusSign => AccountError::PlusSign,
+    })?;
+    match realm.user_by_email(email) {
+        Some(_) => Err(AccountError::EmailTaken(email.to_owned())),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Makes an account in every default channel, and tells everybody. The user themselves is told nothing: they have no

@@ -26,6 +26,12 @@ pub enum AccountError {
     /// Another user has the address.
     #[error("Email '{0}' already in use")]
     EmailTaken(String),
+    /// The realm takes only people of its domains, and the address is of none.
+    #[error("Email '{0}' not allowed in this organization")]
+    OutsideDomains(String),
+    /// The realm takes only people of its domains, and the address is another way to write one.
+    #[error("Email addresses containing + are not allowed.")]
+    PlusSign,
     /// The password is too easily found.
     #[error(transparent)]
     Password(#[from] WeakPassword),

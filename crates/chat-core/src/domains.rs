@@ -1,6 +1,6 @@
 //! Domains of mail that belong to a realm: where it expects the addresses of its people to be.
 //!
-//! The list is kept and told; it restricts nobody by itself.
+//! The list restricts nobody by itself: whether it is asked is a choice of the realm.
 
 use serde_json::{Value, json};
 
@@ -88,6 +88,44 @@ fn check_part(part: &str) -> Result<(), MalformedDomain> {
     }
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if part.bytes().all(is_known) { Ok(()) } else { Err(MalformedDomain::Character) }
+}
+
+/// Why the realm takes nobody with an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    /// Its domain is none of the realm's.
+    Domain,
+    /// What is before a `+` is another person's address.
+    PlusSign,
+}
+
+/// Whether the realm takes people of that address: everybody, unless it chose its domains alone.
+///
+/// # Errors
+/// See [`Outside`].
+///
+/// # Source
+/// Not specified; as existing servers do, of which a plus sign counts only where domains are restricted: `a+b@x` is
+/// delivered to `a@x`, who could make one account after another.
+pub fn check(realm: &RealmSnapshot, address: &str) -> Result<(), Outside> {
+    if !realm.realm().is_some_and(|realm| realm.rules.emails_restricted_to_domains) {
+        return Ok(());
+    }
+    let (person, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+    let domain = domain.to_lowercase();
+    let has_it = |(_, document): (i64, &Value)| {
+        let (Some(ours), below) = (document.get("domain").and_then(Value::as_str), document.get("allow_subdomains"))
+        else {
+            return false;
+        };
+        let is_below = || domain.strip_suffix(ours).is_some_and(|rest| rest.ends_with('.'));
+        domain == ours || (below.and_then(Value::as_bool) == Some(true) && is_below())
+    };
+    match realm.items(ItemKind::Domain).any(has_it) {
+        false => Err(Outside::Domain),
+        true if person.contains('+') => Err(Outside::PlusSign),
+        true => Ok(()),
+    }
 }
 
 /// The realm's domains as clients are shown them, in the order they were added.

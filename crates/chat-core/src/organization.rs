@@ -132,6 +132,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("user_group_edit_policy", Kind::Policy(PLAIN, |rules| &mut rules.edit_groups)),
     setting("bot_creation_policy", Kind::Policy(BOTS, |rules| &mut rules.create_bots)),
     setting("wildcard_mention_policy", Kind::Policy(WILDCARD, |rules| &mut rules.wildcard_mention)),
+    for_owners(setting("emails_restricted_to_domains", Kind::Switch(|rules| &mut rules.emails_restricted_to_domains))),
     for_owners(setting("waiting_period_threshold", Kind::Days(|rules| &mut rules.waiting_period_days))),
     in_dict(setting(
         "can_create_public_channel_group",

@@ -65,6 +65,8 @@ pub struct Rules {
     pub move_channel_limit_s: Option<i64>,
     /// Whether a message needs a topic.
     pub mandatory_topics: bool,
+    /// Whether people join with addresses of the realm's domains alone.
+    pub emails_restricted_to_domains: bool,
 }
 
 /// Seconds in which messages may move, in a new realm: a week.
@@ -94,6 +96,7 @@ impl Default for Rules {
             move_topic_limit_s: Some(MOVE_LIMIT_S),
             move_channel_limit_s: Some(MOVE_LIMIT_S),
             mandatory_topics: false,
+            emails_restricted_to_domains: false,
         }
     }
 }

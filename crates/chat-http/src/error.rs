@@ -520,6 +520,8 @@ fn account(refused: &AccountError) -> Verdict {
         | AccountError::Email(_)
         | AccountError::Timezone(_)
         | AccountError::EmailTaken(_)
+        | AccountError::OutsideDomains(_)
+        | AccountError::PlusSign
         | AccountError::Password(_)
         | AccountError::WrongPassword
         | AccountError::LastOwnerRole

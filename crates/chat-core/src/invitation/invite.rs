@@ -7,6 +7,7 @@ use super::{Env, Invitation, InviteError, Invitee, Link, Secret};
 use super::{changed, forget_old, letters_left, may_invite, may_invite_to, next_number};
 use crate::access::NotAllowed;
 use crate::change::{Commit, Credential};
+use crate::domains::{self, Outside};
 use crate::id::ChannelId;
 use crate::membership::{may_bring_others, may_enter};
 use crate::role::{Policy, Role};
@@ -60,6 +61,19 @@ pub enum SkippedBecause {
     /// It is no address.
     #[error("Invalid address.")]
     Malformed,
+    /// The realm takes only people of its domains, and it is of none.
+    #[error("Outside your domain.")]
+    OutsideDomains,
+    /// The realm takes only people of its domains, and it is another way to write one.
+    #[error("Email addresses containing + are not allowed.")]
+    PlusSign,
+}
+
+impl SkippedBecause {
+    /// Whether nobody of the address could ever join, so that whoever typed it is asked again.
+    fn is_invalid(self) -> bool {
+        matches!(self, Self::Malformed | Self::OutsideDomains | Self::PlusSign)
+    }
 }
 
 /// Some or all were not invited.
@@ -75,7 +89,7 @@ pub struct Unsent {
 /// Why some or all were not invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnsentBecause {
-    /// Some addresses are none; nobody was invited.
+    /// Some addresses are none, or none of the realm's; nobody was invited.
     #[error("Some emails did not validate, so we didn't send any invitations.")]
     Malformed,
     /// All have accounts.
@@ -185,28 +199,31 @@ fn check_channels(env: &Env<'_>, terms: &Terms, now_s: i64) -> Result<(), Invite
 /// Those who are skipped, and those who are invited.
 fn sorted<'a>(realm: &RealmSnapshot, addresses: &'a [String]) -> Result<(Vec<Skipped>, Vec<&'a str>), Unsent> {
     let (mut skipped, mut invited) = (Vec::new(), Vec::new());
-    let mut is_malformed = false;
     for typed in addresses {
-        let because = match user::email(typed) {
-            Err(_) => SkippedBecause::Malformed,
-            Ok(address) => match realm.user_by_email(address).map(AsRef::as_ref) {
-                None => {
-                    invited.push(address);
-                    continue;
-                }
-                Some(User { is_active: true, .. }) => SkippedBecause::HasAccount,
-                Some(_) => SkippedBecause::Deactivated,
-            },
-        };
-        is_malformed |= because == SkippedBecause::Malformed;
-        skipped.push(Skipped { address: typed.clone(), because });
+        match invitable(realm, typed) {
+            Ok(address) => invited.push(address),
+            Err(because) => skipped.push(Skipped { address: typed.clone(), because }),
+        }
     }
-    if is_malformed {
-        // The malformed ones come first.
-        skipped.sort_by_key(|skipped| skipped.because != SkippedBecause::Malformed);
+    if skipped.iter().any(|skipped| skipped.because.is_invalid()) {
+        // Those come first.
+        skipped.sort_by_key(|skipped| !skipped.because.is_invalid());
         return Err(Unsent { because: UnsentBecause::Malformed, skipped });
     }
     Ok((skipped, invited))
+}
+
+/// The address, if somebody can be invited by it.
+fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, SkippedBecause> {
+    let address = user::email(typed).map_err(|_| SkippedBecause::Malformed)?;
+    match realm.user_by_email(address).map(AsRef::as_ref) {
+        Some(User { is_active: true, .. }) => Err(SkippedBecause::HasAccount),
+        Some(_) => Err(SkippedBecause::Deactivated),
+        None => domains::check(realm, address).map(|()| address).map_err(|outside| match outside {
+            Outside::Domain => SkippedBecause::OutsideDomains,
+            Outside::PlusSign => SkippedBecause::PlusSign,
+        }),
+    }
 }
 
 fn expires_s(terms: &Terms, now_s: i64) -> Option<i64> {

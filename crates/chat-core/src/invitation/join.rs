@@ -159,9 +159,7 @@ pub fn ask(realm: &RealmSnapshot, asked: &Asked<'_>, commit: &mut Commit) -> Res
         return Err(JoinError::OtherKind);
     }
     let address = user::email(asked.address).map_err(AccountError::from)?;
-    if realm.user_by_email(address).is_some() {
-        return Err(AccountError::EmailTaken(address.to_owned()).into());
-    }
+    account::check_address(realm, address)?;
     let (number, mut confirmation) = match confirmation(realm, asked.link.number, address) {
         Some((number, before)) if before.is_open(realm, commit.at_s) => (number, before),
         _ => (next_number(realm), Invitation { sent_s: Vec::new(), ..invitation }),

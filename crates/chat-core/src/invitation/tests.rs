@@ -430,3 +430,48 @@ fn the_list_is_told_to_be_another_to_administrators_and_the_inviter() {
     let [event] = commit.events.as_slice() else { panic!("{:?}", commit.events) };
     assert_eq!(event.audience, Audience::Users(vec![UserId(1), UserId(2), UserId(4)]));
 }
+
+#[test]
+fn a_realm_of_its_domains_alone_invites_and_lets_join_nobody_else() {
+    let domain = |domain: &str, below: bool| Some(json!({"domain": domain, "allow_subdomains": below}));
+    let restricted = |emails_restricted_to_domains: bool| {
+        let items = [(1, "example.org", false), (2, "wide.org", true)];
+        let items =
+            items.map(|(id, name, below)| Change::Item { kind: ItemKind::Domain, id, document: domain(name, below) });
+        testing::realm(Rules { emails_restricted_to_domains, ..Rules::default() }, items.into())
+    };
+    let realm = restricted(true);
+    let text = "in@Example.org, in@wide.org, in@below.wide.org";
+    assert_eq!(invited(&realm, 1, text, terms(Role::Member)).1.len(), 3);
+    for (address, because) in [
+        ("out@elsewhere.org", SkippedBecause::OutsideDomains),
+        ("out@below.example.org", SkippedBecause::OutsideDomains),
+        ("out@notwide.org", SkippedBecause::OutsideDomains),
+        ("in+again@example.org", SkippedBecause::PlusSign),
+    ] {
+        let skipped = vec![Skipped { address: address.to_owned(), because }];
+        let unsent = Unsent { because: UnsentBecause::Malformed, skipped };
+        let refused = refusal(&realm, 1, &format!("in@example.org, {address}"), terms(Role::Member));
+        assert_eq!(refused, unsent.into(), "{address}");
+    }
+    // Nor does a letter that was sent before, or a link for anybody.
+    let (before, letters) = invited(&restricted(false), 1, "out+x@elsewhere.org", terms(Role::Member));
+    let now_restricted = |realm: &RealmSnapshot| {
+        let mut chosen = realm.realm().unwrap().clone();
+        chosen.rules.emails_restricted_to_domains = true;
+        let changes = vec![Change::Realm(Box::new(chosen))];
+        realm.with(&EventRecord::new(EventId(realm.at().0 + 1), NOW_S, changes, None))
+    };
+    let refused = join(&now_restricted(&before), &joining(&link_in(&letters[0])), &mut commit(NOW_S)).unwrap_err();
+    assert_eq!(refused.to_string(), "Email 'out+x@elsewhere.org' not allowed in this organization");
+    let mut made = commit(NOW_S);
+    let link = make_link(&env(&realm, 1), &terms(Role::Member), &secret(9), &mut made).unwrap();
+    let link = Link::parse(link.rsplit('/').next().unwrap()).unwrap();
+    let own = secret(10);
+    let asked = |address| Asked { link: &link, address, secret: &own, base_url: URL, daily_limit: 5 };
+    let with_link = after(&realm, &made);
+    assert!(ask(&with_link, &asked("in@wide.org"), &mut commit(NOW_S)).is_ok());
+    let mut refused = commit(NOW_S);
+    assert!(ask(&with_link, &asked("out@elsewhere.org"), &mut refused).is_err());
+    assert!(refused.mail.is_empty() && refused.changes.is_empty());
+}

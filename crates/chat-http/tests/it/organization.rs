@@ -28,6 +28,7 @@ async fn every_setting_is_changed_repeated_told_and_shown() {
         ("name", "Acme", json!("Acme")),
         ("description", "All *there* is", json!("All *there* is")),
         ("mandatory_topics", "true", json!(true)),
+        ("emails_restricted_to_domains", "true", json!(true)),
         ("allow_message_editing", "false", json!(false)),
         ("message_content_edit_limit_seconds", "\"unlimited\"", Value::Null),
         ("message_content_delete_limit_seconds", "60", json!(60)),
@@ -88,6 +89,23 @@ async fn what_is_chosen_is_what_rules_ask_for() {
     assert_eq!(state(&town, &sam, "can_create_public_streams").await, json!(false));
     change(&town, &town.ada, &[("name", "Acme")]).await.success();
     assert_eq!(town.call_as_nobody("GET /server_settings", &[]).await.success()["realm_name"], "Acme");
+}
+
+#[tokio::test]
+async fn a_realm_of_its_domains_alone_takes_nobody_else() {
+    let town = Town::found().await;
+    change(&town, &town.ada, &[("emails_restricted_to_domains", "true")]).await.success();
+    let domain = [("domain", "acme.org"), ("allow_subdomains", "false")];
+    town.call(&town.ada, "POST /realm/domains", &domain).await.success();
+    let before = mark(&town);
+    let invited = [("invitee_emails", "in@acme.org, out@elsewhere.org"), ("stream_ids", "[]")];
+    let told = town.call(&town.ada, "POST /invites", &invited).await;
+    assert_eq!(told.error().1, "INVITATION_FAILED");
+    assert_eq!(told.body["errors"], json!([["out@elsewhere.org", "Outside your domain.", false]]));
+    let made = [("email", "out@elsewhere.org"), ("password", "a long password of Out"), ("full_name", "Out")];
+    let refused = town.call(&town.ada, "POST /users", &made).await;
+    refused.refused("Email 'out@elsewhere.org' not allowed in this organization");
+    assert_eq!(mark(&town), before);
 }
 
 #[tokio::test]

@@ -84,7 +84,6 @@ pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_avatar_changes_disabled",
         "realm_digest_emails_enabled",
         "realm_email_changes_disabled",
-        "realm_emails_restricted_to_domains",
         "realm_enable_spectator_access",
         "realm_inline_url_embed_preview",
         "realm_is_zephyr_mirror_realm",
@@ -107,6 +106,7 @@ pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
     state.put("realm_push_notifications_enabled", newcomer.app.push.bouncer.is_some());
     state.put("realm_allow_message_editing", rules.allow_editing);
     state.put("realm_mandatory_topics", rules.mandatory_topics);
+    state.put("realm_emails_restricted_to_domains", rules.emails_restricted_to_domains);
     branded(newcomer, |brand| state.put(&format!("{brand}_plan_is_not_limited"), true));
 }
 
