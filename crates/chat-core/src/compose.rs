@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::access::History;
 use crate::channel::{ChannelNameError, channel_name};
 use crate::event::{DisplayRecipient, Local, MessageEvent};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
@@ -104,6 +105,8 @@ pub struct Draft {
 pub enum Receivers<'a> {
     /// Who is in the channel.
     Channel(ChannelId),
+    /// Who received that message of the channel, which has these marks, also when they have left since.
+    Of(ChannelId, MessageId, Marks),
     /// These users, in the order of their numbers.
     Users(&'a [UserId]),
 }
@@ -114,6 +117,10 @@ impl Receivers<'_> {
     pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         match self {
             Self::Channel(id) => realm.subscription(id, user_id).is_some(),
+            Self::Of(id, message, marks) => realm.membership(id, user_id).is_some_and(|membership| {
+                let received = History::Received(&membership.spans);
+                if marks.moved_in { received.shows_moved(message) } else { received.shows(message) }
+            }),
             Self::Users(users) => users.binary_search(&user_id).is_ok(),
         }
     }
@@ -123,6 +130,12 @@ impl Receivers<'_> {
     pub fn all(self, realm: &RealmSnapshot) -> Vec<UserId> {
         match self {
             Self::Channel(id) => realm.subscribers(id).collect(),
+            Self::Of(..) => {
+                let mut users: Vec<_> =
+                    realm.users().map(|user| user.id).filter(|id| self.include(realm, *id)).collect();
+                users.sort_unstable();
+                users
+            }
             Self::Users(users) => users.to_vec(),
         }
     }
@@ -366,7 +379,7 @@ fn recipient(to: &Destination) -> Recipient {
 
 fn in_words(realm: &RealmSnapshot, receivers: Receivers<'_>) -> DisplayRecipient {
     match receivers {
-        Receivers::Channel(id) => object::display_recipient(realm, Recipient::Channel(id), &[]),
+        Receivers::Channel(id) | Receivers::Of(id, ..) => object::display_recipient(realm, Recipient::Channel(id), &[]),
         Receivers::Users(users) => DisplayRecipient::Users(object::display_users(realm, users)),
     }
 }

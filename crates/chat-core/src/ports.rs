@@ -195,8 +195,9 @@ pub struct Edit {
     /// The messages that move, the edited one among them, each once. Empty when none does. When one of them is no
     /// longer in the edited one's topic, nothing is written.
     pub moves: Vec<MessageId>,
-    /// Users newly mentioned, and no longer.
-    pub flags: Vec<(UserId, Flag, FlagOp)>,
+    /// Whom the new text concerns, and the flag each gets for it. Where the text changes they take the place of those
+    /// the message has for its text, whenever it got them.
+    pub flags: Vec<(UserId, Flag)>,
     /// Who did it; `None` for the server.
     pub user_id: Option<UserId>,
     /// When, in unix seconds.

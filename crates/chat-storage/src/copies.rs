@@ -25,6 +25,7 @@ ON CONFLICT (user_id, flag, message_id) DO NOTHING",
 );
 static REMOVE: Sql =
     Sql::new("DELETE FROM message_flag WHERE user_id = $1 AND flag = $2 AND message_id {in_numbers:$3}");
+static REMOVE_OF_TEXT: Sql = Sql::new("DELETE FROM message_flag WHERE message_id = $1 AND flag {in_numbers:$2}");
 static RECIPIENTS: Sql = Sql::new("SELECT id, recipient_id FROM message WHERE id {in_numbers:$1}");
 /// Bit 32 is [`Marks::read_by_sender`].
 static NOT_READ_BY_SENDER: Sql =
@@ -129,6 +130,20 @@ pub(crate) async fn set_rare(
     };
     let ids = numbers(messages.iter().map(|id| id.0));
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(flag.number()).bind(&ids)).map_err(failed)?;
+    Ok(())
+}
+
+/// Flags that follow from what a message says, and are rows.
+const OF_TEXT: [Flag; 3] = [Flag::Mentioned, Flag::TopicWildcardMentioned, Flag::HasAlertWord];
+
+/// Gives a message the flags of a new text, inside a transaction; those of the text before go.
+pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserId, Flag)]) -> Result<(), StoreError> {
+    let sql = REMOVE_OF_TEXT.on(tx.dialect());
+    let kinds = numbers(OF_TEXT.iter().map(|flag| flag.number()));
+    run!(tx.on(), execute: sqlx::query(sql.clone()).bind(message.0).bind(&kinds)).map_err(failed)?;
+    for (user_id, flag) in flags {
+        set_rare(tx, *user_id, (*flag, FlagOp::Add), &[message]).await?;
+    }
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use chat_core::message::{Marks, Reaction, Recipient, topic_key};
 use chat_core::ports::{Edit, PastEdit, StoreError, Written};
 
 use crate::attachment;
-use crate::copies::set_rare;
+use crate::copies;
 use crate::dialect::{Sql, numbers};
 use crate::engine::run;
 use crate::fault::failed;
@@ -86,14 +86,12 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
             .bind(edit.id.0).bind(content).bind(html).bind(marks.bits()).bind(edit.at_s))
         .map_err(failed)?;
         attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
+        copies::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
     }
     if let Some((channel_id, topic)) = &edit.to {
         move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?;
     }
     words::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
-    for (user_id, flag, op) in &edit.flags {
-        set_rare(&mut writing.tx, *user_id, (*flag, *op), &[edit.id]).await?;
-    }
     let to = edit.to.map(|(channel_id, _)| channel_id);
     finish(shared, writing, (edit.at_s, edit.events), |shared| {
         shared.recent.forget(&edit.moves);

@@ -8,7 +8,7 @@ use crate::channel::Privacy;
 use crate::event::{self, Audience, NewEvent, TopicLinkText, add};
 use crate::id::{AttachmentId, ChannelId, MessageId, UserId};
 use crate::message::{Flag, Marks, Message, Recipient};
-use crate::ports::{Edit, FlagOp};
+use crate::ports::Edit;
 use crate::realm::Rules;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -61,8 +61,8 @@ pub fn companions(
 /// What surrounds an edit.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
-    /// What the old text and the new one say; only where the text changes.
-    pub texts: Option<(&'a Text, &'a Text)>,
+    /// What the new text says; only where the text changes.
+    pub text: Option<&'a Text>,
     /// The messages that move, from [`companions`].
     pub moves: &'a [MessageId],
     /// Links in the topic the message will be under.
@@ -77,9 +77,8 @@ pub struct Around<'a> {
 /// messages are gone, so that nothing of the new place reaches them.
 #[must_use]
 pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around): (&Plan, Around<'_>)) -> Edit {
-    let Around { texts, moves, now_s, .. } = around;
-    let flags = texts.map(|(old, new)| changed_flags(&old.flags, &new.flags)).unwrap_or_default();
-    let content = plan.content.as_ref().zip(texts).map(|(content, (_, text))| {
+    let Around { text, moves, now_s, .. } = around;
+    let content = plan.content.as_ref().zip(text).map(|(content, text)| {
         let Marks { read_by_sender, moved_in, .. } = message.marks;
         let marks = Marks { read_by_sender, moved_in, ..text.marks };
         (content.clone(), text.html.clone(), marks)
@@ -91,29 +90,19 @@ pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, aroun
         id: message.id,
         revision: message.revision,
         content,
-        attachments: texts.map(|(_, new)| new.attachments.clone()).unwrap_or_default(),
+        attachments: text.map(|text| text.attachments.clone()).unwrap_or_default(),
         to,
         moves: moves.to_vec(),
-        flags,
+        flags: text.map(|text| text.flags.clone()).unwrap_or_default(),
         user_id: Some(user.id),
         at_s: now_s,
         events,
     }
 }
 
-fn changed_flags(old: &[(UserId, Flag)], new: &[(UserId, Flag)]) -> Vec<(UserId, Flag, FlagOp)> {
-    let without = |some: &[(UserId, Flag)], others: &[(UserId, Flag)], op| -> Vec<_> {
-        let left = some.iter().filter(|flag| !others.contains(flag));
-        left.map(|(user, flag)| (*user, *flag, op)).collect()
-    };
-    let mut changed = without(old, new, FlagOp::Remove);
-    changed.extend(without(new, old, FlagOp::Add));
-    changed
-}
-
 fn events(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around): (&Plan, Around<'_>)) -> Vec<NewEvent> {
     let content = |event: &mut Value| {
-        if let Some((content, (_, text))) = plan.content.as_ref().zip(around.texts) {
+        if let Some((content, text)) = plan.content.as_ref().zip(around.text) {
             let told = json!({
                 "orig_content": message.content,
                 "orig_rendered_content": message.html,
@@ -220,7 +209,7 @@ mod tests {
     }
 
     fn around(moves: &[MessageId]) -> Around<'_> {
-        Around { texts: None, moves, topic_links: &[], now_s: NOW_S }
+        Around { text: None, moves, topic_links: &[], now_s: NOW_S }
     }
 
     fn applied(realm: &RealmSnapshot, plan: &Plan, around: Around<'_>) -> Edit {
@@ -250,15 +239,11 @@ mod tests {
 
     #[test]
     fn an_edited_text_says_nothing_of_a_move() {
-        let old = Text { flags: vec![(UserId(6), Flag::Mentioned)], ..Text::default() };
         let new = Text { html: "<p>new</p>".to_owned(), flags: vec![(UserId(4), Flag::Mentioned)], ..Text::default() };
         let plan = Plan { content: Some("new".to_owned()), to: None };
         let realm = realm(Privacy::PrivateSharedHistory);
-        let edit = applied(&realm, &plan, Around { texts: Some((&old, &new)), ..around(&[]) });
-        assert_eq!(
-            edit.flags,
-            [(UserId(6), Flag::Mentioned, FlagOp::Remove), (UserId(4), Flag::Mentioned, FlagOp::Add)]
-        );
+        let edit = applied(&realm, &plan, Around { text: Some(&new), ..around(&[]) });
+        assert_eq!(edit.flags, new.flags);
         assert_eq!(
             edit.events.iter().map(body).collect::<Vec<_>>(),
             [&json!({
@@ -307,7 +292,7 @@ mod tests {
         let text = Text::default();
         let plan = Plan { content: Some("new".to_owned()), ..moving(20, "Dinner", Propagate::All) };
         let ids = [MessageId(50), MessageId(55)];
-        let edit = applied(&realm, &plan, Around { texts: Some((&text, &text)), ..around(&ids) });
+        let edit = applied(&realm, &plan, Around { text: Some(&text), ..around(&ids) });
         let has_text = |event| body(event).get("content").is_some();
         assert_eq!(edit.events.iter().map(has_text).collect::<Vec<_>>(), [true, false]);
     }

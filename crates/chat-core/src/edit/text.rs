@@ -10,19 +10,18 @@ use crate::send::{SendError, Wildcard, with_wildcard};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// The texts of a message before and after an edit, rendered.
+/// The new text of a message, rendered.
 #[derive(Debug)]
 pub struct Rewriting<'a> {
     realm: &'a RealmSnapshot,
     writer: &'a User,
     message: &'a Message,
-    old: (&'a str, Rendered),
-    new: (&'a str, Rendered),
+    content: &'a str,
+    rendered: Rendered,
 }
 
 impl<'a> Rewriting<'a> {
-    /// Renders both texts as their writer's, on the realm as it is now: who was mentioned by the old one is worked out
-    /// again, because only what differs between the two changes anybody's flags.
+    /// Renders the text as its writer's, on the realm as it is now.
     #[must_use]
     pub fn new(
         setting: &Setting<'_>,
@@ -30,27 +29,29 @@ impl<'a> Rewriting<'a> {
         writer: &'a User,
         (message, content): (&'a Message, &'a str),
     ) -> Self {
-        let render = |text: &'a str| (text, setting.render(realm, writer, text));
-        Self { realm, writer, message, old: render(&message.content), new: render(content) }
+        let rendered = setting.render(realm, writer, content);
+        Self { realm, writer, message, content, rendered }
     }
 
-    /// The topic whose participants have to be known: a text mentions them all.
+    /// The topic whose participants have to be known: the text mentions them all.
     #[must_use]
     pub fn asks_participants(&self) -> Option<Conversation> {
-        let mentions = [&self.old, &self.new].iter().any(|(_, rendered)| rendered.wildcards.contains(&Reach::Topic));
         let Recipient::Channel(_) = self.message.recipient else { return None };
+        let mentions = self.rendered.wildcards.contains(&Reach::Topic);
         mentions.then(|| Conversation { recipient: self.message.recipient, topic_key: topic_key(&self.message.topic) })
     }
 
-    /// What the old text says and what the new one does. `participants` answer [`Rewriting::asks_participants`].
+    /// What the text says. `participants` answer [`Rewriting::asks_participants`].
+    ///
+    /// It concerns those who received the message: who came later reads it as history, and who left has it still.
     ///
     /// # Errors
-    /// When the writer may not mention all that the new text mentions.
-    pub fn texts(self, setting: &Setting<'_>, participants: &[UserId]) -> Result<(Text, Text), SendError> {
-        let (_, rendered) = &self.new;
-        check_groups(self.realm, self.writer, &rendered.mentioned_groups, setting.now_s)?;
-        if let Recipient::Channel(channel_id) = self.message.recipient {
-            let may = |wildcard| with_wildcard(self.realm, self.writer, (channel_id, wildcard), setting.now_s);
+    /// When the writer may not mention all that the text mentions.
+    pub fn text(self, setting: &Setting<'_>, participants: &[UserId]) -> Result<Text, SendError> {
+        let Self { realm, writer, message, content, rendered } = self;
+        check_groups(realm, writer, &rendered.mentioned_groups, setting.now_s)?;
+        if let Recipient::Channel(channel_id) = message.recipient {
+            let may = |wildcard| with_wildcard(realm, writer, (channel_id, wildcard), setting.now_s);
             if rendered.wildcards.contains(&Reach::Channel) {
                 may(Wildcard::Channel)?;
             }
@@ -58,20 +59,17 @@ impl<'a> Rewriting<'a> {
                 may(Wildcard::Topic(participants.len()))?;
             }
         }
-        let text = |(content, rendered): (&str, Rendered)| {
-            let receivers = match self.message.recipient {
-                Recipient::Channel(channel_id) => Receivers::Channel(channel_id),
-                Recipient::Direct(_) => Receivers::Users(&self.message.direct_users),
-            };
-            let mut set = flags(setting, self.realm, receivers, (content, &rendered));
-            if rendered.wildcards.contains(&Reach::Topic) {
-                let here = participants.iter().filter(|user| receivers.include(self.realm, **user));
-                set.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
-            }
-            let marks = marks(&rendered, self.message.marks.read_by_sender);
-            Text { attachments: setting.attachments(&rendered), html: rendered.html, marks, flags: set }
+        let receivers = match message.recipient {
+            Recipient::Channel(channel_id) => Receivers::Of(channel_id, message.id, message.marks),
+            Recipient::Direct(_) => Receivers::Users(&message.direct_users),
         };
-        Ok((text(self.old), text(self.new)))
+        let mut flags = flags(setting, realm, receivers, (content, &rendered));
+        if rendered.wildcards.contains(&Reach::Topic) {
+            let here = participants.iter().filter(|user| receivers.include(realm, **user));
+            flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+        }
+        let marks = marks(&rendered, message.marks.read_by_sender);
+        Ok(Text { attachments: setting.attachments(&rendered), html: rendered.html, marks, flags })
     }
 }
 
@@ -80,13 +78,15 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::channel::Privacy;
-    use crate::id::ChannelId;
+    use crate::event::EventRecord;
+    use crate::id::{ChannelId, EventId};
     use crate::lexicon::Lexicon;
     use crate::realm::Rules;
     use crate::testing::{self, NOW_S};
 
-    /// What `content` in the place of `@**User 3** @**topic**` says, in a channel of users 3, 4 and as many others.
-    fn said(content: &str, others: i64) -> Result<(Text, Text), SendError> {
+    /// What `content` says as the new text of a message in a channel of users 3, 4 and as many others, which user 2
+    /// enters afterwards and user 3 leaves.
+    fn said(content: &str, others: i64) -> Result<Text, SendError> {
         let mut changes = vec![Change::Channel(Box::new(testing::channel(20, Privacy::Public)))];
         changes.extend([3, 4].map(|id| Change::Subscription(Box::new(testing::subscription(20, id)))));
         for id in 100..100 + others {
@@ -94,30 +94,30 @@ mod tests {
             changes.push(Change::Subscription(Box::new(testing::subscription(20, id))));
         }
         let realm = testing::realm(Rules::default(), changes);
+        let leaves = Change::Unsubscription { channel_id: ChannelId(20), user_id: UserId(3) };
+        let enters = Change::Subscription(Box::new(testing::subscription(20, 2)));
+        let realm = realm.with(&EventRecord::new(EventId(60), 0, vec![leaves, enters], None));
         let lexicon = Lexicon::of(&realm);
         let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: NOW_S };
-        let message = Message {
-            content: "@**User 3** @**topic**".to_owned(),
-            ..testing::message(4, Recipient::Channel(ChannelId(20)))
-        };
+        let message = testing::message(4, Recipient::Channel(ChannelId(20)));
         let writer = realm.user(UserId(4)).unwrap();
         let rewriting = Rewriting::new(&setting, &realm, writer, (&message, content));
-        assert!(rewriting.asks_participants().is_some());
-        rewriting.texts(&setting, &[UserId(1), UserId(4)])
+        assert_eq!(rewriting.asks_participants().is_some(), content.contains("@**topic**"));
+        rewriting.text(&setting, &[UserId(1), UserId(4)])
     }
 
     #[test]
-    fn a_text_sets_flags_for_who_receives_it() {
-        let (old, new) = said("/me asks @**User 4** and @**User 2**", 0).unwrap();
-        assert_eq!(old.flags, [(UserId(3), Flag::Mentioned), (UserId(4), Flag::TopicWildcardMentioned)]);
-        assert_eq!(new.flags, [(UserId(4), Flag::Mentioned)]);
-        assert!(new.marks.is_me && !old.marks.is_me);
-        assert!(new.html.contains("user-mention"), "{}", new.html);
+    fn a_text_sets_flags_for_who_received_the_message() {
+        let text = said("/me asks @**User 4**, @**User 3** who left, @**User 2** who came and @**topic**", 0).unwrap();
+        let four = [Flag::Mentioned, Flag::TopicWildcardMentioned].map(|flag| (UserId(4), flag));
+        assert_eq!(text.flags, [(UserId(3), Flag::Mentioned), four[0], four[1]]);
+        assert!(text.marks.is_me);
+        assert!(text.html.contains("user-mention"), "{}", text.html);
     }
 
     #[test]
     fn who_may_not_mention_everybody_cannot_do_it_later_either() {
-        assert!(said("@**all**", 0).unwrap().1.marks.mentions_channel);
+        assert!(said("@**all**", 0).unwrap().marks.mentions_channel);
         assert_eq!(said("@**all**", 20), Err(SendError::ChannelWildcardRefused));
     }
 }

@@ -99,14 +99,14 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
     let lexicon = app.lexicon(realm);
     let uploads = uploads::usable(app, realm, user, plan.content.as_deref().unwrap_or_default()).await?;
     let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
-    let texts = match &plan.content {
+    let text = match &plan.content {
         Some(content) => {
             let rewriting = Rewriting::new(&setting, realm, user, (message, content));
             let participants = match rewriting.asks_participants() {
                 Some(topic) => app.messages.participants(&topic).await?,
                 None => Vec::new(),
             };
-            Some(rewriting.texts(&setting, &participants)?)
+            Some(rewriting.text(&setting, &participants)?)
         }
         None => None,
     };
@@ -118,8 +118,7 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
         topic_links = object::topic_links(&to.topic, &lexicon);
         moves_all = moves.len() == all.len();
     }
-    let texts = texts.as_ref().map(|(old, new)| (old, new));
-    let around = Around { texts, moves: &moves, topic_links: &topic_links, now_s };
+    let around = Around { text: text.as_ref(), moves: &moves, topic_links: &topic_links, now_s };
     Ok((apply(realm, user, message, (&plan, around)), moves_all))
 }
 

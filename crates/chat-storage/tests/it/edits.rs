@@ -42,7 +42,7 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let flags = vec![(UserId(2), Flag::Mentioned, FlagOp::Add)];
+        let flags = vec![(UserId(2), Flag::Mentioned)];
         let done = store.edit(Edit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
         assert_eq!(done, Written::Done(store.head()));
         let (message, own) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
@@ -53,6 +53,30 @@ told! {
         let before = Some(("hello".to_owned(), "<p>hello</p>".to_owned()));
         let expected = PastEdit { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
         assert_eq!(past, [expected]);
+        store.stop().await;
+    }
+
+    async fn the_flags_of_a_new_text_take_the_place_of_those_before_and_stars_stay(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let star = (NOW_S, notice(Audience::Everyone, "star"));
+        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &[id], star).await.unwrap();
+        for (new_flags, expected) in [
+            (vec![(UserId(2), Flag::Mentioned), (UserId(2), Flag::HasAlertWord)], vec![Flag::Mentioned, Flag::HasAlertWord]),
+            (vec![(UserId(2), Flag::TopicWildcardMentioned)], vec![Flag::TopicWildcardMentioned]),
+            (vec![(UserId(3), Flag::Mentioned)], vec![]),
+        ] {
+            let revision = revision(&store, id).await;
+            let change = Edit { content: Some(new_text("new")), flags: new_flags, revision, ..edit(id) };
+            assert!(matches!(store.edit(change).await.unwrap(), Written::Done(_)));
+            let mut expected: Vec<Flag> = expected.into_iter().chain([Flag::Starred]).collect();
+            expected.sort_unstable();
+            let mut own = flags(&store, 2, id).await;
+            // They were not there when it was sent.
+            own.retain(|flag| !matches!(flag, Flag::Read | Flag::Historical));
+            assert_eq!(own, expected);
+        }
         store.stop().await;
     }
 

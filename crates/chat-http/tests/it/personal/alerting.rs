@@ -54,6 +54,22 @@ async fn a_message_with_a_word_bears_its_flag_from_then_on_and_no_longer() {
 }
 
 #[tokio::test]
+async fn an_edited_message_bears_the_flag_of_the_words_of_today() {
+    let town = Town::found().await;
+    let parameters = [("type", "direct"), ("to", "[9]"), ("content", "Is it sepsis?")];
+    let id = town.call(&town.ada, "POST /messages", &parameters).await.success()["id"].clone();
+    let edited = async |content: &str| {
+        town.call(&town.ada, &format!("PATCH /messages/{id}"), &[("content", content)]).await.success();
+        let told = town.call(&town.ada, &format!("GET /messages/{id}"), &[]).await.success();
+        told["message"]["flags"].as_array().unwrap().contains(&json!("has_alert_word"))
+    };
+    call(&town, &town.ada, "POST", r#"["sepsis"]"#).await.success();
+    assert!(edited("It is sepsis.").await, "a word that was in the text before it was watched for");
+    call(&town, &town.ada, "DELETE", r#"["sepsis"]"#).await.success();
+    assert!(!edited("It was sepsis.").await, "a word that is in the text and watched for no longer");
+}
+
+#[tokio::test]
 async fn what_is_no_list_of_words_is_refused_and_nothing_written() {
     let town = Town::found().await;
     let before = mark(&town);
