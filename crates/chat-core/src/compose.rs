@@ -167,8 +167,12 @@ pub fn draft(
     let mentioned = rendered.mentioned_users.iter().copied();
     let mentioned = mentioned.filter(|user| receivers.include(realm, *user)).collect();
     let attachments = setting.attachments(&rendered);
+    let mut flags = flags(setting, realm, receivers, (&content, &rendered));
+    // Who does not want to hear the sender need not read them.
+    flags.extend(realm.muted_by(sender.id).filter(|user| receivers.include(realm, *user)).map(|id| (id, Flag::Read)));
+    flags.sort_unstable();
     let event = MessageEvent {
-        flags: flags(setting, realm, receivers, (&content, &rendered)),
+        flags,
         wildcard: rendered.wildcards.contains(&Reach::Channel),
         sender: crate::object::sender(sender),
         display_recipient: in_words(realm, receivers),

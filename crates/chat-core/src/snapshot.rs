@@ -43,6 +43,8 @@ pub struct RealmSnapshot {
     groups: Map<UserGroupId, Arc<UserGroup>>,
     items: Arc<BTreeMap<ItemKey, Arc<Value>>>,
     user_items: Map<UserId, Arc<BTreeMap<UserItemKey, Arc<Value>>>>,
+    /// By the key of [`UserItemKind::MutedUser`].
+    muted_by: Map<String, BTreeSet<UserId>>,
 }
 
 /// What a store read, of which a snapshot is made.
@@ -337,6 +339,11 @@ impl RealmSnapshot {
             .map(|((_, key), document)| (key.as_str(), document.as_ref()))
     }
 
+    /// Who does not want to hear the user, in the order of their numbers.
+    pub fn muted_by(&self, user_id: UserId) -> impl Iterator<Item = UserId> {
+        self.muted_by.get(&user_id.to_string()).into_iter().flatten().copied()
+    }
+
     fn apply(&mut self, at: EventId, change: Change) {
         match change {
             Change::Realm(realm) => self.realm = Some(Arc::from(realm)),
@@ -358,6 +365,14 @@ impl RealmSnapshot {
                 }
             }
             Change::UserItem { user_id, kind, key, document } => {
+                if kind == UserItemKind::MutedUser {
+                    let by = Arc::make_mut(&mut self.muted_by).entry(key.clone()).or_default();
+                    if document.is_some() {
+                        by.insert(user_id)
+                    } else {
+                        by.remove(&user_id)
+                    };
+                }
                 let items = Arc::make_mut(Arc::make_mut(&mut self.user_items).entry(user_id).or_default());
                 match document {
                     Some(document) => drop(items.insert((kind, key), Arc::new(document))),

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::message::Flag;
 use chat_core::ports::{NewMessage, Sent, StoreError};
 use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
@@ -104,10 +105,12 @@ pub(crate) struct Lane {
 
 /// Writes the messages that are still permitted, and says of each what became of it.
 async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage]) -> Result<Vec<Sent>, StoreError> {
-    // Submessages are rare, and have no place in the one statement; what uses uploads tells of what others have
-    // written of them, which it cannot read.
-    let is_plain =
-        |message: &NewMessage| message.event.message.submessages.is_empty() && message.attachments.is_empty();
+    // Submessages are rare, and have no place in the one statement; what uses uploads, and what is read as it comes,
+    // goes with what was written before, which it cannot read.
+    let is_plain = |NewMessage { event, attachments, .. }: &NewMessage| {
+        let is_read = event.flags.iter().any(|(_, flag)| *flag == Flag::Read);
+        event.message.submessages.is_empty() && attachments.is_empty() && !is_read
+    };
     let plain = messages.iter().all(is_plain);
     if let Some(pool) = shared.db.postgres().filter(|_| plain && !lane.crowded) {
         if let Some(sent) = at_once::append(shared, (pool, lane), messages).await? {
@@ -128,6 +131,7 @@ async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage])
         writing.roll_back().await?;
     } else {
         batch.write(&mut writing).await?;
+        batch.write_read(&mut writing, &shared.realm.load_full()).await?;
         attachment::use_in(&mut writing, &batch.uses).await?;
         shared.publish(writing.commit().await?).await;
     }

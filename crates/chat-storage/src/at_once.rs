@@ -88,7 +88,7 @@ pub(crate) async fn append(
 
 /// Whether the head was where it was believed to be, and everything is written.
 async fn write(connection: &mut PgConnection, (from, draft): (i64, &Draft), batch: &Batch) -> Result<bool, StoreError> {
-    let Batch { directs, direct_users, flags, uses: _ } = batch;
+    let Batch { directs, direct_users, flags, .. } = batch;
     let messages = || draft.messages();
     let events: Vec<String> = draft
         .records()

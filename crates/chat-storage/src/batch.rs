@@ -1,16 +1,18 @@
 //! The rows that a batch of messages adds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chat_core::event::{Audience, Body, Gate, NewEvent};
 use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient, topic_key};
 use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
+use chat_core::snapshot::RealmSnapshot;
 use sqlx::{PgConnection, SqliteConnection};
 
 use crate::dialect::{Dialect, Sql, insert_rows, pieces};
 use crate::engine::{On, run};
 use crate::fault::failed;
+use crate::read_set::{self, Reading};
 use crate::row::users_key;
 use crate::widget;
 use crate::words;
@@ -53,6 +55,8 @@ pub(crate) struct Batch {
     pub(crate) directs: Vec<(i64, String)>,
     pub(crate) direct_users: Vec<(UserId, i64)>,
     pub(crate) flags: Vec<(UserId, Flag, MessageId)>,
+    /// Messages that a receiver has read as they come: who does not want to hear the sender.
+    pub(crate) read: BTreeMap<(UserId, Recipient), Vec<i64>>,
     /// Which message uses which upload, and when it was sent in unix seconds.
     pub(crate) uses: Vec<(AttachmentId, MessageId, i64)>,
 }
@@ -97,8 +101,12 @@ impl Batch {
         event.message.submessages.iter_mut().for_each(|submessage| submessage.id = place.0);
         event.message.recipient = recipient;
         let sent_s = event.message.sent_s;
-        self.flags
-            .extend(event.flags.iter().filter(|(_, flag)| *flag != Flag::Read).map(|(user, flag)| (*user, *flag, id)));
+        for (user, flag) in &event.flags {
+            match flag {
+                Flag::Read => self.read.entry((*user, recipient)).or_default().push(id.0),
+                flag => self.flags.push((*user, *flag, id)),
+            }
+        }
         self.uses.extend(attachments.iter().map(|attachment| (*attachment, id, sent_s)));
         let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(event)) };
         draft.push(sent_s, Vec::new(), Some(event));
@@ -144,6 +152,15 @@ impl Batch {
                 query
             })
             .map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what was read as it came, once the messages are written.
+    pub(crate) async fn write_read(&self, writing: &mut Writing, realm: &RealmSnapshot) -> Result<(), StoreError> {
+        for (reader, ids) in &self.read {
+            let reading = Reading { read: ids.clone(), unread: Vec::new() };
+            read_set::change(&mut writing.tx, realm, *reader, &reading).await?;
         }
         Ok(())
     }

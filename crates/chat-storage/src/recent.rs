@@ -213,8 +213,10 @@ impl Inner {
             self.channels.remove(&id);
             return;
         }
-        for (user, flag) in event.flags.iter().filter(|(_, flag)| *flag != Flag::Read) {
+        for (user, flag) in &event.flags {
             match channel.readers.get_mut(user).map(|reader| &mut reader.copies) {
+                // What they have read is in the database.
+                Some(_) if *flag == Flag::Read => drop(channel.readers.remove(user)),
                 Some(Some(copies)) => Arc::make_mut(copies).rare.entry(message.id.0).or_default().push(*flag),
                 Some(None) => drop(channel.readers.remove(user)),
                 None => {}

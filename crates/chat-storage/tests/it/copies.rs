@@ -115,6 +115,30 @@ told! {
         store.stop().await;
     }
 
+    async fn what_a_receiver_does_not_want_to_hear_is_read_as_it_comes(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut ids = Vec::new();
+        for (sender, to, is_read) in [
+            (3, to_channel(11), true),
+            (1, to_channel(11), false),
+            (3, to_users(&[2, 3]), true),
+            (3, to_channel(11), true),
+        ] {
+            let mut said = message(&store, sender, to, ("t", "hello"));
+            said.event.flags = is_read.then_some((READER, Flag::Read)).into_iter().collect();
+            let id = send(&store, said).await;
+            let (_, flags) = store.find(READER, &[id]).await.unwrap().remove(0);
+            assert_eq!(flags, if is_read { vec![Flag::Read] } else { vec![] }, "{id}");
+            ids.push(id);
+        }
+        assert_eq!(unread(&store).await, [ids[1]].into());
+        set(&store, Flag::Read, FlagOp::Remove, &ids[..1]).await;
+        assert_eq!(unread(&store).await, [ids[0], ids[1]].into());
+        store.stop().await;
+    }
+
     async fn rare_flags_are_set_once_and_taken_away(home) {
         let store = home.open().await;
         found(&store).await;

@@ -52,7 +52,7 @@ fn to(user: Option<i64>, event: Value) -> (i64, NewEvent) {
 }
 
 fn edit(id: MessageId, moves: &[MessageId], event: Value) -> Edit {
-    let flags = vec![(UserId(3), Flag::Mentioned, FlagOp::Add)];
+    let flags = vec![(UserId(3), Flag::Mentioned)];
     let events = vec![NewEvent::edit(Audience::Everyone, id, event)];
     let (content, to, user_id) = (None, None, Some(UserId(1)));
     let (decided_at, moves) = (EventId(i64::MAX), moves.to_vec());
@@ -99,6 +99,10 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
     mentioning.event.message.marks.read_by_sender = true;
     send(store, mentioning).await;
     check(home, nodes, "a mention").await;
+    let mut unheard = message(store, 1, to_channel(11), ("t", "psst"));
+    unheard.event.flags = vec![(UserId(2), Flag::Read)];
+    send(store, unheard).await;
+    check(home, nodes, "a message that one does not want to hear").await;
     let event = said(json!({"type": "update_message", "message_id": ids[1], "message_ids": [ids[1]]}));
     let text = ("new".to_owned(), "<p>new</p>".to_owned(), Marks { has_link: true, ..Marks::default() });
     store.edit(Edit { content: Some(text), ..edit(ids[1], &[], event) }).await.unwrap();

@@ -31,6 +31,30 @@ async fn a_muted_user_is_unmuted() {
 }
 
 #[tokio::test]
+async fn what_a_muted_user_writes_is_read_by_who_muted_them_and_by_nobody_else() {
+    let town = Town::found().await;
+    let (sam, eve) = (town.person("sam", Role::Member).await, town.person("eve", Role::Member).await);
+    mute(&town, &sam, town.ada.id).await.success();
+    let queues = [listen(&town, &sam, r#"["message"]"#, &[]).await, listen(&town, &eve, r#"["message"]"#, &[]).await];
+    let to = json!([sam.id, eve.id]).to_string();
+    let parameters = [("type", "direct"), ("to", to.as_str()), ("content", "hello")];
+    let say = async || town.call(&town.ada, "POST /messages", &parameters).await.success()["id"].clone();
+    let flags = async |who: &Person, id: &serde_json::Value| {
+        town.call(who, &format!("GET /messages/{id}"), &[]).await.success()["message"]["flags"].clone()
+    };
+    let muted = say().await;
+    assert_eq!((flags(&sam, &muted).await, flags(&eve, &muted).await), (json!(["read"]), json!([])));
+    for (queue, flags) in queues.iter().zip([json!(["read"]), json!([])]) {
+        assert_eq!(heard(&town, queue).await[0]["flags"], flags);
+    }
+    let unread = state(&town, &sam, "unread_msgs").await;
+    assert_eq!((&unread["count"], &unread["huddles"]), (&json!(0), &json!([])));
+    unmute(&town, &sam, town.ada.id).await.success();
+    let heard = say().await;
+    assert_eq!(flags(&sam, &heard).await, json!([]));
+}
+
+#[tokio::test]
 async fn of_a_user_who_is_not_muted_it_says_so_and_nothing_changes() {
     let town = Town::found().await;
     let sam = town.person("sam", Role::Member).await;
