@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ struct Inner {
     tables: RwLock<HashMap<String, Table>>,
     /// The index of searches as it was when it was last read.
     index: RwLock<Option<Arc<Index>>>,
+    /// Whether the index was seen to have rows that it cannot have by the rules.
+    strewn_rows: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -165,7 +168,8 @@ impl Db {
             }
         };
         let (visits, codes) = (Batches::start(visits), Batches::start(codes));
-        Self(Arc::new(Inner { pools, visits, codes, tables: RwLock::default(), index: RwLock::default() }))
+        let (tables, index, strewn_rows) = (RwLock::default(), RwLock::default(), AtomicBool::new(false));
+        Self(Arc::new(Inner { pools, visits, codes, tables, index, strewn_rows }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -334,6 +338,18 @@ impl Db {
         let mut known = self.0.index.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.is_older_than(index)) {
             *known = Some(Arc::clone(index));
+        }
+    }
+
+    /// Whether the index has rows that it cannot have by the rules, as far as is known here.
+    pub(crate) fn has_strewn_rows(&self) -> bool {
+        self.0.strewn_rows.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that it has; from then on each row is compared with what is there.
+    pub(crate) fn remember_strewn_rows(&self) {
+        if !self.0.strewn_rows.swap(true, Ordering::Relaxed) {
+            tracing::warn!("the index of searches has rows of resources that somebody wrote past the server");
         }
     }
 

@@ -13,14 +13,6 @@ impl Elements {
         serde_json::to_writer(&mut self.0, element).map_err(|error| sqlx::Error::Encode(Box::new(error)))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn size_bytes(&self) -> usize {
-        self.0.len()
-    }
-
     /// The whole array.
     pub(crate) fn closed(mut self) -> Result<String, sqlx::Error> {
         self.0.extend(if self.0.is_empty() { b"[]".as_slice() } else { b"]" });
@@ -35,11 +27,9 @@ mod tests {
     #[test]
     fn an_array_is_json_whatever_it_holds() {
         let mut elements = Elements::default();
-        assert!(elements.is_empty());
         assert_eq!(Elements::default().closed().unwrap(), "[]");
         elements.push(&1).unwrap();
         elements.push(&("a\"", 2)).unwrap();
-        assert_eq!(elements.size_bytes(), 12);
         assert_eq!(elements.closed().unwrap(), r#"[1,["a\"",2]]"#);
     }
 }

@@ -70,6 +70,12 @@ pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
 }
 
+/// Whether a row of the index is there already that by the rules cannot be: somebody wrote past them.
+pub(crate) fn is_strewn_row(error: &sqlx::Error) -> bool {
+    let Some(refused) = error.as_database_error() else { return false };
+    refused.is_unique_violation() && refused.table().is_some_and(|table| table.starts_with("search_"))
+}
+
 /// What the engine has against the SQL it was told to run, unless it failed by itself; `place` says where
 /// that is.
 pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPlace) -> Option<SqlRefused> {

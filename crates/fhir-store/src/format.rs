@@ -112,17 +112,16 @@ pub(crate) fn is_pattern(kind: Option<&str>) -> bool {
     kind == Some("AccessPolicy")
 }
 
-fn convert_resource(to: Spelling, pattern: bool, resource: Value) -> Value {
-    match resource {
+fn convert_resource(to: Spelling, pattern: bool, mut resource: Value) -> Value {
+    match &mut resource {
         Value::Object(members) if pattern => {
-            let converted = members.into_iter().map(|(name, value)| {
-                let value = if name == LINK { convert(to, LINK, value) } else { value };
-                (name, value)
-            });
-            Value::Object(converted.collect())
+            if let Some(link) = members.get_mut(LINK) {
+                convert(to, LINK, link);
+            }
         }
         other => convert(to, ROOT, other),
     }
+    resource
 }
 
 /// The name of the element a resource itself is under: a place where no reference stands.
@@ -134,43 +133,43 @@ enum Spelling {
     Fhir,
 }
 
-/// Converts what is inside first, so that every object is looked at once.
-fn convert(to: Spelling, element: &str, value: Value) -> Value {
+/// Converts what is inside first, so that every object is looked at once. Most objects are the same in both
+/// spellings, and stay where they are.
+fn convert(to: Spelling, element: &str, value: &mut Value) {
     match value {
-        Value::Array(elements) => elements.into_iter().map(|inner| convert(to, element, inner)).collect(),
-        Value::Object(object) => {
-            let converted: Map<String, Value> = object
-                .into_iter()
-                .map(|(name, inner)| {
-                    let inner = convert(to, &name, inner);
-                    (name, inner)
-                })
-                .collect();
-            Value::Object(convert_object(to, element, converted))
+        Value::Array(elements) => {
+            for inner in elements {
+                convert(to, element, inner);
+            }
         }
-        scalar => scalar,
+        Value::Object(object) => {
+            for (name, inner) in object.iter_mut() {
+                convert(to, name, inner);
+            }
+            convert_object(to, element, object);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn convert_object(to: Spelling, element: &str, object: Map<String, Value>) -> Map<String, Value> {
-    let object = match to {
+fn convert_object(to: Spelling, element: &str, object: &mut Map<String, Value>) {
+    match to {
         Spelling::Native => native_reference(element, object),
         Spelling::Fhir => fhir_reference(element, object),
-    };
+    }
     match (element, to) {
         ("extension" | "modifierExtension", Spelling::Native) => native_union(object),
         ("extension" | "modifierExtension", Spelling::Fhir) => fhir_choice(object),
-        _ => object,
+        _ => {}
     }
 }
 
-fn native_reference(element: &str, object: Map<String, Value>) -> Map<String, Value> {
-    if !reference::may_be_reference(element) || !reference::has_only(&object, &["reference"]) {
-        return object;
+fn native_reference(element: &str, object: &mut Map<String, Value>) {
+    if !reference::may_be_reference(element) || !reference::has_only(object, &["reference"]) {
+        return;
     }
-    let Some(Value::String(text)) = object.get("reference") else { return object };
-    let text = text.clone();
-    let target = match Target::parse(&text) {
+    let Some(Value::String(text)) = object.get("reference") else { return };
+    let target = match Target::parse(text) {
         Some(Target::Resource { key, version }) => {
             let version = version.map(|version| ("versionId", version.to_string()));
             let key = [("resourceType", key.kind.to_string()), ("id", key.id.to_string())];
@@ -180,33 +179,30 @@ fn native_reference(element: &str, object: Map<String, Value>) -> Map<String, Va
             vec![("uri", uri.to_owned())]
         }
         Some(Target::Contained(name)) => vec![("localRef", name.to_owned())],
-        Some(Target::Absolute(_)) | None => return object,
+        Some(Target::Absolute(_)) | None => return,
     };
-    with_target(object, &["reference"], target)
+    replace_target(object, &["reference"], target);
 }
 
-fn fhir_reference(element: &str, object: Map<String, Value>) -> Map<String, Value> {
+fn fhir_reference(element: &str, object: &mut Map<String, Value>) {
     const RESOURCE: [&str; 3] = ["resourceType", "id", "versionId"];
     if !reference::may_be_reference(element) {
-        return object;
+        return;
     }
     let text = |name: &str| object.get(name).and_then(Value::as_str);
-    let target = if reference::has_only(&object, &RESOURCE) {
+    let target = if reference::has_only(object, &RESOURCE) {
         relative(text("resourceType"), text("id"), object.get("versionId"))
-    } else if reference::has_only(&object, &["localRef"]) {
+    } else if reference::has_only(object, &["localRef"]) {
         text("localRef").map(|name| format!("#{name}"))
-    } else if reference::has_only(&object, &["uri"]) {
+    } else if reference::has_only(object, &["uri"]) {
         let allowed = reference::may_be_uri_reference(element);
         text("uri").filter(|uri| allowed && reference::is_absolute(uri)).map(str::to_owned)
     } else {
         None
     };
-    match target {
-        Some(target) => {
-            let native = ["resourceType", "id", "versionId", "localRef", "uri"];
-            with_target(object, &native, vec![("reference", target)])
-        }
-        None => object,
+    if let Some(target) = target {
+        let native = ["resourceType", "id", "versionId", "localRef", "uri"];
+        replace_target(object, &native, vec![("reference", target)]);
     }
 }
 
@@ -223,11 +219,11 @@ fn relative(kind: Option<&str>, id: Option<&str>, version: Option<&Value>) -> Op
     }
 }
 
-/// The object with the keys of one spelling replaced by those of the other, where the first stood.
-fn with_target(object: Map<String, Value>, remove: &[&str], target: Vec<(&str, String)>) -> Map<String, Value> {
+/// Replaces the keys of one spelling by those of the other, where the first stood.
+fn replace_target(object: &mut Map<String, Value>, remove: &[&str], target: Vec<(&str, String)>) {
     let mut target = Some(target);
     let mut rewritten = Map::new();
-    for (name, value) in object {
+    for (name, value) in std::mem::take(object) {
         if remove.contains(&name.as_str()) {
             let parts = target.take().into_iter().flatten();
             rewritten.extend(parts.map(|(name, text)| (name.to_owned(), text.into())));
@@ -235,34 +231,34 @@ fn with_target(object: Map<String, Value>, remove: &[&str], target: Vec<(&str, S
             rewritten.insert(name, value);
         }
     }
-    rewritten
+    *object = rewritten;
 }
 
 /// `valueX: v` as `value: {X: v}`.
-fn native_union(object: Map<String, Value>) -> Map<String, Value> {
+fn native_union(object: &mut Map<String, Value>) {
     let mut choices = object.keys().filter(|name| type_of_choice(name).is_some());
-    let (Some(choice), None) = (choices.next().cloned(), choices.next()) else { return object };
+    let (Some(choice), None) = (choices.next().cloned(), choices.next()) else { return };
     if object.contains_key("value") {
-        return object;
+        return;
     }
-    let renamed = object.into_iter().map(|(name, value)| match type_of_choice(&name) {
+    let renamed = std::mem::take(object).into_iter().map(|(name, value)| match type_of_choice(&name) {
         Some(kind) if name == choice => ("value".to_owned(), Value::Object(Map::from_iter([(kind, value)]))),
         _ => (name, value),
     });
-    renamed.collect()
+    *object = renamed.collect();
 }
 
 /// `value: {X: v}` as `valueX: v`.
-fn fhir_choice(object: Map<String, Value>) -> Map<String, Value> {
-    let Some(Value::Object(union)) = object.get("value") else { return object };
+fn fhir_choice(object: &mut Map<String, Value>) {
+    let Some(Value::Object(union)) = object.get("value") else { return };
     let mut members = union.keys();
-    let (Some(kind), None) = (members.next(), members.next()) else { return object };
-    let Some(choice) = choice_of_type(kind) else { return object };
+    let (Some(kind), None) = (members.next(), members.next()) else { return };
+    let Some(choice) = choice_of_type(kind) else { return };
     if object.keys().any(|name| type_of_choice(name).is_some()) {
-        return object;
+        return;
     }
     let mut rewritten = Map::new();
-    for (name, value) in object {
+    for (name, value) in std::mem::take(object) {
         match value {
             Value::Object(union) if name == "value" => {
                 rewritten.extend(union.into_iter().map(|(_, value)| (choice.clone(), value)));
@@ -272,7 +268,7 @@ fn fhir_choice(object: Map<String, Value>) -> Map<String, Value> {
             }
         }
     }
-    rewritten
+    *object = rewritten;
 }
 
 /// `valueUri` → `uri`, `valueCoding` → `Coding`; `None` for what is no choice of a type.

@@ -28,7 +28,7 @@ use super::table::{self, Found, Table};
 use super::versions::{self, State, Unwritten};
 use crate::db::Db;
 use crate::engine::{On, Tx};
-use crate::fault::Contended;
+use crate::fault::{Contended, is_strewn_row};
 use crate::packages;
 use crate::script::{self, ScriptFault};
 use crate::search::Pending;
@@ -65,7 +65,7 @@ impl Contended for Halt {
     fn is_contended(&self) -> bool {
         match self {
             Self::Refused(_) | Self::Effect(..) => false,
-            Self::Failed(error) => error.is_contended(),
+            Self::Failed(error) => error.is_contended() || is_strewn_row(error),
         }
     }
 }
@@ -125,10 +125,17 @@ impl Attempt {
     }
 }
 
-/// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user.
+/// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user. Whoever calls
+/// it does so again when it is contended.
 pub(crate) async fn attempt(db: &Db, writes: &[Write], effects: &Effects, now_us: i64) -> Result<Vec<Written>, Halt> {
     let mut attempt = Attempt::new(db, db.begin().await?, &Progress::new(), now_us);
+    attempt.search = Pending::repeated(db);
     let done = attempt.run(db, writes, effects).await;
+    if let Err(Halt::Failed(error)) = &done
+        && is_strewn_row(error)
+    {
+        db.remember_strewn_rows();
+    }
     let tables = attempt.end(db, done.is_ok()).await;
     let done = done?;
     db.remember_tables(tables?);
@@ -464,7 +471,7 @@ impl Attempt {
             self.numbers = versions::numbers(&mut self.tx, left.clamp(1, versions::AT_ONCE)).await?;
         }
         let version = self.numbers.pop().ok_or(sqlx::Error::RowNotFound)?;
-        self.unwritten.push(key, version, operation, resource)?;
+        self.unwritten.push(key, version, operation, resource);
         Ok(decision.written(version, self.now_us))
     }
 

@@ -3,18 +3,22 @@
 //!
 //! The states of what is written are read ahead. New versions wait until there are many, until the
 //! transaction ends, or until somebody has to see them. Every version goes into the history with its
-//! document, and from there into the table of its type, so that the engine reads each document once.
+//! document, and into the table of its type. Postgres does both in one statement, so that it reads each
+//! document once; SQLite is handed the values one by one, because it would take them apart from JSON first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use fhir_store::{ResourceKey, ResourceType};
 use serde_json::{Value, json};
+use sqlx::error::BoxDynError;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments as _, PgConnection, SqliteConnection};
 
 use super::table::Table;
-use crate::dialect::Sql;
+use crate::dialect::{Dialect, Sql};
 use crate::document::Document;
-use crate::elements::Elements;
-use crate::engine::{Tx, run};
+use crate::engine::{On, Tx, run};
 
 /// Resources of one statement.
 pub(super) const AT_ONCE: usize = 256;
@@ -28,16 +32,25 @@ FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0 {for_update}";
 const LAST_WRITES: &str = "SELECT e.value ->> 0, (SELECT max(h.txid) FROM {history} h WHERE h.id = e.value ->> 0)
 FROM {elements:$1}";
 static NUMBERS: Sql = Sql::new("{next_versions:$1}");
-/// `$1` is `[[id, version, operation, document], …]`, the document as text.
-const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
-SELECT e.value ->> 0, CAST(e.value ->> 1 AS BIGINT), {from_us:$2}, {from_text:e.value ->> 3}, e.value ->> 2
-FROM {elements:$1}";
-/// `$1` is `[[id, version], …]`.
-const PUT: &str = "INSERT INTO {table} (id, txid, ts, resource)
-SELECT h.id, h.txid, h.ts, h.resource
-FROM {elements:$1} JOIN {history} h ON h.id = e.value ->> 0 AND h.txid = CAST(e.value ->> 1 AS BIGINT)
-WHERE TRUE ON CONFLICT (id) DO UPDATE
+/// On Postgres: ids, versions, operations and documents, each an array, then the time.
+const WRITE: &str = "WITH recorded AS (
+    INSERT INTO {history} (id, txid, ts, resource, op)
+    SELECT v.id, v.txid, {from_us:$5}, {from_text:v.document}, v.op
+    FROM unnest($1::TEXT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[]) AS v (id, txid, op, document)
+    RETURNING id, txid, ts, resource, op
+)
+INSERT INTO {table} (id, txid, ts, resource)
+SELECT r.id, r.txid, r.ts, r.resource FROM recorded r WHERE r.op <> 'delete'
+ON CONFLICT (id) DO UPDATE
 SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource";
+/// On SQLite: `{rows}` is a list of places, one for each value.
+const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op) VALUES {rows}";
+/// The same.
+const PUT: &str = "INSERT INTO {table} (id, txid, ts, resource) VALUES {rows}
+ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource";
+/// Most rows of a statement that has a place for each value. There are statements for this many, for half of it and
+/// so on, so that they stay prepared.
+const BOUND_MAX: usize = 32;
 /// `$1` is `[[id], …]`.
 const DELETE: &str = "DELETE FROM {table} WHERE id IN (SELECT e.value ->> 0 FROM {elements:$1})";
 
@@ -107,9 +120,26 @@ pub(super) struct Unwritten {
 /// The ones of one type.
 #[derive(Debug, Default)]
 struct OfKind {
-    records: Elements,
-    put: Elements,
-    deleted: Elements,
+    versions: Vec<Version>,
+    size_bytes: usize,
+}
+
+/// A version that waits.
+#[derive(Debug)]
+struct Version {
+    id: Arc<str>,
+    number: i64,
+    operation: &'static str,
+    document: Arc<str>,
+}
+
+impl Version {
+    /// What the history calls the end of a resource.
+    const DELETE: &'static str = "delete";
+
+    fn is_end(&self) -> bool {
+        self.operation == Self::DELETE
+    }
 }
 
 impl Unwritten {
@@ -120,28 +150,17 @@ impl Unwritten {
 
     /// Whether it is time to write them.
     pub(super) fn is_full(&self) -> bool {
-        let bytes: usize = self.of_kinds.values().map(|of_kind| of_kind.records.size_bytes()).sum();
+        let bytes: usize = self.of_kinds.values().map(|of_kind| of_kind.size_bytes).sum();
         self.keys.len() >= AT_ONCE || bytes >= BYTES_MAX
     }
 
     /// Adds a version; `operation` is the word of the history for what made it.
-    pub(super) fn push(
-        &mut self,
-        key: &ResourceKey,
-        version: i64,
-        operation: &str,
-        resource: &Value,
-    ) -> Result<(), sqlx::Error> {
-        let id = key.id.as_str();
+    pub(super) fn push(&mut self, key: &ResourceKey, number: i64, operation: &'static str, resource: &Value) {
+        let document: Arc<str> = resource.to_string().into();
         let of_kind = self.of_kinds.entry(key.kind.clone()).or_default();
-        of_kind.records.push(&(id, version, operation, resource.to_string()))?;
-        if operation == "delete" {
-            of_kind.deleted.push(&[id])?;
-        } else {
-            of_kind.put.push(&(id, version))?;
-        }
+        of_kind.size_bytes += document.len();
+        of_kind.versions.push(Version { id: key.id.as_str().into(), number, operation, document });
         self.keys.insert(key.clone());
-        Ok(())
     }
 
     /// Writes them; none waits then.
@@ -152,17 +171,97 @@ impl Unwritten {
         now_us: i64,
     ) -> Result<(), sqlx::Error> {
         self.keys.clear();
-        for (kind, OfKind { records, put, deleted }) in std::mem::take(&mut self.of_kinds) {
+        for (kind, OfKind { versions, .. }) in std::mem::take(&mut self.of_kinds) {
             let Some(Some(table)) = tables.get(&kind) else { continue };
-            let sql = table.sql(tx.dialect(), RECORD);
-            run!(tx.on(), execute: sqlx::query(sql).bind(records.closed()?).bind(now_us))?;
-            for (elements, template) in [(put, PUT), (deleted, DELETE)] {
-                if !elements.is_empty() {
-                    let (sql, elements) = (table.sql(tx.dialect(), template), elements.closed()?);
-                    run!(tx.on(), execute: sqlx::query(sql).bind(elements))?;
-                }
+            match tx.on() {
+                On::Postgres(connection) => write_arrays(connection, table, &versions, now_us).await?,
+                On::Sqlite(connection) => write_bound(connection, table, &versions, now_us).await?,
+            }
+            let ended = versions.iter().filter(|version| version.is_end()).map(|version| &*version.id);
+            let ended: Vec<&str> = ended.collect();
+            if !ended.is_empty() {
+                let sql = table.sql(tx.dialect(), DELETE);
+                run!(tx.on(), execute: sqlx::query(sql).bind(keys(ended.into_iter())))?;
             }
         }
         Ok(())
+    }
+}
+
+async fn write_arrays(
+    connection: &mut PgConnection,
+    table: &Table,
+    versions: &[Version],
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<&str> = versions.iter().map(|version| &*version.id).collect();
+    let numbers: Vec<i64> = versions.iter().map(|version| version.number).collect();
+    let operations: Vec<&str> = versions.iter().map(|version| version.operation).collect();
+    let documents: Vec<&str> = versions.iter().map(|version| &*version.document).collect();
+    let query = sqlx::query(table.sql(Dialect::Postgres, WRITE)).bind(ids).bind(numbers).bind(operations);
+    query.bind(documents).bind(now_us).execute(connection).await?;
+    Ok(())
+}
+
+async fn write_bound(
+    connection: &mut SqliteConnection,
+    table: &Table,
+    versions: &[Version],
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
+    let all: Vec<&Version> = versions.iter().collect();
+    let put: Vec<&Version> = versions.iter().filter(|version| !version.is_end()).collect();
+    for (template, columns, versions) in [(RECORD, 5, all), (PUT, 4, put)] {
+        let mut left = versions.as_slice();
+        while !left.is_empty() {
+            let (some, rest) = left.split_at_checked(bound_at_once(left.len())).unwrap_or((left, &[]));
+            let mut arguments = SqliteArguments::default();
+            for version in some {
+                bind(version, columns == 5, now_us, &mut arguments).map_err(sqlx::Error::Encode)?;
+            }
+            let sql = table.sql(Dialect::Sqlite, &template.replace("{rows}", &places(some.len(), columns)));
+            sqlx::query_with(sql, arguments).execute(&mut *connection).await?;
+            left = rest;
+        }
+    }
+    Ok(())
+}
+
+/// Of so many rows that are left, how many the next statement writes.
+fn bound_at_once(left: usize) -> usize {
+    if left >= BOUND_MAX { BOUND_MAX } else { 1 << left.max(1).ilog2() }
+}
+
+/// Adds the values of one row, in the order of its columns.
+fn bind(version: &Version, named: bool, now_us: i64, arguments: &mut SqliteArguments) -> Result<(), BoxDynError> {
+    arguments.add(Arc::clone(&version.id))?;
+    arguments.add(version.number)?;
+    arguments.add(now_us)?;
+    arguments.add(Arc::clone(&version.document))?;
+    if named { arguments.add(version.operation) } else { Ok(()) }
+}
+
+/// `(?, …), …`: places for so many rows of so many columns.
+fn places(rows: usize, columns: usize) -> String {
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    vec![row; rows].join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_count_of_rows_is_made_of_few_kinds_of_statements() {
+        for count in 1..200 {
+            let (mut left, mut statements) = (count, Vec::new());
+            while left > 0 {
+                statements.push(bound_at_once(left));
+                left -= bound_at_once(left);
+            }
+            assert_eq!(statements.iter().sum::<usize>(), count);
+            assert!(statements.iter().all(|rows| rows.is_power_of_two() && *rows <= BOUND_MAX));
+        }
+        assert_eq!(places(2, 3), "(?, ?, ?), (?, ?, ?)");
     }
 }

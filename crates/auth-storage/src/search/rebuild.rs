@@ -9,7 +9,7 @@ use fhir_store::ResourceType;
 use super::index::{self, Index, row_numbers};
 use super::number;
 use super::row::{Place, Rows};
-use super::rows::{self, Placed};
+use super::rows::{self, Known, Placed};
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
@@ -108,7 +108,7 @@ async fn advance(
     for (id, rows) in &made {
         added.extend(rows.iter(), id);
     }
-    rows::add(tx, added).await?;
+    rows::add(tx, added, Known::Perhaps).await?;
     Ok(last)
 }
 

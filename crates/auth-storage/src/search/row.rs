@@ -9,9 +9,6 @@ use std::collections::BTreeSet;
 
 use aws_lc_rs::digest;
 use fhir_store::search::Entry;
-use sqlx::Arguments as _;
-use sqlx::error::BoxDynError;
-use sqlx::sqlite::SqliteArguments;
 
 use crate::elements::Elements;
 
@@ -106,6 +103,13 @@ impl Cells {
     }
 }
 
+/// One value of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell<'a> {
+    Number(i64),
+    Text(&'a str),
+}
+
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
@@ -129,32 +133,22 @@ impl Row {
         }
     }
 
-    /// Adds the values of the row to those of a statement, in the same order.
-    pub(super) fn bind_to(&self, arguments: &mut SqliteArguments, id: &str) -> Result<(), BoxDynError> {
-        arguments.add(self.parameter)?;
-        let id = &*self.id_of(id);
+    /// Hands out the values of the row in the same order.
+    pub(super) fn each_cell<E>(&self, id: &str, mut out: impl FnMut(Cell<'_>) -> Result<(), E>) -> Result<(), E> {
+        let id = Cell::Text(&self.id_of(id));
+        out(Cell::Number(self.parameter))?;
         match &self.cells {
             Cells::Token { code: text, system: number } | Cells::Text { folded: text, exact: number } => {
-                arguments.add(text.as_str())?;
-                arguments.add(id)?;
-                arguments.add(*number)
+                [Cell::Text(text), id, Cell::Number(*number)].into_iter().try_for_each(out)
             }
             Cells::Reference { target, kind } => {
-                arguments.add(target.as_str())?;
-                arguments.add(id)?;
-                arguments.add(kind.as_str())
+                [Cell::Text(target), id, Cell::Text(kind)].into_iter().try_for_each(out)
             }
-            Cells::Range { low, high } => {
-                arguments.add(id)?;
-                arguments.add(*low)?;
-                arguments.add(*high)
-            }
+            Cells::Range { low, high } => [id, Cell::Number(*low), Cell::Number(*high)].into_iter().try_for_each(out),
             Cells::Quantity { low, high, code, system } => {
-                arguments.add(id)?;
-                arguments.add(*low)?;
-                arguments.add(*high)?;
-                arguments.add(code.as_str())?;
-                arguments.add(*system)
+                [id, Cell::Number(*low), Cell::Number(*high), Cell::Text(code), Cell::Number(*system)]
+                    .into_iter()
+                    .try_for_each(out)
             }
         }
     }

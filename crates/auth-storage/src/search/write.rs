@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::finder::{Finder, Findings};
 use super::index::{self, DEFINITIONS, Index};
 use super::row::Rows;
-use super::rows::{self, Placed};
+use super::rows::{self, Known, Placed};
 use super::{number, page};
 use crate::db::Db;
 use crate::document::Document;
@@ -35,6 +35,8 @@ pub(crate) struct Pending {
     redefined: bool,
     /// Whether somebody wrote past the rules.
     distrusted: bool,
+    /// Whether rows that are new by the rules may be there already.
+    known: Known,
     changes: BTreeMap<(ResourceType, String), Vec<Change>>,
 }
 
@@ -50,6 +52,13 @@ impl Pending {
     /// Nothing yet.
     pub(crate) fn new(db: &Db) -> Self {
         Self { index: db.known_index(), ..Self::default() }
+    }
+
+    /// Nothing yet, of a transaction that is done again when it fails for [`crate::fault::is_strewn_row`]: then what is new by
+    /// the rules is not compared with what is there, which on Postgres is a third of storing it.
+    pub(crate) fn repeated(db: &Db) -> Self {
+        let known = if db.has_strewn_rows() { Known::Perhaps } else { Known::No };
+        Self { known, ..Self::new(db) }
     }
 
     /// Notes that SQL of a user ran, which may have written anything.
@@ -214,16 +223,21 @@ impl Pending {
     /// Writes the rows noted so far, so that they need not be held.
     pub(crate) async fn write_rows(&mut self, tx: &mut Tx) -> Result<(), sqlx::Error> {
         let changes = std::mem::take(&mut self.changes);
-        let (mut removed, mut added) = (Placed::default(), Placed::default());
+        let (mut removed, mut added, mut missing) = (Placed::default(), Placed::default(), Placed::default());
         for ((_, id), changes) in &changes {
             for Change { complete, before, after } in changes {
                 removed.extend(before.difference(after), id);
-                // Where rows are still being made, the version before may have none yet.
-                added.extend(after.iter().filter(|row| !*complete || !before.contains(row)), id);
+                if *complete {
+                    added.extend(after.difference(before), id);
+                } else {
+                    // Where rows are still being made, the version before may have none yet.
+                    missing.extend(after.iter(), id);
+                }
             }
         }
         rows::remove(tx, removed).await?;
-        rows::add(tx, added).await
+        rows::add(tx, added, self.known).await?;
+        rows::add(tx, missing, Known::Perhaps).await
     }
 
     /// The index as it is known once the transaction is committed.

@@ -314,6 +314,18 @@ fn query(seeded: &mut Seeded) -> (&'static str, String) {
 }
 
 told! {
+    async fn rows_that_somebody_left_behind_refuse_no_write(home) {
+        let db = home.open().await;
+        let body = || json!({"gender": "female", "birthDate": "1980-01-01", "name": [{"family": "Roe"}]});
+        transact(&db, vec![put("Patient/a", body())]).await;
+        // Past the server, so that what it was found by stays.
+        assert_eq!(home.ask("DELETE FROM patient RETURNING id").await, ["a"]);
+        transact(&db, vec![put("Patient/a", body()), put("Patient/b", body())]).await;
+        assert_eq!(ids_of(&db, "Patient", "gender=female&name=roe").await, ["a", "b"]);
+        let rows = home.ask("SELECT id FROM search_range WHERE id = 'b'").await;
+        assert_eq!(rows.len(), 1, "each row is there once");
+    }
+
     async fn a_search_finds_what_the_model_finds(home) {
         let db = home.open().await;
         db.set_fhir_base(OWN).await.unwrap();

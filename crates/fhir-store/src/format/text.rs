@@ -213,11 +213,10 @@ impl<'a> Copy<'a> {
     /// Puts an object that is written already into FHIR's spelling.
     fn rewrite(&mut self, element: &str, begin: usize) -> Result<(), TakeApart> {
         let written = self.out.get(begin..).ok_or(TakeApart)?;
-        let object: Map<String, Value> = serde_json::from_slice(written).map_err(|_| TakeApart)?;
-        let converted = Value::Object(convert_object(Spelling::Fhir, element, object));
+        let mut object: Map<String, Value> = serde_json::from_slice(written).map_err(|_| TakeApart)?;
+        convert_object(Spelling::Fhir, element, &mut object);
         self.out.truncate(begin);
-        self.out.extend_from_slice(converted.to_string().as_bytes());
-        Ok(())
+        serde_json::to_writer(&mut self.out, &object).map_err(|_| TakeApart)
     }
 
     fn array(&mut self, element: &str) -> Result<(), TakeApart> {
