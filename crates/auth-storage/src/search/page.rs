@@ -248,8 +248,8 @@ fn order(statement: &mut Statement<'_>, table: &Table, query: &SearchQuery) -> R
                 format!("{{us:s{at}.ts}}")
             }
             None => {
-                let number = statement.number(&query.search.kind, &sort.parameter)?;
-                key(statement, (at, sort), number, &mut order.joins)
+                let numbers = statement.numbers(&query.search.kind, &sort.parameter)?;
+                key(statement, (at, sort), &numbers, &mut order.joins)
             }
         };
         order.keys.push(Key { sql, descending: sort.descending });
@@ -258,19 +258,26 @@ fn order(statement: &mut Statement<'_>, table: &Table, query: &SearchQuery) -> R
 }
 
 /// The value that decides where a resource stands: of several the least, when descending the greatest.
-fn key(statement: &mut Statement<'_>, (at, sort): (usize, &Sort), number: i64, joins: &mut String) -> String {
-    let Some((place, number, column)) = sorted_by(&sort.parameter, number, sort.descending) else {
+fn key(statement: &mut Statement<'_>, (at, sort): (usize, &Sort), numbers: &[i64], joins: &mut String) -> String {
+    let sorted = numbers.iter().map(|number| sorted_by(&sort.parameter, *number, sort.descending));
+    let sorted: Option<Vec<(Place, i64, &'static str)>> = sorted.collect();
+    let Some((sorted, (place, _, column))) = sorted.and_then(|sorted| sorted.first().copied().map(|one| (sorted, one)))
+    else {
         return "NULL".to_owned();
     };
-    let number = statement.bind(number);
+    let numbers: Vec<String> = sorted.into_iter().map(|(_, number, _)| statement.bind(number)).collect();
+    let of_these = match numbers.as_slice() {
+        [only] => format!("s.parameter = {only}"),
+        several => format!("s.parameter IN ({})", several.join(", ")),
+    };
     let best = if sort.descending { "max" } else { "min" };
     let table = place.table();
     match place {
         Place::Range | Place::Quantity => {
-            format!("(SELECT {best}(s.{column}) FROM {table} s WHERE s.parameter = {number} AND s.id = d.id)")
+            format!("(SELECT {best}(s.{column}) FROM {table} s WHERE {of_these} AND s.id = d.id)")
         }
         Place::Token | Place::Reference | Place::Text => {
-            let bests = format!("SELECT s.id, {best}(s.{column}) AS best FROM {table} s WHERE s.parameter = {number}");
+            let bests = format!("SELECT s.id, {best}(s.{column}) AS best FROM {table} s WHERE {of_these}");
             let join = format!(" LEFT JOIN ({bests} GROUP BY s.id) AS s{at} ON s{at}.id = d.id");
             joins.push_str(&join);
             format!("s{at}.best")

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::slice;
+use std::sync::Arc;
 
 use fhir_store::compartment::{Membership, membership};
 use fhir_store::search::{COMPARTMENT, Chain, Clause, Column, Component, Has, Kind, Parameter, Test};
@@ -89,12 +90,25 @@ impl<'a> Statement<'a> {
             .ok_or_else(|| Unanswerable::Indexing(format!("{kind}.{}", parameter.code)))
     }
 
+    /// The parameters that have the rows of one that has none of its own.
+    fn sources(&self, kind: &ResourceType, parameter: &Parameter) -> Vec<Arc<Parameter>> {
+        self.index.catalog.sources(kind, parameter).cloned().collect()
+    }
+
+    /// The numbers of the rows of a parameter, several where others have them.
+    pub(super) fn numbers(&self, kind: &ResourceType, parameter: &Parameter) -> Result<Vec<i64>, Unanswerable> {
+        if parameter.sources.is_empty() {
+            return Ok(vec![self.number(kind, parameter)?]);
+        }
+        self.sources(kind, parameter).iter().map(|source| self.number(kind, source)).collect()
+    }
+
     /// The ids that meet a clause, some twice.
     pub(super) fn set(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
         match clause {
             Clause::Any { parameter, tests } => self.any(kind, parameter, tests),
             Clause::Missing { parameter, missing: false } if parameter.column().is_none() => {
-                self.present(kind, parameter)
+                self.present(kind, parameter, None)
             }
             Clause::None { .. } | Clause::Missing { .. } => {
                 let test = self.test(kind, clause, "o.id")?;
@@ -140,6 +154,12 @@ impl<'a> Statement<'a> {
             let condition = self.of_column(column, tests);
             return Ok(self.of_table(kind, &condition));
         }
+        if !parameter.sources.is_empty() {
+            let sources = self.sources(kind, parameter);
+            let sets: Result<Vec<String>, Unanswerable> =
+                sources.iter().map(|source| self.any(kind, source, tests)).collect();
+            return Ok(sets?.join(" UNION ALL "));
+        }
         let number = self.number(kind, parameter)?;
         let mut sets = self.composites(number, parameter, tests, None);
         for group in groups(tests, self.contains()) {
@@ -154,6 +174,12 @@ impl<'a> Statement<'a> {
             let condition = self.of_column(column, tests);
             let set = self.of_table(kind, &format!("{condition} AND t.id = {id}"));
             return Ok(format!("EXISTS ({set})"));
+        }
+        if !parameter.sources.is_empty() {
+            let sources = self.sources(kind, parameter);
+            let alternatives: Result<Vec<String>, Unanswerable> =
+                sources.iter().map(|source| self.any_at(kind, source, tests, id)).collect();
+            return Ok(any_of(&alternatives?));
         }
         let number = self.number(kind, parameter)?;
         let mut alternatives = self.composites(number, parameter, tests, Some(id));
@@ -262,19 +288,19 @@ impl<'a> Statement<'a> {
         any_of(&alternatives)
     }
 
-    /// The ids that have any value of a parameter.
-    fn present(&mut self, kind: &ResourceType, parameter: &Parameter) -> Written {
-        let number = self.number(kind, parameter)?;
-        let places = match parameter.components.first() {
+    /// The ids that have any value of a parameter; `at` looks at the rows with this id alone.
+    fn present(&mut self, kind: &ResourceType, parameter: &Parameter, at: Option<&str>) -> Written {
+        let numbers = self.numbers(kind, parameter)?;
+        let places = numbers.into_iter().flat_map(|number| match parameter.components.first() {
             Some(Component { kind, .. }) => places(*kind, part_number(number, 0)),
             None => places(parameter.kind, number),
-        };
+        });
         let id = if parameter.components.is_empty() { "i.id".to_owned() } else { bare("i.id") };
         let sets: Vec<String> = places
-            .into_iter()
             .map(|(place, number)| {
                 let number = self.bind(number);
-                format!("SELECT {id} AS id FROM {} i WHERE i.parameter = {number}", place.table())
+                let test = at.map(|at| format!(" AND i.id = {at}")).unwrap_or_default();
+                format!("SELECT {id} AS id FROM {} i WHERE i.parameter = {number}{test}", place.table())
             })
             .collect();
         Ok(sets.join(" UNION ALL "))
@@ -283,9 +309,9 @@ impl<'a> Statement<'a> {
     /// Whether the resource with this id has any value of a parameter.
     fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
         let by_id = matches!(parameter.kind, Kind::Date | Kind::Number | Kind::Quantity);
-        let set = self.present(kind, parameter)?;
         // The keys of these rows go on with the id, so no more of them are read than the resource has.
-        Ok(if by_id { format!("EXISTS ({set} AND i.id = {id})") } else { format!("{id} IN ({set})") })
+        let set = self.present(kind, parameter, by_id.then_some(id))?;
+        Ok(if by_id { format!("EXISTS ({set})") } else { format!("{id} IN ({set})") })
     }
 
     fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {

@@ -277,13 +277,19 @@ fn of_observation(seeded: &mut Seeded) -> (String, String) {
         ),
         4 => ("patient".into(), patient),
         5 => ("date".into(), prefixed(seeded, &DATES)),
-        6 => ("value-quantity".into(), quantity(seeded)),
-        7 => ("combo-code".into(), tokens(seeded)),
+        6 => (seeded.one(&["value-quantity", "combo-value-quantity"]).into(), quantity(seeded)),
+        7 => (seeded.one(&["combo-code", "combo-code:not", "combo-value-concept"]).into(), tokens(seeded)),
         8 => ("code-value-quantity".into(), format!("{}${}", token(seeded), quantity(seeded))),
-        9 => ("component-code-value-quantity".into(), format!("{}${}", token(seeded), quantity(seeded))),
+        9 => (
+            seeded.one(&["component-code-value-quantity", "combo-code-value-quantity"]).into(),
+            format!("{}${}", token(seeded), quantity(seeded)),
+        ),
         10 => ("combo-code-value-concept".into(), format!("{}${}", token(seeded), token(seeded))),
         11 => (
-            format!("{}:missing", seeded.one(&["code-value-quantity", "subject", "date", "value-string"])),
+            format!(
+                "{}:missing",
+                seeded.one(&["code-value-quantity", "subject", "date", "combo-code", "combo-value-quantity"])
+            ),
             seeded.sometimes().to_string(),
         ),
         12 => {
@@ -353,7 +359,7 @@ told! {
         let db = home.open().await;
         let mut seeded = Seeded(7);
         fill(&db, &mut seeded).await;
-        for sort in ["_id", "-_id", "date", "-date", "code,-date", "value-quantity", "-value-quantity,_lastUpdated", "-subject", "value-string"] {
+        for sort in ["_id", "-_id", "date", "-date", "code,-date", "value-quantity", "-value-quantity,_lastUpdated", "-subject", "value-string", "combo-code,-combo-value-quantity"] {
             let whole = ids_of(&db, "Observation", &format!("_sort={sort}")).await;
             let mut paged = Vec::new();
             let mut cursor = None;

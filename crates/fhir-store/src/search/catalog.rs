@@ -104,14 +104,26 @@ impl Catalog {
         self.kinds.keys().map(String::as_str).filter(|kind| !ROOTS.contains(kind))
     }
 
+    /// The parameters of the type that have the rows of this one, where it has none of its own.
+    pub fn sources<'a>(
+        &'a self,
+        kind: &ResourceType,
+        parameter: &'a Parameter,
+    ) -> impl Iterator<Item = &'a Arc<Parameter>> {
+        let sources = &parameter.sources;
+        let of_kind = if sources.is_empty() { [].iter() } else { self.of_kind(kind).0.iter() };
+        of_kind.filter(|other| sources.contains(&other.number))
+    }
+
     /// What a resource puts into the index: the parameter's number and the value, each pair once, and the
-    /// compartments under [`COMPARTMENT`].
+    /// compartments under [`COMPARTMENT`]. What has [`sources`](Self::sources) puts nothing there.
     ///
     /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
     /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
     #[must_use]
     pub fn entries(&self, document: &Document<'_>) -> Vec<(i64, Entry)> {
-        super::entry::all(self.parameters(document.kind), document)
+        let own = self.parameters(document.kind).filter(|parameter| parameter.sources.is_empty());
+        super::entry::all(own, document)
     }
 
     fn of_kind(&self, kind: &ResourceType) -> &Parameters {
@@ -124,15 +136,34 @@ impl Catalog {
     fn compiled(&self, kind: &str) -> Parameters {
         let definitions = base::of(kind).into_iter().chain(self.installed_of(kind));
         let compiled = definitions.filter_map(|definition| definition.compile(kind).ok().flatten());
-        let mut parameters: Vec<Arc<Parameter>> = compiled.map(Arc::new).collect();
+        let mut parameters: Vec<Parameter> = compiled.collect();
         parameters.sort_by(|left, right| left.code.cmp(&right.code));
         parameters.dedup_by(|later, first| later.code == first.code);
-        Parameters(parameters)
+        let sources = sources(&parameters);
+        for (parameter, sources) in parameters.iter_mut().zip(sources) {
+            parameter.sources = sources;
+        }
+        Parameters(parameters.into_iter().map(Arc::new).collect())
     }
 
     fn installed_of(&self, kind: &str) -> impl Iterator<Item = Definition> {
         self.installed.iter().filter(move |definition| definition.is_about(kind)).cloned()
     }
+}
+
+/// The numbers of the parameters that have the rows of each, for those that need none of their own.
+///
+/// An installed parameter comes and goes, and its rows with it, so it has its own and is nobody's source.
+fn sources(parameters: &[Parameter]) -> Vec<Vec<i64>> {
+    let base: Vec<&Parameter> = parameters.iter().filter(|parameter| parameter.number < FIRST_INSTALLED).collect();
+    let found_by: Vec<(i64, Vec<&Parameter>)> =
+        base.iter().map(|parameter| (parameter.number, parameter.found_by(&base))).collect();
+    let of = |number: i64| found_by.iter().find(|(of, _)| *of == number).map_or(&[][..], |(_, sources)| sources);
+    let with_rows = |parameter: &Parameter| {
+        let sources = of(parameter.number).iter().map(|source| source.number);
+        sources.filter(|number| of(*number).is_empty()).collect()
+    };
+    parameters.iter().map(with_rows).collect()
 }
 
 #[cfg(test)]

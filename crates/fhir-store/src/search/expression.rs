@@ -59,6 +59,13 @@ impl Expression {
         (*node == Node::This).then_some(path)
     }
 
+    /// What it is the union of: itself, where it is none.
+    pub(super) fn alternatives(&self) -> Vec<&Node> {
+        let mut alternatives = Vec::new();
+        self.0.add_alternatives(&mut alternatives);
+        alternatives
+    }
+
     /// Whether nothing of the expression is about the type it was compiled for.
     pub(super) fn is_empty(&self) -> bool {
         self.0 == Node::Nothing
@@ -67,7 +74,7 @@ impl Expression {
 
 /// One step, with what it is applied to inside.
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+pub(super) enum Node {
     /// No value: an alternative about another type.
     Nothing,
     /// What the expression is evaluated on.
@@ -105,19 +112,27 @@ enum Node {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Choice {
+pub(super) struct Choice {
     name: Box<str>,
     json: Box<str>,
     kind: Box<str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Literal {
+pub(super) enum Literal {
     Text(serde_json::Value),
     Flag(bool),
 }
 
 impl Node {
+    fn add_alternatives<'a>(&'a self, alternatives: &mut Vec<&'a Self>) {
+        match self {
+            Self::Union(nodes) => nodes.iter().for_each(|node| node.add_alternatives(alternatives)),
+            Self::Nothing => {}
+            other => alternatives.push(other),
+        }
+    }
+
     /// `name` as one of `kind`: `value`, `Quantity` → `valueQuantity`.
     fn choice(of: Self, name: &str, kind: &str) -> Self {
         let json = format!("{name}{}", capitalized(kind));

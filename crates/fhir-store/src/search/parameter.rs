@@ -85,6 +85,9 @@ pub struct Parameter {
     pub targets: Vec<ResourceType>,
     /// The parts of a composite, in their order; none for the others.
     pub components: Vec<Component>,
+    /// The numbers of other parameters of the type that together find the same: it has no rows of its own then, and a
+    /// search asks for theirs ([`Catalog::sources`](super::Catalog::sources)). None for most.
+    pub sources: Vec<i64>,
     pub(super) expression: Expression,
 }
 
@@ -126,6 +129,30 @@ pub enum Column {
 }
 
 impl Parameter {
+    /// Whether its values are of the same kind, and made of a value the same way.
+    fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.components == other.components
+    }
+
+    /// Those of `others` that together find what it finds, where there are such: the expression of each is a part of
+    /// its own. Of two that find the same, the one with the smaller number is the source.
+    ///
+    /// What a reference is to is asked by more than its value, so references have rows of their own.
+    pub(super) fn found_by<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
+        if self.kind == Kind::Reference || self.column().is_some() {
+            return Vec::new();
+        }
+        let own = self.expression.alternatives();
+        let parts = others.iter().copied().filter(|other| {
+            let of = other.expression.alternatives();
+            let is_smaller = (of.len(), other.number) < (own.len(), self.number);
+            is_smaller && other.is_like(self) && of.iter().all(|part| own.contains(part))
+        });
+        let parts: Vec<&Self> = parts.collect();
+        let found = |part: &_| parts.iter().any(|other| other.expression.alternatives().contains(part));
+        if own.iter().all(found) { parts } else { Vec::new() }
+    }
+
     /// The column that answers this parameter; [`Catalog::entries`](super::Catalog::entries) has nothing
     /// of these.
     #[must_use]

@@ -91,6 +91,7 @@ impl Definition {
             number: self.number,
             targets: self.targets.clone(),
             components: components.collect::<Result<_, ExpressionFault>>()?,
+            sources: Vec::new(),
             expression,
         }))
     }

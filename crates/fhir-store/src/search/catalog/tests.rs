@@ -187,3 +187,55 @@ fn expressions_of_us_core_compile() {
         assert_eq!(with(&[document]).1, [], "{expression}");
     }
 }
+
+/// The codes of the parameters that have the rows of one.
+fn sources(of: &str, code: &str) -> Vec<String> {
+    let (catalog, of) = (Catalog::base(), kind(of));
+    let parameter = catalog.parameter(&of, code).unwrap();
+    catalog.sources(&of, parameter).map(|source| source.code.clone()).collect()
+}
+
+#[test]
+fn what_others_find_together_has_no_rows_of_its_own() {
+    assert_eq!(sources("Observation", "combo-code"), ["code", "component-code"]);
+    assert_eq!(sources("Observation", "combo-value-quantity"), ["component-value-quantity", "value-quantity"]);
+    assert_eq!(
+        sources("Observation", "combo-code-value-quantity"),
+        ["code-value-quantity", "component-code-value-quantity"]
+    );
+    for (of, code) in [("Observation", "code"), ("Observation", "patient"), ("Patient", "name"), ("Patient", "_id")] {
+        assert!(sources(of, code).is_empty(), "{of}.{code}");
+    }
+}
+
+#[test]
+fn sources_have_rows_and_find_what_is_found_by_them() {
+    let catalog = Catalog::base();
+    for name in catalog.kinds() {
+        let kind = kind(name);
+        for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.sources.is_empty()) {
+            let sources: Vec<&Arc<Parameter>> = catalog.sources(&kind, parameter).collect();
+            assert_eq!(sources.len(), parameter.sources.len(), "{name}.{}", parameter.code);
+            assert!(sources.iter().all(|source| source.sources.is_empty() && source.kind == parameter.kind));
+            let mut parts: Vec<_> = sources.iter().flat_map(|source| source.expression.alternatives()).collect();
+            let own = parameter.expression.alternatives();
+            parts.retain(|part| !own.contains(part));
+            assert!(parts.is_empty(), "{name}.{} would find more than it should", parameter.code);
+            for part in own {
+                let finds = sources.iter().any(|source| source.expression.alternatives().contains(&part));
+                assert!(finds, "{name}.{} would find less than it should", parameter.code);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_installed_parameter_has_rows_of_its_own() {
+    let again = json!({
+        "resourceType": "SearchParameter", "url": "http://p/again", "code": "again", "base": ["Observation"],
+        "type": "token", "expression": "Observation.code",
+    });
+    let (catalog, refused) = with(&[again]);
+    assert!(refused.is_empty());
+    assert!(catalog.parameter(&kind("Observation"), "again").unwrap().sources.is_empty());
+}
