@@ -26,12 +26,17 @@ use crate::long_wait::LongWait;
 use crate::middleware::method::Overridden;
 use crate::middleware::observe::Route;
 use crate::middleware::request_id;
-use crate::params::{Encoding, File, Params, RawRequest, Reader, client};
+use crate::params::{Encoding, File, Params, RawRequest, Reader, client, declared};
 use crate::rate::{Standing, address};
+use crate::routes::{Said, Saying};
+use crate::schema::Member;
 use crate::state::App;
 
 /// Who an endpoint is for.
 pub(crate) trait Who: Sized + Send {
+    /// Whether it asks who calls.
+    const NEEDS_ACCOUNT: bool;
+
     /// Finds out who calls, and counts the call.
     fn identify(app: &App, head: &Parts) -> impl Future<Output = Result<(Self, Option<Standing>), Fault>> + Send;
 
@@ -44,6 +49,8 @@ pub(crate) trait Who: Sized + Send {
 pub(crate) struct Anyone;
 
 impl Who for Anyone {
+    const NEEDS_ACCOUNT: bool = false;
+
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
         app.frame.by_address.check(&address(&head.extensions))?;
         Ok((Self, None))
@@ -56,6 +63,8 @@ impl Who for Anyone {
 
 /// Endpoints for accounts. Who fails to show one counts by address, so that guessing has a price.
 impl Who for Caller {
+    const NEEDS_ACCOUNT: bool = true;
+
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
         match authenticated(app, head) {
             Ok(caller) => {
@@ -145,6 +154,22 @@ where
 pub(crate) struct Endpoint<W, P, F> {
     run: F,
     takes: PhantomData<fn(W, P)>,
+}
+
+impl<W: Who, P: Params, F> Endpoint<W, P, F> {
+    /// Says of the endpoint what it does, and what it answers beside the envelope.
+    pub(crate) fn says(self, summary: &'static str, answer: fn() -> Vec<Member>) -> Said<Self> {
+        let saying = Saying {
+            summary,
+            parameters: declared::<P>,
+            answer,
+            needs_account: W::NEEDS_ACCOUNT,
+            takes_file: false,
+            is_document: false,
+            texts: &[],
+        };
+        Said::new(self, saying)
+    }
 }
 
 impl<W, P, F: Clone> Clone for Endpoint<W, P, F> {

@@ -7,6 +7,8 @@ mod bots;
 mod domains;
 mod groups;
 mod invites;
+mod later;
+mod messages;
 mod people;
 mod profile;
 mod push;
@@ -51,8 +53,6 @@ use chat_core::typing::TypingError;
 use chat_core::user::{FullNameError, MalformedEmail};
 use chat_core::widget::WidgetError;
 
-mod later;
-
 use crate::answer;
 use crate::auth::{CredentialsFault, Unauthenticated};
 use crate::params::{ParamFault, RawFault};
@@ -62,6 +62,32 @@ pub(crate) use invites::OnPage;
 pub use people::ChoiceFault;
 pub use things::ThingFault;
 
+/// Every code there is, for who has to know them all.
+pub(crate) const CODES: [&str; 23] = [
+    BAD_REQUEST,
+    UNAUTHORIZED,
+    "BAD_EVENT_QUEUE_ID",
+    "BAD_IMAGE",
+    "BAD_NARROW",
+    "CANNOT_DEACTIVATE_GROUP_IN_USE",
+    "CANNOT_DEACTIVATE_LAST_USER",
+    "EXPECTATION_MISMATCH",
+    "INTERNAL_SERVER_ERROR",
+    "INVALID_PUSH_DEVICE_TOKEN",
+    "INVALID_REMOTE_PUSH_DEVICE_TOKEN",
+    "INVITATION_FAILED",
+    "METHOD_NOT_ALLOWED",
+    "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED",
+    "RATE_LIMIT_HIT",
+    "REACTION_ALREADY_EXISTS",
+    "REACTION_DOES_NOT_EXIST",
+    "REALM_UPLOAD_QUOTA",
+    "REQUEST_CONFUSING_VAR",
+    "STREAM_DOES_NOT_EXIST",
+    "STREAM_WILDCARD_MENTION_NOT_ALLOWED",
+    "SYSTEM_GROUP_REQUIRED",
+    "TOPIC_WILDCARD_MENTION_NOT_ALLOWED",
+];
 /// The code of everything that has none of its own.
 const BAD_REQUEST: &str = "BAD_REQUEST";
 const UNAUTHORIZED: &str = "UNAUTHORIZED";
@@ -357,19 +383,19 @@ impl Fault {
     /// knows another.
     fn verdict(&self) -> Verdict {
         match self {
-            Self::Parameter(fault) => parameter(fault),
+            Self::Parameter(fault) => request::parameter(fault),
             Self::Form(fault) => request::form(*fault),
             Self::BodyTooLarge { limit_bytes } => request::too_large(*limit_bytes),
             Self::BodyBroken => Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
             Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
             Self::Panicked(_) | Self::Failed(_) => failure(),
             Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
-            Self::Send(refused) => send(refused),
+            Self::Send(refused) => messages::send(refused),
             Self::Typing(refused) => later::typing(refused),
             Self::Scheduled(refused) => later::scheduled(refused),
             Self::Draft(refused) => later::draft(refused),
-            Self::Edit(refused) => edit(refused),
-            Self::Reaction(refused) => reaction(refused),
+            Self::Edit(refused) => messages::edit(refused),
+            Self::Reaction(refused) => messages::reaction(refused),
             Self::Account(refused) => account(refused),
             Self::Choice(refused) => people::verdict(refused),
             Self::Thing(refused) => things::verdict(refused),
@@ -440,72 +466,6 @@ fn refusal(code: &'static str, text: impl fmt::Display) -> Verdict {
     Verdict::new(StatusCode::BAD_REQUEST, code, text)
 }
 
-/// The part of the table for sending.
-fn send(refused: &SendError) -> Verdict {
-    match refused {
-        SendError::NoChannelWithId(id) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream_id", id.0),
-        SendError::NoChannelNamed(name) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream", name.as_str()),
-        SendError::ChannelWildcardRefused => refusal("STREAM_WILDCARD_MENTION_NOT_ALLOWED", refused),
-        SendError::TopicWildcardRefused => refusal("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", refused),
-        SendError::NoChannel
-        | SendError::NoTopic
-        | SendError::Forged
-        | SendError::GroupMentionRefused(_)
-        | SendError::NotInChannel(_)
-        | SendError::AdministratorsOnly
-        | SendError::ModeratorsOnly
-        | SendError::GuestRefused
-        | SendError::NewMemberRefused
-        | SendError::NoRecipients
-        | SendError::TooManyRecipients
-        | SendError::NoUserWithId(_)
-        | SendError::NoUserWithEmail(_)
-        | SendError::UserDeactivated(_)
-        | SendError::DirectDisabled
-        | SendError::DirectNotAuthorized
-        | SendError::DirectNotInitiated
-        | SendError::TopicRequired => refusal(BAD_REQUEST, refused),
-    }
-}
-
-/// The part of the table for edits and moves.
-fn edit(refused: &EditError) -> Verdict {
-    match refused {
-        EditError::PartlyTooLate { first_allowed, allowed, total } => {
-            refusal("MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", refused)
-                .with("first_message_id_allowed_to_move", first_allowed.0)
-                .with("total_messages_in_topic", *total)
-                .with("total_messages_allowed_to_move", *allowed)
-        }
-        EditError::Send(refused) => send(refused),
-        EditError::Widget
-        | EditError::NothingToChange
-        | EditError::EditingOff
-        | EditError::NotPermitted
-        | EditError::ContentTooLate
-        | EditError::TopicTooLate
-        | EditError::ChannelTooLate
-        | EditError::DirectToChannel
-        | EditError::DirectTopic
-        | EditError::UnknownPropagate
-        | EditError::PropagateWithoutMove
-        | EditError::ContentAndChannel
-        | EditError::MoveNotPermitted
-        | EditError::Content(_)
-        | EditError::Topic(_)
-        | EditError::Channel(_) => refusal(BAD_REQUEST, refused),
-    }
-}
-
-/// The part of the table for reactions.
-fn reaction(refused: &ReactionError) -> Verdict {
-    match refused {
-        ReactionError::AlreadyThere => refusal("REACTION_ALREADY_EXISTS", refused),
-        ReactionError::NotThere => refusal("REACTION_DOES_NOT_EXIST", refused),
-        ReactionError::Nameless | ReactionError::Emoji(_) => refusal(BAD_REQUEST, refused),
-    }
-}
-
 /// The part of the table for accounts.
 fn account(refused: &AccountError) -> Verdict {
     let last = |entity: &str| {
@@ -526,42 +486,6 @@ fn account(refused: &AccountError) -> Verdict {
         | AccountError::WrongPassword
         | AccountError::LastOwnerRole
         | AccountError::LastOwner => refusal(BAD_REQUEST, refused),
-    }
-}
-
-/// The part of the table for parameters. Which texts exist is beside the causes, in [`ParamFault`].
-///
-/// # Source
-/// Specification, "Errors": an invalid or missing parameter is `BAD_REQUEST`. The further keys are what existing
-/// clients know.
-fn parameter(fault: &ParamFault) -> Verdict {
-    let bad = |code| Verdict::new(StatusCode::BAD_REQUEST, code, fault);
-    match fault {
-        ParamFault::Missing { name } => bad(BAD_REQUEST).with("var_name", *name),
-        ParamFault::Unreadable { name, shown } => {
-            bad(BAD_REQUEST).with("var_name", *name).with("bad_value", shown.as_str())
-        }
-        ParamFault::Confusing { first, second } => {
-            bad("REQUEST_CONFUSING_VAR").with("var_name1", *first).with("var_name2", *second)
-        }
-        ParamFault::Incompatible { names } => bad(BAD_REQUEST).with("parameters", names.join(", ")),
-        ParamFault::NotJson { .. }
-        | ParamFault::WrongType { .. }
-        | ParamFault::NotAWord { .. }
-        | ParamFault::NotListed { .. }
-        | ParamFault::Unfit { .. }
-        | ParamFault::UnknownProperty { .. }
-        | ParamFault::NothingToDo
-        | ParamFault::Blank { .. }
-        | ParamFault::TooLong { .. }
-        | ParamFault::TooSmall { .. }
-        | ParamFault::TooLarge { .. }
-        | ParamFault::KeyMissing { .. }
-        | ParamFault::KeyMissingFrom { .. }
-        | ParamFault::KeyUnexpected { .. }
-        | ParamFault::NotAPair { .. }
-        | ParamFault::Operand(_)
-        | ParamFault::Recipients(_) => bad(BAD_REQUEST),
     }
 }
 

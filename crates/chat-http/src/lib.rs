@@ -24,6 +24,7 @@
 //! ```
 
 mod router;
+mod routes;
 mod state;
 
 mod delivery;
@@ -32,6 +33,9 @@ pub mod call;
 mod endpoint;
 
 pub mod params;
+pub mod schema;
+
+mod describe;
 
 pub mod agent;
 pub mod auth;

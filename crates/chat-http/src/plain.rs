@@ -13,6 +13,8 @@ use http::HeaderMap;
 use crate::call::Who;
 use crate::error::Fault;
 use crate::middleware::observe::Route;
+use crate::routes::{Said, Saying};
+use crate::schema::Member;
 use crate::state::App;
 
 /// One call.
@@ -46,6 +48,22 @@ where
 pub(crate) struct Handled<W, F> {
     run: F,
     takes: std::marker::PhantomData<fn(W)>,
+}
+
+impl<W: Who, F> Handled<W, F> {
+    /// Says of a call of the API what it does, and what it answers. It takes no parameters.
+    pub(crate) fn says(self, summary: &'static str, answer: fn() -> Vec<Member>) -> Said<Self> {
+        let saying = Saying {
+            summary,
+            parameters: Vec::new,
+            answer,
+            needs_account: W::NEEDS_ACCOUNT,
+            takes_file: false,
+            is_document: false,
+            texts: &[],
+        };
+        Said::new(self, saying)
+    }
 }
 
 impl<W, F: Clone> Clone for Handled<W, F> {

@@ -9,21 +9,21 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::from_fn;
 use axum::response::Response;
-use axum::routing::{MethodRouter, get};
+use axum::routing::get;
 use http::StatusCode;
 use tower::Service;
 
-use crate::call::endpoint;
 use crate::delivery;
 use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, domains, drafts, emoji, emoji_data, events, fetch_api_key,
-    flags, health, icon, invites, join, linkifiers, message_edit, messages, organization, personal, pictures,
+    flags, health, icon, invites, join, linkifiers, message_edit, messages, openapi, organization, personal, pictures,
     playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages, server_settings, settings,
     submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
 use crate::rate::address;
+use crate::routes::Routes;
 use crate::state::{App, Domain, Frame, Parts, Site};
 
 /// The chat server as a service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
@@ -39,16 +39,19 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Chat {
         Some(domain) => {
             let app = Arc::new(Site::new(&frame, domain));
             site = Some(Arc::clone(&app));
-            routes.merge(api().with_state(Arc::clone(&app))).merge(beside(app).layer(from_fn(observe::note_route)))
+            routes
+                .merge(api().into_router().with_state(Arc::clone(&app)))
+                .merge(beside(app).layer(from_fn(observe::note_route)))
         }
     };
     Chat { site, ..framed(routes, &frame) }
 }
 
-/// The API: each area lists its own paths, one line for each.
-fn api() -> Router<App> {
-    Router::new()
-        .api("/server_settings", get(endpoint(server_settings::get)))
+/// The API: each area lists its own paths.
+pub(crate) fn api() -> Routes {
+    Routes::of("server")
+        .merge(openapi::routes())
+        .merge(server_settings::routes())
         .merge(events::routes())
         .merge(register::routes())
         .merge(messages::routes())
@@ -87,21 +90,6 @@ fn api() -> Router<App> {
 /// What browsers and clients fetch outside the API.
 fn beside(app: App) -> Router {
     emoji_data::routes().merge(icon::routes()).merge(join::routes().with_state(app))
-}
-
-/// How an area lists its paths: as they are below `/api/v1`.
-///
-/// They are put together once, here. A router inside a router would take the start off the address of every request,
-/// and write a new one for it.
-pub(crate) trait ApiRoutes {
-    /// Adds a path of the API.
-    fn api(self, path: &str, methods: MethodRouter<App>) -> Self;
-}
-
-impl ApiRoutes for Router<App> {
-    fn api(self, path: &str, methods: MethodRouter<App>) -> Self {
-        self.route(&format!("/api/v1{path}"), methods)
-    }
 }
 
 /// For whoever runs the server: not counted.

@@ -15,9 +15,9 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// Longest pause between two e-mails about messages, in seconds: a week.
-const BATCHING_MAX_S: i64 = 604_800;
+pub const BATCHING_MAX_S: i64 = 604_800;
 /// Characters of a sound's name.
-const SOUND_MAX_CHARS: usize = 100;
+pub const SOUND_MAX_CHARS: usize = 100;
 /// The preference that says whether others see when a user is there.
 const PRESENCE: &str = "presence_enabled";
 /// Preferences for which a realm has no value of its own.
@@ -185,14 +185,15 @@ fn merged(before: Option<&Value>, news: &[Chosen]) -> Value {
 }
 
 /// What a preference can be beyond its type.
-enum Range {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
     /// Everything of its type.
     Any,
     /// From 1 to this.
     UpTo(i64),
     /// From the one to the other.
     Between(i64, i64),
-    /// Seconds to wait.
+    /// Seconds to wait, from 1 to [`BATCHING_MAX_S`].
     Batching,
     /// One of these.
     Words(&'static [&'static str]),
@@ -200,14 +201,17 @@ enum Range {
     ListedWords(&'static [&'static str]),
     /// The code of a language.
     Language,
-    /// A name of any kind.
+    /// A name of any kind, of [`SOUND_MAX_CHARS`] characters at most.
     Name,
 }
 
+/// What the preference of that name can be.
+///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`, and for what it leaves open the numbers existing clients know.
 /// Not specified how large things may look; we refuse what no screen shows, which existing servers fail on.
-fn range(name: &str) -> Range {
+#[must_use]
+pub fn range(name: &str) -> Range {
     match name {
         "web_channel_default_view" => Range::UpTo(2),
         "color_scheme"

@@ -1,7 +1,5 @@
 //! `/attachments`: one's own uploads.
 
-use axum::Router;
-use axum::routing::{delete, get};
 use chat_core::file::Used;
 use chat_core::id::AttachmentId;
 use serde_json::json;
@@ -11,11 +9,16 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::{Fault, ThingFault};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, delete, get, nothing};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/attachments", get(endpoint(list))).api("/attachments/{attachment_id}", delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    Routes::of("uploads")
+        .api("/attachments", get(endpoint(list).says("List the caller's uploads, the newest first.", listed)))
+        .api(
+            "/attachments/{attachment_id}",
+            delete(endpoint(remove).says("Delete one of the caller's uploads.", nothing)),
+        )
 }
 
 /// The caller's uploads, the newest first, and what those of everybody take together.
@@ -24,6 +27,11 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let used_bytes = call.app.attachments.used_bytes().await?;
     let shown: Vec<_> = uploads.iter().map(Used::shown).collect();
     Answer::of(&json!({"attachments": shown, "upload_space_used": used_bytes}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("attachments", Schema::list(Schema::named("Attachment"))), has("upload_space_used", Schema::integer())]
 }
 
 /// Deletes an upload of the caller's. Messages that use it keep a link that leads nowhere.

@@ -1,9 +1,8 @@
 //! `/users/me/avatar`, and `/avatar`, which leads to anybody's.
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing;
 use chat_core::avatar;
 use chat_core::change::Commit;
 use chat_core::id::UserId;
@@ -20,14 +19,16 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::{Failure, Fault, ThingFault};
 use crate::plain::{Plain, plain};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, post};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/users/me/avatar", post(endpoint(replace)).delete(endpoint(remove)))
-        .route("/avatar/{user}", get(plain(small)))
-        .route("/avatar/{user}/medium", get(plain(medium)))
+pub(crate) fn routes() -> Routes {
+    let own = post(endpoint(replace).says("Give the caller another picture.", shown).with_file())
+        .delete(endpoint(remove).says("Give the caller the usual picture again.", shown));
+    Routes::of("users")
+        .api("/users/me/avatar", own)
+        .route("/avatar/{user}", routing::get(plain(small)))
+        .route("/avatar/{user}/medium", routing::get(plain(medium)))
 }
 
 /// Gives the caller another picture.
@@ -49,6 +50,11 @@ async fn replace(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let avatar = change(&call, None).await?;
     Answer::of(&json!({"avatar_url": avatar.url}))
+}
+
+/// What it answers.
+fn shown() -> Vec<Member> {
+    vec![has("avatar_url", Schema::string())]
 }
 
 /// Makes the picture at `url` the caller's, and deletes the one before: whoever takes a picture back means it.

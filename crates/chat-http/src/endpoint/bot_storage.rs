@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::Router;
-use axum::routing::get;
 use chat_core::bots::{BotError, Kept, KeyMissing};
 use chat_core::limits::{MAX_STORAGE_CHARS, MAX_STORAGE_KEY_CHARS};
 use serde_json::json;
@@ -13,11 +11,14 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Path, Reader, max_chars};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/bot_storage", get(endpoint(read)).put(endpoint(write)).delete(endpoint(forget)))
+pub(crate) fn routes() -> Routes {
+    let storage = get(endpoint(read).says("Tell what the caller has kept at the server.", kept))
+        .put(endpoint(write).says("Keep texts for the caller, under keys of its own.", nothing))
+        .delete(endpoint(forget).says("Forget what the caller has kept.", nothing));
+    Routes::of("bots").api("/bot_storage", storage)
 }
 
 /// Texts to keep.
@@ -59,6 +60,11 @@ async fn read(call: Call<Caller>, Keys(keys): Keys) -> Result<Answer, Fault> {
     }
     let storage: BTreeMap<String, String> = found.into_iter().collect();
     Answer::of(&json!({"storage": storage}))
+}
+
+/// What it answers.
+fn kept() -> Vec<Member> {
+    vec![has("storage", Schema::map(Schema::string()))]
 }
 
 /// Forgets what is kept.

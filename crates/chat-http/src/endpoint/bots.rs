@@ -1,7 +1,5 @@
 //! `/bots`: the bots people make and keep.
 
-use axum::Router;
-use axum::routing::{get, patch, post};
 use chat_core::account;
 use chat_core::bots::{self, NewBot, Update};
 use chat_core::change::Commit;
@@ -16,14 +14,16 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, patch, post};
+use crate::schema::{Member, Schema, has, may};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/bots", get(endpoint(list)).post(endpoint(create)))
-        .api("/bots/{bot_id}", patch(endpoint(update)).delete(endpoint(deactivate)))
-        .api("/bots/{bot_id}/api_key/regenerate", post(endpoint(regenerate_key)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list).says("List the caller's bots that are in use, with their keys.", listed))
+        .post(endpoint(create).says("Make a bot.", made));
+    let one = patch(endpoint(update).says("Change a bot's name, or who answers for it.", changed))
+        .delete(endpoint(deactivate).says("Close a bot's account.", nothing));
+    let key = post(endpoint(regenerate_key).says("Give a bot another key.", || vec![has("api_key", Schema::string())]));
+    Routes::of("bots").api("/bots", all).api("/bots/{bot_id}", one).api("/bots/{bot_id}/api_key/regenerate", key)
 }
 
 /// How the addresses of bots end: the host of this address, without its port. Where it is no name that an address could
@@ -52,6 +52,22 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"bots": shown}))
 }
 
+/// What it answers.
+fn listed() -> Vec<Member> {
+    let null = || Schema::any().with("type", "null");
+    let bot = Schema::object([
+        has("user_id", Schema::integer()),
+        has("username", Schema::string().meaning("The bot's address.")),
+        has("full_name", Schema::string()),
+        has("avatar_url", Schema::string()),
+        has("api_key", Schema::string().or_null()),
+        has("default_sending_stream", null()),
+        has("default_events_register_stream", null()),
+        has("default_all_public_streams", Schema::boolean()),
+    ]);
+    vec![has("bots", Schema::list(bot))]
+}
+
 /// Channels a bot sends to or hears of without naming them. There are none here; the keys are what existing clients
 /// read.
 fn channels_of_its_own() -> Map<String, Value> {
@@ -63,6 +79,17 @@ fn channels_of_its_own() -> Map<String, Value> {
     .map(|(key, value)| (key.to_owned(), value))
     .into_iter()
     .collect()
+}
+
+/// What it answers.
+fn pictured() -> Vec<Member> {
+    let null = || Schema::any().with("type", "null");
+    vec![
+        has("avatar_url", Schema::string()),
+        has("default_sending_stream", null()),
+        has("default_events_register_stream", null()),
+        has("default_all_public_streams", Schema::boolean()),
+    ]
 }
 
 /// A bot to be made.
@@ -102,6 +129,11 @@ async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
     Answer::of(&told)
 }
 
+/// What it answers.
+fn made() -> Vec<Member> {
+    [has("user_id", Schema::integer()), has("api_key", Schema::string())].into_iter().chain(pictured()).collect()
+}
+
 impl Params for Update {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
@@ -128,6 +160,12 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         told.insert("bot_owner".to_owned(), json!(owner));
     }
     Answer::of(&told)
+}
+
+/// What it answers.
+fn changed() -> Vec<Member> {
+    let more = [has("full_name", Schema::string()), may("bot_owner", Schema::string().or_null())];
+    more.into_iter().chain(pictured()).collect()
 }
 
 /// Closes a bot's account. Once more changes nothing.

@@ -2,8 +2,6 @@
 
 mod form;
 
-use axum::Router;
-use axum::routing::{get, post};
 use chat_core::access::{self, History, NoSuchChannel, sees_subscribers};
 use chat_core::change::{Commit, ItemKind};
 use chat_core::channel::Channel;
@@ -19,20 +17,29 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, MaxChars, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::{App, Site};
+use crate::routes::{Routes, get, nothing, post};
+use crate::schema::{Member, Schema, has};
+use crate::state::Site;
 
 pub(crate) use form::{GroupNumber, PostPolicyNumber, RetentionText, announcing};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/streams", get(endpoint(list)))
-        .api("/streams/{stream_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(archive)))
-        .api("/streams/{stream_id}/members", get(endpoint(members)))
-        .api("/streams/{stream_id}/email_address", get(endpoint(email_address)))
-        .api("/get_stream_id", get(endpoint(number)))
-        .api("/default_streams", post(endpoint(add_default)).delete(endpoint(remove_default)))
-        .api("/users/me/{stream_id}/topics", get(endpoint(topics)))
+pub(crate) fn routes() -> Routes {
+    let one = get(endpoint(one).says("Describe a channel.", || vec![has("stream", Schema::named("Channel"))]))
+        .patch(endpoint(update).says("Change a channel.", nothing))
+        .delete(endpoint(archive).says("Close a channel.", nothing));
+    let default = post(endpoint(add_default).says("Have new users be in a channel.", nothing))
+        .delete(endpoint(remove_default).says("Have new users no longer be in a channel.", nothing));
+    Routes::of("channels")
+        .api("/streams", get(endpoint(list).says("List the channels the caller may see.", listed)))
+        .api("/streams/{stream_id}", one)
+        .api("/streams/{stream_id}/members", get(endpoint(members).says("List who is in a channel.", inside)))
+        .api(
+            "/streams/{stream_id}/email_address",
+            get(endpoint(email_address).says("Tell a channel's address.", mailed)),
+        )
+        .api("/get_stream_id", get(endpoint(number).says("Tell the number of a channel.", numbered)))
+        .api("/default_streams", default)
+        .api("/users/me/{stream_id}/topics", get(endpoint(topics).says("List the topics of a channel.", topics_told)))
 }
 
 /// What the messages of these channels come to.
@@ -117,6 +124,11 @@ async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     Answer::of(&Streams { streams: found.into_iter().map(|channel| shown(channel)).collect() })
 }
 
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("streams", Schema::list(Schema::named("Channel")))]
+}
+
 /// The channel in the path, if the caller sees it.
 fn in_path(call: &Call<Caller>) -> Result<&Channel, Fault> {
     let id = ChannelId(call.path_id("stream_id")?);
@@ -177,10 +189,20 @@ async fn members(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"subscribers": subscribers}))
 }
 
+/// What it answers.
+fn inside() -> Vec<Member> {
+    vec![has("subscribers", Schema::list(Schema::integer()))]
+}
+
 /// The address messages can be mailed to. There is no way in for mail, so it is empty, as existing clients know it.
 async fn email_address(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     in_path(&call)?;
     Answer::of(&json!({"email": ""}))
+}
+
+/// What it answers.
+fn mailed() -> Vec<Member> {
+    vec![has("email", Schema::string())]
 }
 
 /// A channel by its name.
@@ -198,6 +220,11 @@ impl Params for Named {
 async fn number(call: Call<Caller>, named: Named) -> Result<Answer, Fault> {
     let channel = access::channel_named(&call.who.realm, &call.who.user, &named.stream)?;
     Answer::of(&json!({"stream_id": channel.id}))
+}
+
+/// What it answers.
+fn numbered() -> Vec<Member> {
+    vec![has("stream_id", Schema::integer())]
 }
 
 /// A channel by its number.
@@ -240,4 +267,10 @@ async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let found = call.app.messages.topics(&Selection::new(realm, user, vec![here]), channel.id).await?;
     let topics: Vec<_> = found.into_iter().map(|topic| TopicShown { name: topic.name, max_id: topic.max_id }).collect();
     Answer::of(&json!({"topics": topics}))
+}
+
+/// What it answers.
+fn topics_told() -> Vec<Member> {
+    let topic = Schema::object([has("name", Schema::string()), has("max_id", Schema::integer())]);
+    vec![has("topics", Schema::list(topic))]
 }

@@ -1,7 +1,5 @@
 //! `/realm/domains`: the domains of mail that belong to the realm.
 
-use axum::Router;
-use axum::routing::{get, patch};
 use chat_core::change::Commit;
 use chat_core::domains::{self, DomainError};
 use chat_core::snapshot::RealmSnapshot;
@@ -13,18 +11,27 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, patch};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/realm/domains", get(endpoint(list)).post(endpoint(add)))
-        .api("/realm/domains/{domain}", patch(endpoint(change)).delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    const DOMAIN: (&str, &str) = ("domain", "The name of the domain.");
+    let all = get(endpoint(list).says("List the domains of the realm.", listed))
+        .post(endpoint(add).says("Add a domain to the realm.", added));
+    let one = patch(endpoint(change).says("Say whether a domain includes those below it.", nothing).by(&[DOMAIN]))
+        .delete(endpoint(remove).says("Take a domain away from the realm.", nothing).by(&[DOMAIN]));
+    Routes::of("organization").api("/realm/domains", all).api("/realm/domains/{domain}", one)
 }
 
 /// All domains, in the order they were added.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"domains": domains::list(&call.who.realm)}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    let domain = Schema::object([has("domain", Schema::string()), has("allow_subdomains", Schema::boolean())]);
+    vec![has("domains", Schema::list(domain))]
 }
 
 /// A domain to be added.
@@ -47,6 +54,12 @@ async fn add(call: Call<Caller>, new: Addition) -> Result<Answer, Fault> {
     let wish = (new.domain.as_str(), new.allow_subdomains);
     let added = decide(&call, |realm, caller, commit| domains::add(realm, caller, wish, commit)).await?;
     Answer::of(&json!({"new_domain": added}))
+}
+
+/// What it answers.
+fn added() -> Vec<Member> {
+    let number_and_name = Schema::list(Schema::any_of([Schema::integer(), Schema::string()]));
+    vec![has("new_domain", number_and_name.with("minItems", 2).with("maxItems", 2))]
 }
 
 /// What shall be different.

@@ -2,8 +2,6 @@
 //!
 //! Not specified; parameters, keys and texts are those existing clients know.
 
-use axum::Router;
-use axum::routing::{get, patch};
 use chat_core::draft::{self, Draft, DraftError, Kept, Kind, Wish};
 use chat_core::id::DraftId;
 use serde_json::{Value, json};
@@ -12,14 +10,17 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::{Failure, Fault};
-use crate::params::{FromJson, Json, Object, ParamFault, Params, Path, Reader, Words, not_blank, word};
-use crate::router::ApiRoutes;
-use crate::state::{App, DECISIONS_MAX};
+use crate::params::{FromJson, Json, Object, ParamFault, Params, Path, Quoted, Reader, Words, not_blank};
+use crate::routes::{Routes, get, nothing, patch};
+use crate::schema::{Member, Schema, has};
+use crate::state::DECISIONS_MAX;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/drafts", get(endpoint(list)).post(endpoint(create)))
-        .api("/drafts/{draft_id}", patch(endpoint(edit)).delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list).says("List the caller's drafts.", listed))
+        .post(endpoint(create).says("Keep drafts, all of them or none.", kept));
+    let one = patch(endpoint(edit).says("Make a draft another.", nothing))
+        .delete(endpoint(remove).says("Delete a draft.", nothing));
+    Routes::of("drafts").api("/drafts", all).api("/drafts/{draft_id}", one)
 }
 
 impl Words for Kind {
@@ -29,16 +30,24 @@ impl Words for Kind {
 
 impl FromJson for Wish {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let kind = word(&object.required::<String>("type")?, &path.key("type"))?;
-        let to = object.required::<Vec<i64>>("to")?;
-        let topic = object.required::<String>("topic")?;
-        let content = object.required::<String>("content")?;
-        not_blank(&content, &path.key("content"))?;
-        let touched_s = object.optional::<Option<Moment>>("timestamp")?.flatten().map(|Moment(touched_s)| touched_s);
-        object.end()?;
-        Ok(Self { kind, to, topic, content, touched_s })
+        let wish = members(Object::of(value, path)?)?;
+        not_blank(&wish.content, &path.key("content"))?;
+        Ok(wish)
     }
+
+    fn schema() -> Schema {
+        Object::schema(members)
+    }
+}
+
+fn members(mut object: Object<'_>) -> Result<Wish, ParamFault> {
+    let Quoted(kind) = object.required("type")?;
+    let to = object.required("to")?;
+    let topic = object.required("topic")?;
+    let content = object.required("content")?;
+    let touched_s = object.optional::<Option<Moment>>("timestamp")?.flatten().map(|Moment(touched_s)| touched_s);
+    object.end()?;
+    Ok(Wish { kind, to, topic, content, touched_s })
 }
 
 /// Unix seconds; of what clients send as a fraction the whole seconds count.
@@ -55,6 +64,10 @@ impl FromJson for Moment {
             None => i64::from_json(value, path).map(Self),
         }
     }
+
+    fn schema() -> Schema {
+        Schema::any().with("type", "number").such_as(1_800_000_000)
+    }
 }
 
 /// The caller's drafts.
@@ -63,6 +76,11 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let drafts = call.app.drafts.drafts_of(call.who.id()).await?;
     let objects: Value = drafts.iter().map(|(id, draft)| draft.object(*id)).collect();
     Answer::of(&json!({"count": drafts.len(), "drafts": objects}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("count", Schema::integer()), has("drafts", Schema::list(Schema::named("Draft")))]
 }
 
 /// New drafts.
@@ -90,6 +108,11 @@ async fn create(call: Call<Caller>, Wishes(wishes): Wishes) -> Result<Answer, Fa
         }
     }
     Err(Failure::said("the realm changed faster than drafts could be kept").into())
+}
+
+/// What it answers.
+fn kept() -> Vec<Member> {
+    vec![has("ids", Schema::list(Schema::integer()))]
 }
 
 /// What a draft becomes.

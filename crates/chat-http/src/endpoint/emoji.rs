@@ -1,7 +1,5 @@
 //! `/realm/emoji`: custom emoji.
 
-use axum::Router;
-use axum::routing::{get, post};
 use chat_core::change::Commit;
 use chat_core::custom_emoji::{self, CustomEmojiError, Pictures};
 use chat_core::object::item;
@@ -13,18 +11,26 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::{Fault, ThingFault};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, post};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/realm/emoji", get(endpoint(list)))
-        .api("/realm/emoji/{emoji_name}", post(endpoint(add)).delete(endpoint(deactivate)))
+pub(crate) fn routes() -> Routes {
+    const NAME: (&str, &str) = ("emoji_name", "The name of the emoji.");
+    let one = post(endpoint(add).says("Add a custom emoji.", nothing).with_file().by(&[NAME]))
+        .delete(endpoint(deactivate).says("Take a custom emoji out of use.", nothing).by(&[NAME]));
+    Routes::of("organization")
+        .api("/realm/emoji", get(endpoint(list).says("List the custom emoji, in use or not.", listed)))
+        .api("/realm/emoji/{emoji_name}", one)
 }
 
 /// All custom emoji, in use or not.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"emoji": item::emoji(&call.who.realm)}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("emoji", Schema::map(Schema::named("CustomEmoji")))]
 }
 
 /// Adds an emoji. What can be refused without looking at the picture is.

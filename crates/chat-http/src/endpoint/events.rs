@@ -7,8 +7,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::routing;
 use chat_core::event::{EventRecord, Reader as EventReader};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Flag;
@@ -25,7 +23,8 @@ use crate::error::Fault;
 use crate::long_wait::LongWait;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
 use crate::polls::{Ended, Turn};
-use crate::router::ApiRoutes;
+use crate::routes::{self, Routes, nothing};
+use crate::schema::{Member, Schema, has};
 use crate::state::{App, Site};
 
 /// A poll without events is answered after this time at the least.
@@ -46,8 +45,10 @@ const CATCH_UP_EVERY: Duration = Duration::from_millis(20);
 const CONFIRM_AFTER: Duration = Duration::from_secs(3);
 
 /// The paths of event queues.
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/events", routing::get(endpoint(get)).delete(endpoint(delete)))
+pub(crate) fn routes() -> Routes {
+    let queue = routes::get(endpoint(get).says("Wait for events of a queue, and tell them.", told))
+        .delete(endpoint(delete).says("End a queue.", nothing));
+    Routes::of("events").api("/events", queue)
 }
 
 /// The parameter that differs between a client's polls.
@@ -82,6 +83,11 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
     // What a poll that waits for a minute does not need is let go first: the head, and the buffer it was read into.
     let (app, asker, wait) = essence(call, &poll);
     answer(&app, asker, poll, &wait).await
+}
+
+/// What it answers.
+fn told() -> Vec<Member> {
+    vec![has("queue_id", Schema::string()), has("events", Schema::list(Schema::named("Event")))]
 }
 
 /// What of a call a poll keeps.

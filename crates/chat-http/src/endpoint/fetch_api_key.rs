@@ -1,7 +1,5 @@
 //! `/fetch_api_key` and `/dev_fetch_api_key`: from address and password to the key.
 
-use axum::Router;
-use axum::routing::post;
 use chat_core::id::UserId;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, User, email, fold};
@@ -13,13 +11,14 @@ use crate::call::{Anyone, Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
 use crate::password::{self, Claim};
-use crate::router::ApiRoutes;
-use crate::state::{App, Site};
+use crate::routes::{Routes, post};
+use crate::schema::{Member, Schema, has};
+use crate::state::Site;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/fetch_api_key", post(endpoint(fetch)))
-        .api("/dev_fetch_api_key", post(endpoint(fetch_without_password)))
+pub(crate) fn routes() -> Routes {
+    let fetch = endpoint(fetch).says("Tell a person their API key, for their password.", told);
+    let without = endpoint(fetch_without_password).says("Tell a key without a password; nowhere in production.", told);
+    Routes::of("server").api("/fetch_api_key", post(fetch)).api("/dev_fetch_api_key", post(without))
 }
 
 /// Who wants in.
@@ -56,6 +55,11 @@ async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
         None => new_key(app, user.id).await?,
     };
     Answer::of(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
+}
+
+/// What it answers.
+fn told() -> Vec<Member> {
+    vec![has("api_key", Schema::string()), has("email", Schema::string()), has("user_id", Schema::integer())]
 }
 
 /// Gives a key without a password, where developers are at work. That is nowhere: the parameters are read, so that

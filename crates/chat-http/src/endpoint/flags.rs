@@ -1,7 +1,5 @@
 //! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
 
-use axum::Router;
-use axum::routing::post;
 use chat_core::access;
 use chat_core::event;
 use chat_core::id::{ChannelId, MessageId};
@@ -17,8 +15,8 @@ use crate::call::{Call, endpoint};
 use crate::endpoint::narrowed::{self, Stretch};
 use crate::error::Fault;
 use crate::params::{Json, Narrow, ParamFault, Params, Reader, Stripped, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, nothing, post};
+use crate::schema::{Member, Schema, has};
 
 /// Messages looked at in one step, so that their texts are not all in memory.
 const STEP: usize = 500;
@@ -27,13 +25,14 @@ const READ_AT_ONCE: usize = 5_000;
 /// Such transactions of one call; who has still more unread is told so and calls again.
 const READS_MAX: usize = 200;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/messages/flags", post(endpoint(messages)))
-        .api("/messages/flags/narrow", post(endpoint(narrow)))
-        .api("/mark_all_as_read", post(endpoint(all_as_read)))
-        .api("/mark_stream_as_read", post(endpoint(channel_as_read)))
-        .api("/mark_topic_as_read", post(endpoint(topic_as_read)))
+pub(crate) fn routes() -> Routes {
+    let all = endpoint(all_as_read).says("Mark everything as read.", || vec![has("complete", Schema::boolean())]);
+    Routes::of("messages")
+        .api("/messages/flags", post(endpoint(messages).says("Set a flag on messages, or take it away.", marked)))
+        .api("/messages/flags/narrow", post(endpoint(narrow).says("Set a flag on what a narrow selects.", stretched)))
+        .api("/mark_all_as_read", post(all))
+        .api("/mark_stream_as_read", post(endpoint(channel_as_read).says("Mark a channel as read.", nothing)))
+        .api("/mark_topic_as_read", post(endpoint(topic_as_read).says("Mark a topic as read.", nothing)))
 }
 
 /// Messages and a flag.
@@ -61,6 +60,11 @@ pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Ans
     ids.dedup();
     set(&call, mark, &ids).await?;
     Answer::of(&json!({"messages": params.ids}))
+}
+
+/// What it answers.
+fn marked() -> Vec<Member> {
+    vec![has("messages", Schema::list(Schema::integer()))]
 }
 
 /// A stretch of messages and a flag.
@@ -103,6 +107,18 @@ pub(crate) async fn narrow(call: Call<Caller>, asked: Marked) -> Result<Answer, 
         "found_oldest": page.found_oldest,
         "found_newest": page.found_newest,
     }))
+}
+
+/// What it answers.
+fn stretched() -> Vec<Member> {
+    vec![
+        has("processed_count", Schema::integer()),
+        has("updated_count", Schema::integer()),
+        has("first_processed_id", Schema::integer().or_null()),
+        has("last_processed_id", Schema::integer().or_null()),
+        has("found_oldest", Schema::boolean()),
+        has("found_newest", Schema::boolean()),
+    ]
 }
 
 /// So many messages before and after an anchor as one call handles: each side gets half of them, and what the other

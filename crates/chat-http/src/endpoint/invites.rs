@@ -1,7 +1,5 @@
 //! `/invites`: asking people in.
 
-use axum::Router;
-use axum::routing::{delete, get, post};
 use chat_core::change::Commit;
 use chat_core::id::ChannelId;
 use chat_core::invitation::{self, Env, Inviting, Secret, Terms};
@@ -14,16 +12,20 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, Listed, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::{App, Site};
+use crate::routes::{Routes, delete, get, nothing, post};
+use crate::schema::{Member, Schema, has};
+use crate::state::Site;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/invites", get(endpoint(list)).post(endpoint(send)))
-        .api("/invites/{number}", delete(endpoint(revoke)))
-        .api("/invites/{number}/resend", post(endpoint(resend)))
-        .api("/invites/multiuse", post(endpoint(make_link)))
-        .api("/invites/multiuse/{number}", delete(endpoint(revoke_link)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list).says("List the open invitations.", listed))
+        .post(endpoint(send).says("Invite people by their addresses.", nothing));
+    let link = post(endpoint(make_link).says("Make a link that invites whoever has it.", linked));
+    Routes::of("invitations")
+        .api("/invites", all)
+        .api("/invites/{number}", delete(endpoint(revoke).says("Take back an invitation.", nothing)))
+        .api("/invites/{number}/resend", post(endpoint(resend).says("Send an invitation again.", nothing)))
+        .api("/invites/multiuse", link)
+        .api("/invites/multiuse/{number}", delete(endpoint(revoke_link).says("Take back a link.", nothing)))
 }
 
 /// A secret nobody has.
@@ -43,6 +45,11 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     invitation::listed(&env)?;
     let secrets = call.app.invitations.links.link_secrets().await?;
     Answer::of(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("invites", Schema::list(Schema::named("Invitation")))]
 }
 
 /// How long an invitation shall hold.
@@ -157,6 +164,11 @@ async fn make_link(call: Call<Caller>, wish: Linking) -> Result<Answer, Fault> {
         Ok(invitation::make_link(&env(&call, realm)?, &terms, &secret, commit)?)
     };
     Answer::of(&json!({"invite_link": app.commit(decide).await?}))
+}
+
+/// What it answers.
+fn linked() -> Vec<Member> {
+    vec![has("invite_link", Schema::string())]
 }
 
 /// Takes such a link back.

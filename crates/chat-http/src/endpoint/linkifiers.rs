@@ -1,7 +1,5 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links.
 
-use axum::Router;
-use axum::routing::{get, patch, post};
 use chat_core::change::Commit;
 use chat_core::linkifiers::{self, LinkifiersError, Wish};
 use chat_core::object::item;
@@ -14,14 +12,19 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, patch, post};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/realm/linkifiers", get(endpoint(list)).patch(endpoint(put_in_order)))
-        .api("/realm/filters", post(endpoint(add)))
-        .api("/realm/filters/{filter_id}", patch(endpoint(update)).delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list).says("List the linkifiers, in the order in which they apply.", listed))
+        .patch(endpoint(put_in_order).says("Put the linkifiers into another order.", nothing));
+    let add = endpoint(add).says("Add a linkifier.", || vec![has("id", Schema::integer())]);
+    let one = patch(endpoint(update).says("Change a linkifier.", nothing))
+        .delete(endpoint(remove).says("Remove a linkifier.", nothing));
+    Routes::of("organization")
+        .api("/realm/linkifiers", all)
+        .api("/realm/filters", post(add))
+        .api("/realm/filters/{filter_id}", one)
 }
 
 /// Takes a decision as the caller.
@@ -35,6 +38,11 @@ async fn decide<T>(
 /// The linkifiers in the order in which they apply.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"linkifiers": item::linkifiers(&call.who.realm)}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("linkifiers", Schema::list(Schema::named("Linkifier")))]
 }
 
 /// What a linkifier shall be.

@@ -1,7 +1,5 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
-use axum::Router;
-use axum::routing::{get, patch, post};
 use chat_core::access::{require_administrator, shows_receipt};
 use chat_core::edit::{Around, Propagate, Rewriting, Wish, apply, companions, history, may_delete, plan};
 use chat_core::event;
@@ -21,18 +19,28 @@ use crate::call::{Call, endpoint};
 use crate::endpoint::uploads;
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text, Verbatim, Word, Words};
-use crate::router::ApiRoutes;
+use crate::routes::{Routes, get, nothing, patch, post};
+use crate::schema::{Member, Schema, has, may};
 use crate::state::{App, DECISIONS_MAX};
 
 /// Messages deleted in one transaction.
 const DELETED_AT_ONCE: usize = 500;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/messages/{message_id}", patch(endpoint(edit)).delete(endpoint(remove)))
-        .api("/messages/{message_id}/history", get(endpoint(past)))
-        .api("/messages/{message_id}/read_receipts", get(endpoint(receipts)))
-        .api("/streams/{stream_id}/delete_topic", post(endpoint(delete_topic)))
+pub(crate) fn routes() -> Routes {
+    let one = patch(endpoint(edit).says("Edit a message, or move it and others with it.", nothing))
+        .delete(endpoint(remove).says("Delete a message.", nothing));
+    let topic = endpoint(delete_topic).says("Delete a topic.", || vec![has("complete", Schema::boolean())]);
+    Routes::of("messages")
+        .api("/messages/{message_id}", one)
+        .api(
+            "/messages/{message_id}/history",
+            get(endpoint(past).says("Tell what a message was before.", history_told)),
+        )
+        .api(
+            "/messages/{message_id}/read_receipts",
+            get(endpoint(receipts).says("Tell who has read a message.", readers)),
+        )
+        .api("/streams/{stream_id}/delete_topic", post(topic))
 }
 
 /// What is to change of a message.
@@ -153,12 +161,34 @@ pub(crate) async fn past(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"message_history": history(&copy.message, &past)}))
 }
 
+/// What it answers.
+fn history_told() -> Vec<Member> {
+    let state = Schema::object([
+        has("topic", Schema::string()),
+        has("content", Schema::string()),
+        has("rendered_content", Schema::string()),
+        has("timestamp", Schema::integer()),
+        has("user_id", Schema::integer().or_null()),
+        may("prev_content", Schema::string()),
+        may("prev_rendered_content", Schema::string()),
+        may("prev_topic", Schema::string()),
+        may("prev_stream", Schema::integer()),
+        may("stream", Schema::integer()),
+    ]);
+    vec![has("message_history", Schema::list(state))]
+}
+
 /// Who has read a message.
 pub(crate) async fn receipts(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let copy = readable::find(&call).await?;
     let readers = call.app.messages.readers(&copy.message).await?;
     let shown: Vec<_> = readers.into_iter().filter(|reader| shows_receipt(&copy.realm, &copy.user, *reader)).collect();
     Answer::of(&json!({"user_ids": shown}))
+}
+
+/// What it answers.
+fn readers() -> Vec<Member> {
+    vec![has("user_ids", Schema::list(Schema::integer()))]
 }
 
 /// The topic to delete.

@@ -6,17 +6,17 @@ mod matches;
 mod preview;
 pub(crate) mod send;
 
-use axum::Router;
-use axum::routing::{get, post};
-
 use crate::call::endpoint;
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, post};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/messages", get(endpoint(list::get)).post(endpoint(send::post)))
-        .api("/messages/matches_narrow", get(endpoint(matches::get)))
-        .api("/messages/render", post(endpoint(preview::post)))
-        .api("/messages/{message_id}", get(endpoint(find::get)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list::get).says("Read messages around an anchor.", list::told))
+        .post(endpoint(send::post).says("Send a message.", send::told));
+    let matches = endpoint(matches::get).says("Tell which of some messages a narrow selects.", matches::told);
+    let preview = endpoint(preview::post).says("Render a text without sending it.", preview::told);
+    Routes::of("messages")
+        .api("/messages", all)
+        .api("/messages/matches_narrow", get(matches))
+        .api("/messages/render", post(preview))
+        .api("/messages/{message_id}", get(endpoint(find::get).says("Read one message.", find::told)))
 }

@@ -21,6 +21,7 @@ pub(crate) mod linkifiers;
 pub(crate) mod message_edit;
 pub(crate) mod messages;
 pub(crate) mod narrowed;
+pub(crate) mod openapi;
 pub(crate) mod organization;
 pub(crate) mod personal;
 pub(crate) mod pictures;

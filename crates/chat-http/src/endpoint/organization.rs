@@ -1,7 +1,5 @@
 //! `/realm`: what administrators choose for the organization.
 
-use axum::Router;
-use axum::routing::patch;
 use chat_core::access;
 use chat_core::change::Commit;
 use chat_core::organization::{self, Kind, SETTINGS, Wanted};
@@ -13,11 +11,12 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{FromJson, Json, ParamFault, Params, Path, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, patch};
+use crate::schema::{Member, Schema, has, may};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/realm", patch(endpoint(update)))
+pub(crate) fn routes() -> Routes {
+    let update = endpoint(update).says("Change settings of the organization.", changed);
+    Routes::of("organization").api("/realm", patch(update))
 }
 
 /// What shall be otherwise.
@@ -35,6 +34,12 @@ impl Params for Update {
                 Kind::Limit(_) => given.optional::<Json<Limit>>(name)?.map(|Limit(value)| value),
                 Kind::Group(..) => given.optional::<Json<Group>>(name)?.map(|Group(id)| id.into()),
             };
+            given.more_precisely(|schema| match setting.kind {
+                Kind::Text(chars, _) => schema.at_most_chars(chars),
+                Kind::Days(_) => schema.at_least(0),
+                Kind::Policy(numbers, _) => Schema::numbers(numbers.iter().map(|(number, _)| *number)),
+                Kind::Switch(_) | Kind::Limit(_) | Kind::Group(..) => schema,
+            });
             wanted.extend(value.map(|value| (setting, value)));
         }
         Ok(Self(wanted))
@@ -52,6 +57,10 @@ impl FromJson for Limit {
             _ => i64::from_json(value, path).map(|seconds| Self(seconds.into())),
         }
     }
+
+    fn schema() -> Schema {
+        Schema::any_of([Schema::integer().meaning("Seconds."), Schema::words(["unlimited"])])
+    }
 }
 
 /// The number of a group, by itself or as the new of a change that may also say what was before.
@@ -67,6 +76,11 @@ impl FromJson for Group {
             value => i64::from_json(value, path).map(Self),
         }
     }
+
+    fn schema() -> Schema {
+        let change = Schema::object([has("new", Schema::integer()), may("old", Schema::any())]);
+        Schema::any_of([Schema::integer(), change])
+    }
 }
 
 /// Changes the organization. The answer repeats what is otherwise than before.
@@ -76,4 +90,15 @@ async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fa
         Ok(organization::change(realm, call.who.again(realm)?, &wanted, commit)?)
     };
     Answer::of(&call.app.commit(decide).await?)
+}
+
+/// What it answers.
+fn changed() -> Vec<Member> {
+    let value = |kind: &Kind| match kind {
+        Kind::Text(..) => Schema::string(),
+        Kind::Switch(_) => Schema::boolean(),
+        Kind::Limit(_) => Schema::integer().or_null(),
+        Kind::Days(_) | Kind::Policy(..) | Kind::Group(..) => Schema::integer(),
+    };
+    SETTINGS.iter().map(|setting| may(setting.name, value(&setting.kind))).collect()
 }

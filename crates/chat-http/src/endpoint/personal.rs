@@ -6,22 +6,21 @@ mod muted_users;
 mod status;
 mod topics;
 
-use axum::Router;
-use axum::routing::{get, patch, post};
-
 use crate::call::endpoint;
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, patch, post};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/users/me/status", post(endpoint(status::post)))
-        .api("/users/{user_id}/status", get(endpoint(status::get)))
-        .api("/users/me/muted_users/{user_id}", post(endpoint(muted_users::post)).delete(endpoint(muted_users::delete)))
-        .api("/users/me/subscriptions/muted_topics", patch(endpoint(topics::patch)))
-        .api("/user_topics", post(endpoint(topics::post)))
-        .api(
-            "/users/me/alert_words",
-            get(endpoint(alert_words::get)).post(endpoint(alert_words::post)).delete(endpoint(alert_words::delete)),
-        )
+pub(crate) fn routes() -> Routes {
+    let words = get(endpoint(alert_words::get).says("List the words the caller watches for.", alert_words::told))
+        .post(endpoint(alert_words::post).says("Watch for more words.", alert_words::told))
+        .delete(endpoint(alert_words::delete).says("Watch for words no longer.", alert_words::told));
+    let mute = post(endpoint(muted_users::post).says("Mute a user.", nothing))
+        .delete(endpoint(muted_users::delete).says("Let a user be heard again.", nothing));
+    let muted_topics = patch(endpoint(topics::patch).says("Mute a topic, or no longer.", nothing));
+    Routes::of("users")
+        .api("/users/me/status", post(endpoint(status::post).says("Change the caller's status.", nothing)))
+        .api("/users/{user_id}/status", get(endpoint(status::get).says("Tell a user's status.", status::told)))
+        .api("/users/me/muted_users/{user_id}", mute)
+        .api("/users/me/subscriptions/muted_topics", muted_topics)
+        .api("/user_topics", post(endpoint(topics::post).says("Follow a topic in another way.", nothing)))
+        .api("/users/me/alert_words", words)
 }

@@ -1,6 +1,5 @@
 //! `/user_avatars`: pictures of users and custom emoji, as files; and how they come to be.
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::get;
@@ -15,7 +14,8 @@ use crate::error::{Failure, Fault, ThingFault};
 use crate::file_body::streamed;
 use crate::params::File;
 use crate::plain::{Plain, plain};
-use crate::state::{App, Site};
+use crate::routes::Routes;
+use crate::state::Site;
 
 /// Where pictures of users are.
 const AVATARS: &str = "/user_avatars/1";
@@ -25,9 +25,9 @@ const EMOJI: &str = "/user_avatars/1/emoji/images";
 pub(crate) const MAX_MIB: usize = 5;
 
 /// Outside the API, for everybody: clients show pictures where they cannot say who they are.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Routes {
     let of = |folder: &str| format!("{folder}/{{name}}");
-    Router::new().route(&of(AVATARS), get(plain(fetch))).route(&of(EMOJI), get(plain(fetch)))
+    Routes::of("users").route(&of(AVATARS), get(plain(fetch))).route(&of(EMOJI), get(plain(fetch)))
 }
 
 /// What a new picture is for.

@@ -1,7 +1,5 @@
 //! `/realm/playgrounds`: places to run code.
 
-use axum::Router;
-use axum::routing::{delete, post};
 use chat_core::playgrounds::{self, Wish};
 use serde_json::json;
 
@@ -10,13 +8,15 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Stripped};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, delete, nothing, post};
+use crate::schema::{Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/realm/playgrounds", post(endpoint(add)))
-        .api("/realm/playgrounds/{playground_id}", delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    let add = endpoint(add).says("Add a place to run code.", || vec![has("id", Schema::integer())]);
+    let remove = endpoint(remove).says("Remove a place to run code.", nothing);
+    Routes::of("organization")
+        .api("/realm/playgrounds", post(add))
+        .api("/realm/playgrounds/{playground_id}", delete(remove))
 }
 
 /// What a playground shall be.

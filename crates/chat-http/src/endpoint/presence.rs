@@ -3,8 +3,6 @@
 //! Not specified; parameters, keys and texts are those existing clients know. `history_limit_days` is of a later
 //! feature level than ours and reported as unsupported.
 
-use axum::Router;
-use axum::routing::{get, post};
 use chat_core::object::presence::Form;
 use chat_core::presence::{self, Question, Status};
 use serde_json::json;
@@ -14,14 +12,15 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, post};
+use crate::schema::{Member, Schema, has, may};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/users/me/presence", post(endpoint(update)))
-        .api("/users/{user_id}/presence", get(endpoint(one)))
-        .api("/realm/presence", get(endpoint(all)))
+pub(crate) fn routes() -> Routes {
+    let one = endpoint(one).says("Tell when a user was last there.", one_told);
+    Routes::of("users")
+        .api("/users/me/presence", post(endpoint(update).says("Say that the caller is there, and ask who is.", told)))
+        .api("/users/{user_id}/presence", get(one.by(&[("user_id", "The user's number or address.")])))
+        .api("/realm/presence", get(endpoint(all).says("Tell who is there.", all_told)))
 }
 
 /// A sign of life, and what its client wants to know.
@@ -58,11 +57,29 @@ async fn update(call: Call<Caller>, sign: SignOfLife) -> Result<Answer, Fault> {
     Answer::of(&presence::report(app.presences.as_ref(), realm, sign.question, app.frame.outside.now_us()))
 }
 
+/// What it answers.
+fn told() -> Vec<Member> {
+    vec![
+        may("presences", Schema::map(Schema::named("Presence"))),
+        may("server_timestamp", Schema::any().with("type", "number")),
+        may("presence_last_update_id", Schema::integer()),
+    ]
+}
+
 /// When someone was last there, by their number or address.
 async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let (app, named) = (&call.app, call.path_text("user_id")?);
     let single = presence::of(app.presences.as_ref(), &call.who.realm, named, app.now_s())?;
     Answer::of(&json!({"presence": single}))
+}
+
+/// What it answers.
+fn one_told() -> Vec<Member> {
+    let of_client = Schema::object([
+        has("status", Schema::words(["active", "idle", "offline"])),
+        has("timestamp", Schema::integer()),
+    ]);
+    vec![has("presence", Schema::map(of_client))]
 }
 
 /// Who is there, in the older form; for bots too.
@@ -72,4 +89,12 @@ async fn all(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     // No answer to this question is about changes.
     report.presence_last_update_id = None;
     Answer::of(&report)
+}
+
+/// What it answers.
+fn all_told() -> Vec<Member> {
+    vec![
+        has("presences", Schema::map(Schema::named("Presence"))),
+        has("server_timestamp", Schema::any().with("type", "number")),
+    ]
 }

@@ -2,8 +2,6 @@
 
 mod form;
 
-use axum::Router;
-use axum::routing::{get, patch};
 use chat_core::access;
 use chat_core::change::Commit;
 use chat_core::lexicon::Setting;
@@ -17,23 +15,36 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::{App, Site};
+use crate::routes::{Routes, get, nothing, patch};
+use crate::schema::{Member, Schema, has};
+use crate::state::Site;
 
 use form::Data;
 
 pub(crate) use form::Answers;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/realm/profile_fields", get(endpoint(list)).post(endpoint(create)).patch(endpoint(reorder)))
-        .api("/realm/profile_fields/{field_id}", patch(endpoint(update)).delete(endpoint(remove)))
-        .api("/users/me/profile_data", patch(endpoint(answer)).delete(endpoint(take_back)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list).says("List the profile fields, in their order.", listed))
+        .post(endpoint(create).says("Make a profile field.", || vec![has("id", Schema::integer())]))
+        .patch(endpoint(reorder).says("Put the profile fields into another order.", nothing));
+    let one = patch(endpoint(update).says("Change a profile field.", nothing))
+        .delete(endpoint(remove).says("Remove a profile field.", nothing));
+    let own = patch(endpoint(answer).says("Answer profile fields.", nothing))
+        .delete(endpoint(take_back).says("Take answers to profile fields back.", nothing));
+    Routes::of("users")
+        .api("/realm/profile_fields", all)
+        .api("/realm/profile_fields/{field_id}", one)
+        .api("/users/me/profile_data", own)
 }
 
 /// All fields, in their order.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"custom_fields": profile::listed(&call.who.realm)}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("custom_fields", Schema::list(Schema::named("ProfileField")))]
 }
 
 impl Params for NewField {

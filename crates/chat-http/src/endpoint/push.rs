@@ -1,8 +1,6 @@
 //! `/users/me/apns_device_token`, `/users/me/android_gcm_reg_id` and `/mobile_push/test_notification`: devices that are
 //! notified.
 
-use axum::Router;
-use axum::routing::post;
 use chat_core::access;
 use chat_core::push::{self, Device, DeviceKind, Origin, PushError};
 
@@ -11,14 +9,18 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, nothing, post};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/users/me/apns_device_token", post(endpoint(add_apple)).delete(endpoint(remove_apple)))
-        .api("/users/me/android_gcm_reg_id", post(endpoint(add_google)).delete(endpoint(remove_google)))
-        .api("/mobile_push/test_notification", post(endpoint(test)))
+pub(crate) fn routes() -> Routes {
+    let apple = post(endpoint(add_apple).says("Have an Apple device notified.", nothing))
+        .delete(endpoint(remove_apple).says("Have an Apple device no longer notified.", nothing));
+    let google = post(endpoint(add_google).says("Have an Android device notified.", nothing))
+        .delete(endpoint(remove_google).says("Have an Android device no longer notified.", nothing));
+    let test = endpoint(test).says("Send a test to the caller's devices.", nothing);
+    Routes::of("notifications")
+        .api("/users/me/apns_device_token", apple)
+        .api("/users/me/android_gcm_reg_id", google)
+        .api("/mobile_push/test_notification", post(test))
 }
 
 /// A device to be notified.

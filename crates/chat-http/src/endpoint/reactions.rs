@@ -1,7 +1,5 @@
 //! `/messages/{message_id}/reactions`.
 
-use axum::Router;
-use axum::routing::post;
 use chat_core::ports::{FlagOp, Written};
 use chat_core::reaction::{Asked, to_add, to_remove};
 use chat_core::{access, event};
@@ -12,11 +10,13 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::{App, DECISIONS_MAX};
+use crate::routes::{Routes, nothing, post};
+use crate::state::DECISIONS_MAX;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/messages/{message_id}/reactions", post(endpoint(add)).delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    let reactions = post(endpoint(add).says("Put an emoji on a message.", nothing))
+        .delete(endpoint(remove).says("Take an emoji off a message.", nothing));
+    Routes::of("messages").api("/messages/{message_id}/reactions", reactions)
 }
 
 /// The emoji of a new reaction.

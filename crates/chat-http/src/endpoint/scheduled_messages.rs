@@ -1,7 +1,5 @@
 //! `/scheduled_messages` and `/scheduled_messages/{scheduled_message_id}`.
 
-use axum::Router;
-use axum::routing::{get, patch};
 use chat_core::id::{EventId, ScheduledId};
 use chat_core::ports::Written;
 use chat_core::scheduled::{Kind, Receiver, Revision, Scheduled, ScheduledError, Target, in_future};
@@ -14,13 +12,18 @@ use crate::auth::{Caller, Unauthenticated};
 use crate::call::{Call, endpoint};
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Recipients, Stripped, To, Verbatim, Word, Words};
-use crate::router::ApiRoutes;
-use crate::state::{App, DECISIONS_MAX, Site};
+use crate::routes::{Routes, get, nothing, patch};
+use crate::schema::{Member, Schema, has};
+use crate::state::{DECISIONS_MAX, Site};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/scheduled_messages", get(endpoint(list)).post(endpoint(create)))
-        .api("/scheduled_messages/{scheduled_message_id}", patch(endpoint(edit)).delete(endpoint(remove)))
+pub(crate) fn routes() -> Routes {
+    let all = get(endpoint(list).says("List the caller's scheduled messages.", listed))
+        .post(endpoint(create).says("Schedule a message.", scheduled));
+    let one = patch(endpoint(edit).says("Change a scheduled message.", nothing))
+        .delete(endpoint(remove).says("Give a scheduled message up.", nothing));
+    Routes::of("scheduled messages")
+        .api("/scheduled_messages", all)
+        .api("/scheduled_messages/{scheduled_message_id}", one)
 }
 
 impl Words for Kind {
@@ -32,6 +35,11 @@ impl Words for Kind {
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let scheduled = call.app.scheduled.scheduled_of(call.who.id()).await?;
     Answer::of(&json!({"scheduled_messages": scheduled.iter().map(Scheduled::object).collect::<Value>()}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("scheduled_messages", Schema::list(Schema::named("ScheduledMessage")))]
 }
 
 /// What is to be sent later.
@@ -84,6 +92,11 @@ async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
     let message = composed(&call.app, message).await?;
     let id = call.app.scheduled.schedule(message, now_s).await?.ok_or(ScheduledError::TooMany)?;
     Answer::of(&json!({"scheduled_message_id": id}))
+}
+
+/// What it answers.
+fn scheduled() -> Vec<Member> {
+    vec![has("scheduled_message_id", Schema::integer())]
 }
 
 fn receiver(kind: Kind, to: &To) -> Result<Receiver, Fault> {

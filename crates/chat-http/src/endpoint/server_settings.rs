@@ -6,15 +6,22 @@ use chat_core::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
-use crate::call::{Anyone, Call};
+use crate::call::{Anyone, Call, endpoint};
 use crate::endpoint::icon;
 use crate::error::Fault;
+use crate::routes::{self, Routes};
+use crate::schema::{Member, Schema, has};
 use crate::state::Site;
 
 /// The level of the API whose behaviours the server keeps.
 const FEATURE_LEVEL: u32 = 277;
 /// The release of the API that level belongs to; our own version follows it.
 const RELEASE: &str = "9.0";
+
+pub(crate) fn routes() -> Routes {
+    let get = endpoint(get).says("Tell what clients ask before anybody logs in.", told);
+    Routes::of("server").api("/server_settings", routes::get(get))
+}
 
 /// What clients ask before they let anybody log in.
 ///
@@ -25,6 +32,33 @@ pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
     fields.extend(realm(&call.app));
     fields.insert("is_incompatible".to_owned(), call.agent().is_incompatible().into());
     Answer::of(&fields)
+}
+
+/// What it answers.
+fn told() -> Vec<Member> {
+    let methods = Schema::map(Schema::boolean()).meaning("Whether each way to log in is open.");
+    let switches = [
+        "push_notifications_enabled",
+        "is_incompatible",
+        "email_auth_enabled",
+        "require_email_format_usernames",
+        "realm_web_public_access_enabled",
+    ];
+    let texts = ["realm_url", "realm_uri", "realm_name", "realm_icon", "realm_description"];
+    let more =
+        [has("authentication_methods", methods), has("external_authentication_methods", Schema::list(Schema::any()))];
+    let switches = switches.map(|key| has(key, Schema::boolean()));
+    let texts = texts.map(|key| has(key, Schema::string()));
+    version_told().into_iter().chain(more).chain(switches).chain(texts).collect()
+}
+
+/// What [`version`] tells, but for the brand.
+pub(crate) fn version_told() -> Vec<Member> {
+    vec![
+        has("service_version", Schema::string()),
+        has("service_merge_base", Schema::string()),
+        has("service_feature_level", Schema::integer()),
+    ]
 }
 
 /// The version under the specification's names, and under those of the brand existing clients look for.

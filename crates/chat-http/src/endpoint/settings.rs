@@ -1,7 +1,5 @@
 //! `/settings`: what people change of their own account, and how they like things.
 
-use axum::Router;
-use axum::routing::patch;
 use chat_core::administer::AccountError;
 use chat_core::change::{Commit, Credential};
 use chat_core::personal::preference::{self, Chosen, Scope};
@@ -16,15 +14,15 @@ use crate::endpoint::user_settings_defaults::chosen;
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
 use crate::password::{self, Claim};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, nothing, patch};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/settings", patch(endpoint(update)))
+pub(crate) fn routes() -> Routes {
+    let update = || endpoint(update).says("Change the caller's account and preferences.", nothing);
+    Routes::of("users")
+        .api("/settings", patch(update()))
         // Older clients know an address for each part, and send it nothing else.
-        .api("/settings/display", patch(endpoint(update)))
-        .api("/settings/notifications", patch(endpoint(update)))
+        .api("/settings/display", patch(update()))
+        .api("/settings/notifications", patch(update()))
 }
 
 /// What of the account shall be otherwise. What is empty stays as it is: existing clients send whole forms.

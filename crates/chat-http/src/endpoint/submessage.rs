@@ -2,8 +2,6 @@
 //!
 //! Not specified; parameters, keys and texts are those existing clients know.
 
-use axum::Router;
-use axum::routing;
 use chat_core::access::add_to;
 use chat_core::id::MessageId;
 use chat_core::ports::Written;
@@ -15,15 +13,15 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text, Word, Words};
-use crate::router::ApiRoutes;
-use crate::state::{App, DECISIONS_MAX};
+use crate::routes::{self, Routes, nothing};
+use crate::state::DECISIONS_MAX;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/submessage", routing::post(endpoint(post)))
+pub(crate) fn routes() -> Routes {
+    Routes::of("messages").api("/submessage", routes::post(endpoint(post).says("Add to a poll or a list.", nothing)))
 }
 
 /// The one kind of submessage there is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind;
 
 impl Words for Kind {

@@ -2,8 +2,6 @@
 
 mod form;
 
-use axum::Router;
-use axum::routing::{get, patch, post};
 use chat_core::access;
 use chat_core::change::Commit;
 use chat_core::channel::Channel;
@@ -18,17 +16,22 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Path, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, patch, post};
+use crate::schema::{Member, Schema, has, may};
 use form::{Choices, People, Subscriptions, new_channels};
 
-pub(crate) fn routes() -> Router<App> {
-    let own = get(endpoint(list)).post(endpoint(subscribe)).patch(endpoint(change)).delete(endpoint(unsubscribe));
-    Router::new()
+pub(crate) fn routes() -> Routes {
+    let own = get(endpoint(list).says("List the caller's subscriptions.", listed))
+        .post(endpoint(subscribe).says("Put the caller or others into channels.", entered_told))
+        .patch(endpoint(change).says("Enter and leave channels, all of it or nothing.", changed_told))
+        .delete(endpoint(unsubscribe).says("Take the caller or others out of channels.", left_told));
+    let choose_one = patch(endpoint(choose_one).says("Choose something for one of the caller's channels.", nothing));
+    let is_inside = endpoint(is_subscribed).says("Tell whether a user is in a channel.", is_inside);
+    Routes::of("channels")
         .api("/users/me/subscriptions", own)
-        .api("/users/me/subscriptions/properties", post(endpoint(choose)))
-        .api("/users/me/subscriptions/{stream_id}", patch(endpoint(choose_one)))
-        .api("/users/{user_id}/subscriptions/{stream_id}", get(endpoint(is_subscribed)))
+        .api("/users/me/subscriptions/properties", post(endpoint(choose).says("Choose things for channels.", nothing)))
+        .api("/users/me/subscriptions/{stream_id}", choose_one)
+        .api("/users/{user_id}/subscriptions/{stream_id}", get(is_inside))
 }
 
 /// What is shown of subscriptions.
@@ -54,6 +57,11 @@ async fn list(call: Call<Caller>, Listing(wish): Listing) -> Result<Answer, Faul
     let shown = |(channel, subscription)| full(realm, channel, subscription, &figures, wish);
     let subscriptions: Vec<Map<String, Value>> = inside.into_iter().map(shown).collect();
     Answer::of(&json!({"subscriptions": subscriptions}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("subscriptions", Schema::list(Schema::named("Subscription")))]
 }
 
 impl Params for Subscribing {
@@ -89,6 +97,16 @@ fn entered(done: &Subscribed, all_or_nothing: bool) -> Map<String, Value> {
     told
 }
 
+/// What it answers.
+fn entered_told() -> Vec<Member> {
+    let by_user = || Schema::map(Schema::list(Schema::string())).meaning("Names of channels, by user.");
+    vec![
+        has("subscribed", by_user()),
+        has("already_subscribed", by_user()),
+        may("unauthorized", Schema::list(Schema::string())),
+    ]
+}
+
 /// Channels to leave.
 struct Leaving {
     names: Vec<String>,
@@ -116,6 +134,11 @@ fn left(done: &Unsubscribed) -> Map<String, Value> {
     told.insert("removed".to_owned(), json!(done.removed));
     told.insert("not_removed".to_owned(), json!(done.not_removed));
     told
+}
+
+/// What it answers.
+fn left_told() -> Vec<Member> {
+    vec![has("removed", Schema::list(Schema::string())), has("not_removed", Schema::list(Schema::string()))]
 }
 
 /// Channels to leave and channels to enter.
@@ -152,6 +175,11 @@ async fn change(call: Call<Caller>, Changing { add, delete }: Changing) -> Resul
     Answer::of(&told)
 }
 
+/// What it answers.
+fn changed_told() -> Vec<Member> {
+    entered_told().into_iter().chain(left_told()).collect()
+}
+
 /// What the caller chose for their channels.
 struct Choosing(Vec<(ChannelId, Choice)>);
 
@@ -173,6 +201,7 @@ struct ChoosingOne(Choice);
 impl Params for ChoosingOne {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         let property = given.required::<Text>("property")?;
+        given.more_precisely(|_| Schema::words(form::PROPERTIES));
         let value = given.required::<Json<Value>>("value")?;
         form::choice(&property, value, &Path::name("value")).map(Self)
     }
@@ -195,4 +224,9 @@ async fn is_subscribed(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
         return Err(access::NoSuchChannel::Id(channel.id).into());
     }
     Answer::of(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))
+}
+
+/// What it answers.
+fn is_inside() -> Vec<Member> {
+    vec![has("is_subscribed", Schema::boolean())]
 }

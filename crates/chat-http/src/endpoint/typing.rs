@@ -1,7 +1,5 @@
 //! `/typing`.
 
-use axum::Router;
-use axum::routing;
 use chat_core::id::{ChannelId, UserId};
 use chat_core::typing::{self, Op};
 
@@ -9,12 +7,12 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Stripped, Verbatim, Word, Words};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::params::{Json, ParamFault, Params, Reader, Stripped, Word, Words};
+use crate::routes::{self, Routes, nothing};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/typing", routing::post(endpoint(post)))
+pub(crate) fn routes() -> Routes {
+    let typing = endpoint(post).says("Tell receivers that the caller writes, or stopped.", nothing);
+    Routes::of("messages").api("/typing", routes::post(typing))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,13 +49,11 @@ impl Params for Typed {
         let op = given.required::<Word<Op>>("op")?;
         let to = match kind {
             Kind::Direct => {
-                given.optional::<Verbatim>("stream_id")?;
-                given.optional::<Verbatim>("topic")?;
-                given.optional::<Verbatim>("subject")?;
+                given.pass_over(&["stream_id", "topic", "subject"]);
                 To::Users(given.optional::<Json<Option<Vec<UserId>>>>("to")?.flatten())
             }
             Kind::Channel => {
-                given.optional::<Verbatim>("to")?;
+                given.pass_over(&["to"]);
                 let channel = given.optional::<Json<Option<ChannelId>>>("stream_id")?.flatten();
                 To::Channel(channel, given.optional_either::<Stripped>(["topic", "subject"])?)
             }

@@ -4,8 +4,7 @@ mod receive;
 mod serve;
 pub(crate) mod thumbnails;
 
-use axum::Router;
-use axum::routing::{get, post};
+use axum::routing;
 use chat_core::access;
 use chat_core::file::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, THUMBNAILS, Uploads};
 use chat_core::id::MessageId;
@@ -15,8 +14,8 @@ use chat_core::user::User;
 use crate::call::endpoint;
 use crate::error::{Fault, ThingFault};
 use crate::plain::plain;
-use crate::router::ApiRoutes;
-use crate::state::{App, Site};
+use crate::routes::{Routes, get, post};
+use crate::state::Site;
 
 /// Messages that are looked at together for one that the caller may read.
 const USES_AT_ONCE: i64 = 100;
@@ -25,14 +24,17 @@ const USES_AT_ONCE: i64 = 100;
 const LOOKS_MAX: usize = 10;
 
 /// In the API what hands files in, and outside of it, as every address of a file is, what hands them out.
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/user_uploads", post(plain(receive::post)))
-        .api("/user_uploads/{realm}/{*path}", get(endpoint(serve::lend)))
-        .route("/user_uploads/{*path}", get(plain(serve::get)))
-        .route("/user_uploads/download/{*path}", get(plain(serve::download)))
-        .route("/user_uploads/thumbnail/{*path}", get(plain(thumbnails::get)))
-        .route("/user_uploads/temporary/{ticket}/{name}", get(plain(serve::temporary)))
+pub(crate) fn routes() -> Routes {
+    let upload = plain(receive::post).says("Upload a file.", receive::told).with_file();
+    let lend = endpoint(serve::lend).says("Make an address that opens a file for a minute.", serve::lent);
+    let texts = &[("realm", "The first part of the file's path."), ("path", "The rest of it, with its slashes.")];
+    Routes::of("uploads")
+        .api("/user_uploads", post(upload))
+        .api("/user_uploads/{realm}/{*path}", get(lend.by(texts)))
+        .route("/user_uploads/{*path}", routing::get(plain(serve::get)))
+        .route("/user_uploads/download/{*path}", routing::get(plain(serve::download)))
+        .route("/user_uploads/thumbnail/{*path}", routing::get(plain(thumbnails::get)))
+        .route("/user_uploads/temporary/{ticket}/{name}", routing::get(plain(serve::temporary)))
 }
 
 /// Deletes the bytes of an upload that is nobody's any more, and of its smaller pictures. Those that stay cost room and

@@ -2,8 +2,6 @@
 
 mod form;
 
-use axum::Router;
-use axum::routing::{get, patch, post};
 use chat_core::change::Commit;
 use chat_core::groups::{self, Depth, GroupError, NewGroup, Update};
 use chat_core::id::{UserGroupId, UserId};
@@ -18,22 +16,30 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{FromJson, Json, MaxChars, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, patch, post};
+use crate::schema::{Member, Schema, has};
 
 use form::{Setting, SettingWish};
 
 type Description = MaxChars<Text, MAX_GROUP_DESCRIPTION_CHARS>;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/user_groups", get(endpoint(list)))
-        .api("/user_groups/create", post(endpoint(create)))
-        .api("/user_groups/{user_group_id}", patch(endpoint(update)).delete(endpoint(remove)))
-        .api("/user_groups/{user_group_id}/deactivate", post(endpoint(deactivate)))
-        .api("/user_groups/{user_group_id}/members", get(endpoint(members)).post(endpoint(change_members)))
-        .api("/user_groups/{user_group_id}/members/{user_id}", get(endpoint(is_member)))
-        .api("/user_groups/{user_group_id}/subgroups", get(endpoint(subgroups)).post(endpoint(change_subgroups)))
+pub(crate) fn routes() -> Routes {
+    let one = patch(endpoint(update).says("Change a user group.", nothing))
+        .delete(endpoint(remove).says("Remove a user group for good.", nothing));
+    let members = get(endpoint(members).says("List who is in a user group.", members_told))
+        .post(endpoint(change_members).says("Put users into a user group, and take users out.", nothing));
+    let subgroups = get(endpoint(subgroups).says("List the groups inside a user group.", subgroups_told))
+        .post(endpoint(change_subgroups).says("Put groups into a user group, and take groups out.", nothing));
+    let is_member = endpoint(is_member).says("Tell whether somebody is in a user group.", is_member_told);
+    let deactivate = endpoint(deactivate).says("Put a user group out of use.", nothing);
+    Routes::of("user groups")
+        .api("/user_groups", get(endpoint(list).says("List the user groups.", listed)))
+        .api("/user_groups/create", post(endpoint(create).says("Make a user group.", made)))
+        .api("/user_groups/{user_group_id}", one)
+        .api("/user_groups/{user_group_id}/deactivate", post(deactivate))
+        .api("/user_groups/{user_group_id}/members", members)
+        .api("/user_groups/{user_group_id}/members/{user_id}", get(is_member))
+        .api("/user_groups/{user_group_id}/subgroups", subgroups)
 }
 
 /// Whether groups out of use are wanted too.
@@ -57,6 +63,11 @@ async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     Answer::of(&json!({"user_groups": groups}))
 }
 
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("user_groups", Schema::list(Schema::named("UserGroup")))]
+}
+
 impl Params for NewGroup {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
@@ -73,6 +84,11 @@ impl Params for NewGroup {
 async fn create(call: Call<Caller>, new: NewGroup) -> Result<Answer, Fault> {
     let group_id = decide(&call, |realm, caller, commit| groups::create(realm, caller, &new, commit)).await?;
     Answer::of(&json!({"group_id": group_id}))
+}
+
+/// What it answers.
+fn made() -> Vec<Member> {
+    vec![has("group_id", Schema::integer())]
 }
 
 impl Params for Update {
@@ -135,6 +151,11 @@ async fn members(call: Call<Caller>, Members(depth): Members) -> Result<Answer, 
     Answer::of(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
 }
 
+/// What it answers.
+fn members_told() -> Vec<Member> {
+    vec![has("members", Schema::list(Schema::integer()))]
+}
+
 /// Whether somebody is in a group.
 async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
     access::require_member(&call.who.user)?;
@@ -148,12 +169,22 @@ async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer
     Answer::of(&json!({"is_user_group_member": is_inside}))
 }
 
+/// What it answers.
+fn is_member_told() -> Vec<Member> {
+    vec![has("is_user_group_member", Schema::boolean())]
+}
+
 /// Which groups are inside a group.
 async fn subgroups(call: Call<Caller>, Subgroups(depth): Subgroups) -> Result<Answer, Fault> {
     access::require_member(&call.who.user)?;
     let realm = &call.who.realm;
     let group = groups::known(realm, in_path(&call)?)?;
     Answer::of(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
+}
+
+/// What it answers.
+fn subgroups_told() -> Vec<Member> {
+    vec![has("subgroups", Schema::list(Schema::integer()))]
 }
 
 /// What is put in and what is taken out; not neither.

@@ -1,11 +1,9 @@
 //! `/realm/user_settings_defaults`: what users begin with who join later.
 
-use axum::Router;
-use axum::routing::patch;
 use chat_core::access;
 use chat_core::change::Commit;
 use chat_core::object::settings::Preset;
-use chat_core::personal::preference::{self, Chosen, Scope};
+use chat_core::personal::preference::{self, BATCHING_MAX_S, Chosen, Range, SOUND_MAX_CHARS, Scope};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::Value;
 
@@ -14,11 +12,12 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, nothing, patch};
+use crate::schema::Schema;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/realm/user_settings_defaults", patch(endpoint(update)))
+pub(crate) fn routes() -> Routes {
+    let update = endpoint(update).says("Change what users begin with who join later.", nothing);
+    Routes::of("organization").api("/realm/user_settings_defaults", patch(update))
 }
 
 /// The preferences of that scope that were sent, each of its type.
@@ -30,9 +29,22 @@ pub(crate) fn chosen(given: &mut Reader<'_>, scope: Scope) -> Result<Vec<Chosen>
             Preset::Number(_) => given.optional::<Json<i64>>(name)?.map(Value::from),
             Preset::Word(_) => given.optional::<Text>(name)?.map(Value::from),
         };
+        given.more_precisely(|schema| within(preference::range(name), schema));
         chosen.extend(value.map(|value| (name, value)));
     }
     Ok(chosen)
+}
+
+/// What a preference of that range can be.
+fn within(range: Range, schema: Schema) -> Schema {
+    match range {
+        Range::Any | Range::Language => schema,
+        Range::UpTo(last) => Schema::numbers(1..=last),
+        Range::Between(first, last) => schema.at_least(first).at_most(last),
+        Range::Batching => schema.at_least(1).at_most(BATCHING_MAX_S),
+        Range::Words(words) | Range::ListedWords(words) => Schema::words(words.iter().copied()),
+        Range::Name => schema.at_most_chars(SOUND_MAX_CHARS),
+    }
 }
 
 /// What shall be otherwise.

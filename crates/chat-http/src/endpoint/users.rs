@@ -1,7 +1,5 @@
 //! `/users`: who there is, and what administrators and people themselves do to accounts.
 
-use axum::Router;
-use axum::routing::{get, post};
 use chat_core::access;
 use chat_core::account::{self, NewUser};
 use chat_core::administer::{self, AccountError};
@@ -18,20 +16,30 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
+use crate::describe::objects;
 use crate::endpoint::fetch_api_key::new_key;
 use crate::endpoint::profile_fields::{Answers, answered};
 use crate::error::Fault;
 use crate::params::{Json, Listed, Numbers, ParamFault, Params, Reader, Text};
-use crate::router::ApiRoutes;
-use crate::state::App;
+use crate::routes::{Routes, get, nothing, post};
+use crate::schema::{Member, Schema, has};
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .api("/users", get(endpoint(list)).post(endpoint(create)))
-        .api("/users/me", get(endpoint(me)).delete(endpoint(leave)))
-        .api("/users/me/api_key/regenerate", post(endpoint(regenerate_key)))
-        .api("/users/{user_id}", get(endpoint(one)).patch(endpoint(update)).delete(endpoint(deactivate)))
-        .api("/users/{user_id}/reactivate", post(endpoint(reactivate)))
+pub(crate) fn routes() -> Routes {
+    const NAMED: &[(&str, &str)] = &[("user_id", "The user's number or address.")];
+    let all = get(endpoint(list).says("List all users, closed accounts too.", listed))
+        .post(endpoint(create).says("Make an account of a member.", || vec![has("user_id", Schema::integer())]));
+    let own = get(endpoint(me).says("Describe the caller.", oneself))
+        .delete(endpoint(leave).says("Close the caller's own account.", nothing));
+    let key = || vec![has("api_key", Schema::string())];
+    let one = get(endpoint(one).says("Describe a user.", || vec![has("user", Schema::named("User"))]).by(NAMED))
+        .patch(endpoint(update).says("Change a user's name, role and answers to profile fields.", nothing))
+        .delete(endpoint(deactivate).says("Close a person's account.", nothing));
+    Routes::of("users")
+        .api("/users", all)
+        .api("/users/me", own)
+        .api("/users/me/api_key/regenerate", post(endpoint(regenerate_key).says("Give the caller another key.", key)))
+        .api("/users/{user_id}", one)
+        .api("/users/{user_id}/reactivate", post(endpoint(reactivate).says("Reopen an account.", nothing)))
 }
 
 /// How users are shown.
@@ -54,6 +62,11 @@ async fn list(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     users.sort_unstable_by_key(|user| user.id);
     let members: Vec<Value> = users.into_iter().map(|user| object::user(realm, user, form)).collect();
     Answer::of(&json!({"members": members}))
+}
+
+/// What it answers.
+fn listed() -> Vec<Member> {
+    vec![has("members", Schema::list(Schema::named("User")))]
 }
 
 /// A user by their number, or by their address.
@@ -79,6 +92,11 @@ async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
         members.insert("max_message_id".to_owned(), newest_id.into());
     }
     Answer::of(&shown)
+}
+
+/// What it answers.
+fn oneself() -> Vec<Member> {
+    objects::user().into_iter().chain([has("max_message_id", Schema::integer())]).collect()
 }
 
 /// An account to be made.

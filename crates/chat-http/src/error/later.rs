@@ -6,7 +6,8 @@ use chat_core::scheduled::ScheduledError;
 use chat_core::typing::TypingError;
 use http::StatusCode;
 
-use super::{BAD_REQUEST, Verdict, refusal, send};
+use super::messages::send;
+use super::{BAD_REQUEST, Verdict, refusal};
 
 /// Typing. Where somebody may not write, the words are those of sending.
 pub(super) fn typing(refused: &TypingError) -> Verdict {

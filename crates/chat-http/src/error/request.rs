@@ -1,9 +1,9 @@
-//! The part of the table for requests that reach no endpoint.
+//! The part of the table for requests that reach no endpoint, and for parameters.
 
 use http::StatusCode;
 
 use super::{BAD_REQUEST, Verdict};
-use crate::params::RawFault;
+use crate::params::{ParamFault, RawFault};
 use crate::rate::Exceeded;
 
 pub(super) fn form(fault: RawFault) -> Verdict {
@@ -27,4 +27,40 @@ pub(super) fn wrong_method(allowed: &[String]) -> Verdict {
 pub(super) fn throttled(exceeded: &Exceeded) -> Verdict {
     Verdict::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_HIT", "API usage exceeded rate limit")
         .with("retry-after", exceeded.retry_after.as_secs_f64())
+}
+
+/// The part of the table for parameters. Which texts exist is beside the causes, in [`ParamFault`].
+///
+/// # Source
+/// Specification, "Errors": an invalid or missing parameter is `BAD_REQUEST`. The further keys are what existing
+/// clients know.
+pub(super) fn parameter(fault: &ParamFault) -> Verdict {
+    let bad = |code| Verdict::new(StatusCode::BAD_REQUEST, code, fault);
+    match fault {
+        ParamFault::Missing { name } => bad(BAD_REQUEST).with("var_name", *name),
+        ParamFault::Unreadable { name, shown } => {
+            bad(BAD_REQUEST).with("var_name", *name).with("bad_value", shown.as_str())
+        }
+        ParamFault::Confusing { first, second } => {
+            bad("REQUEST_CONFUSING_VAR").with("var_name1", *first).with("var_name2", *second)
+        }
+        ParamFault::Incompatible { names } => bad(BAD_REQUEST).with("parameters", names.join(", ")),
+        ParamFault::NotJson { .. }
+        | ParamFault::WrongType { .. }
+        | ParamFault::NotAWord { .. }
+        | ParamFault::NotListed { .. }
+        | ParamFault::Unfit { .. }
+        | ParamFault::UnknownProperty { .. }
+        | ParamFault::NothingToDo
+        | ParamFault::Blank { .. }
+        | ParamFault::TooLong { .. }
+        | ParamFault::TooSmall { .. }
+        | ParamFault::TooLarge { .. }
+        | ParamFault::KeyMissing { .. }
+        | ParamFault::KeyMissingFrom { .. }
+        | ParamFault::KeyUnexpected { .. }
+        | ParamFault::NotAPair { .. }
+        | ParamFault::Operand(_)
+        | ParamFault::Recipients(_) => bad(BAD_REQUEST),
+    }
 }

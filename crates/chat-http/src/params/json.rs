@@ -7,9 +7,11 @@ use std::marker::PhantomData;
 use chat_core::id::{ChannelId, UserGroupId, UserId};
 use serde_json::Value;
 
+use super::kind::{Words, word, words};
 use super::reader::unreadable;
-use super::{Expected, Given, Kind, ParamFault};
+use super::{Expected, Form, Given, Kind, ParamFault};
 use crate::limits::JSON_MAX_DEPTH;
+use crate::schema::Schema;
 
 /// A value sent as JSON text: `[1, 2]`, `true`, `null`, `"quoted"`.
 #[derive(Debug)]
@@ -17,6 +19,14 @@ pub struct Json<T>(PhantomData<T>);
 
 impl<T: FromJson> Kind for Json<T> {
     type Value = T;
+
+    fn form() -> Form {
+        Form::json(T::schema())
+    }
+
+    fn told(value: &T) -> Option<Value> {
+        value.told()
+    }
 
     fn decode(given: Given<'_>) -> Result<T, ParamFault> {
         let value = parse(given)?;
@@ -119,11 +129,27 @@ pub trait FromJson: Sized {
     /// # Errors
     /// When it is another type, or outside the type's limits; the fault names the path.
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault>;
+
+    /// What values it is read from.
+    fn schema() -> Schema;
+
+    /// The JSON it is read from, where it is told that it is usual.
+    fn told(&self) -> Option<Value> {
+        None
+    }
 }
 
 impl FromJson for bool {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         value.as_bool().ok_or_else(|| path.is_not(Expected::Boolean))
+    }
+
+    fn schema() -> Schema {
+        Schema::boolean()
+    }
+
+    fn told(&self) -> Option<Value> {
+        Some((*self).into())
     }
 }
 
@@ -142,6 +168,14 @@ impl FromJson for i64 {
             _ => Err(path.is_not(Expected::Integer)),
         }
     }
+
+    fn schema() -> Schema {
+        Schema::integer()
+    }
+
+    fn told(&self) -> Option<Value> {
+        Some((*self).into())
+    }
 }
 
 fn is_digits(text: &str) -> bool {
@@ -155,12 +189,28 @@ impl FromJson for String {
             _ => Err(path.is_not(Expected::String)),
         }
     }
+
+    fn schema() -> Schema {
+        Schema::string()
+    }
+
+    fn told(&self) -> Option<Value> {
+        Some(self.as_str().into())
+    }
 }
 
 /// `null` is `None`.
 impl<T: FromJson> FromJson for Option<T> {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         if value.is_null() { Ok(None) } else { T::from_json(value, path).map(Some) }
+    }
+
+    fn schema() -> Schema {
+        T::schema().or_null()
+    }
+
+    fn told(&self) -> Option<Value> {
+        Some(self.as_ref().map_or(Value::Null, |value| value.told().unwrap_or_default()))
     }
 }
 
@@ -171,6 +221,14 @@ impl<T: FromJson> FromJson for Vec<T> {
         };
         let read = |(index, element)| T::from_json(element, &path.index(index));
         elements.into_iter().enumerate().map(read).collect()
+    }
+
+    fn schema() -> Schema {
+        Schema::list(T::schema())
+    }
+
+    fn told(&self) -> Option<Value> {
+        self.iter().map(FromJson::told).collect()
     }
 }
 
@@ -183,6 +241,10 @@ impl<T: FromJson> FromJson for BTreeMap<String, T> {
             |(key, member): (String, Value)| T::from_json(member, &path.key(&key)).map(|value| (key.clone(), value));
         members.into_iter().map(read).collect()
     }
+
+    fn schema() -> Schema {
+        Schema::map(T::schema())
+    }
 }
 
 /// Any JSON, for values whose shape only the rules know.
@@ -190,11 +252,19 @@ impl FromJson for Value {
     fn from_json(value: Value, _: &Path<'_>) -> Result<Self, ParamFault> {
         Ok(value)
     }
+
+    fn schema() -> Schema {
+        Schema::any()
+    }
 }
 
 impl FromJson for UserId {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         i64::from_json(value, path).map(Self)
+    }
+
+    fn schema() -> Schema {
+        Schema::integer()
     }
 }
 
@@ -202,11 +272,19 @@ impl FromJson for ChannelId {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         i64::from_json(value, path).map(Self)
     }
+
+    fn schema() -> Schema {
+        Schema::integer()
+    }
 }
 
 impl FromJson for UserGroupId {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         i64::from_json(value, path).map(Self)
+    }
+
+    fn schema() -> Schema {
+        Schema::integer()
     }
 }
 
@@ -236,6 +314,11 @@ impl<const LEAST: i64, const MOST: i64> FromJson for Whole<LEAST, MOST> {
         }
         Ok(Self(integer))
     }
+
+    fn schema() -> Schema {
+        let schema = Schema::integer().at_least(LEAST);
+        if MOST < i64::MAX { schema.at_most(MOST) } else { schema }
+    }
 }
 
 /// A string of at most `LIMIT` characters.
@@ -248,10 +331,14 @@ impl<const LIMIT: usize> FromJson for Short<LIMIT> {
         super::max_chars(&text, LIMIT, path)?;
         Ok(Self(text))
     }
+
+    fn schema() -> Schema {
+        Schema::string().at_most_chars(LIMIT)
+    }
 }
 
 /// A type whose values are numbers on the wire.
-pub trait Numbers: Copy + 'static {
+pub trait Numbers: Copy + PartialEq + 'static {
     /// Every number and its value.
     const NUMBERS: &'static [(i64, Self)];
 }
@@ -265,5 +352,27 @@ impl<E: Numbers> FromJson for Listed<E> {
         let integer = i64::from_json(value, path)?;
         let found = E::NUMBERS.iter().find(|(number, _)| *number == integer);
         found.map(|(_, value)| Self(*value)).ok_or_else(|| ParamFault::NotListed { path: path.to_string() })
+    }
+
+    fn schema() -> Schema {
+        Schema::numbers(E::NUMBERS.iter().map(|(number, _)| *number))
+    }
+
+    fn told(&self) -> Option<Value> {
+        E::NUMBERS.iter().find(|(_, value)| *value == self.0).map(|(number, _)| (*number).into())
+    }
+}
+
+/// A string out of `E`'s words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quoted<E>(pub E);
+
+impl<E: Words> FromJson for Quoted<E> {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        word(&String::from_json(value, path)?, path).map(Self)
+    }
+
+    fn schema() -> Schema {
+        words::<E>()
     }
 }

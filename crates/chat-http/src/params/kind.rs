@@ -2,8 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::ParamFault;
+use serde_json::Value;
+
 use super::json::Path;
+use super::{Form, ParamFault};
+use crate::schema::Schema;
 
 /// A parameter as it was sent: UTF-8, with its name.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +23,13 @@ pub trait Kind {
     type Value;
     /// Whether the kind has its own answer to a NUL. The others are spared it: no database column holds one.
     const TAKES_NUL: bool = false;
+    /// How it is written and what it can be.
+    fn form() -> Form;
+    /// The value as JSON, where it is told that it is usual.
+    #[must_use]
+    fn told(_: &Self::Value) -> Option<Value> {
+        None
+    }
     /// Reads the value.
     ///
     /// # Errors
@@ -34,6 +44,14 @@ pub struct Text;
 impl Kind for Text {
     type Value = String;
 
+    fn form() -> Form {
+        Form::raw(Schema::string())
+    }
+
+    fn told(text: &String) -> Option<Value> {
+        Some(text.as_str().into())
+    }
+
     fn decode(given: Given<'_>) -> Result<String, ParamFault> {
         Ok(given.text.to_owned())
     }
@@ -47,6 +65,10 @@ impl Kind for Verbatim {
     type Value = String;
     const TAKES_NUL: bool = true;
 
+    fn form() -> Form {
+        Form::raw(Schema::string())
+    }
+
     fn decode(given: Given<'_>) -> Result<String, ParamFault> {
         Ok(given.text.to_owned())
     }
@@ -58,6 +80,10 @@ pub struct Stripped;
 
 impl Kind for Stripped {
     type Value = String;
+
+    fn form() -> Form {
+        Form::raw(Schema::string())
+    }
 
     fn decode(given: Given<'_>) -> Result<String, ParamFault> {
         Ok(given.text.trim().to_owned())
@@ -71,6 +97,11 @@ pub struct NotBlank<K>(PhantomData<K>);
 impl<K: Kind<Value = String>> Kind for NotBlank<K> {
     type Value = String;
     const TAKES_NUL: bool = K::TAKES_NUL;
+
+    fn form() -> Form {
+        let Form { schema, is_json } = K::form();
+        Form { schema: schema.with("pattern", r"\S"), is_json }
+    }
 
     fn decode(given: Given<'_>) -> Result<String, ParamFault> {
         let text = K::decode(given)?;
@@ -87,6 +118,11 @@ impl<K: Kind<Value = String>, const LIMIT: usize> Kind for MaxChars<K, LIMIT> {
     type Value = String;
     const TAKES_NUL: bool = K::TAKES_NUL;
 
+    fn form() -> Form {
+        let Form { schema, is_json } = K::form();
+        Form { schema: schema.at_most_chars(LIMIT), is_json }
+    }
+
     fn decode(given: Given<'_>) -> Result<String, ParamFault> {
         let text = K::decode(given)?;
         max_chars(&text, LIMIT, &Path::name(given.name))?;
@@ -95,7 +131,7 @@ impl<K: Kind<Value = String>, const LIMIT: usize> Kind for MaxChars<K, LIMIT> {
 }
 
 /// A type whose values are words on the wire.
-pub trait Words: Copy + 'static {
+pub trait Words: Copy + PartialEq + 'static {
     /// Every word and its value. Two words may mean the same.
     const WORDS: &'static [(&'static str, Self)];
 }
@@ -106,6 +142,14 @@ pub struct Word<E>(PhantomData<E>);
 
 impl<E: Words> Kind for Word<E> {
     type Value = E;
+
+    fn form() -> Form {
+        Form::raw(words::<E>())
+    }
+
+    fn told(value: &E) -> Option<Value> {
+        E::WORDS.iter().find(|(_, known)| known == value).map(|(word, _)| (*word).into())
+    }
 
     fn decode(given: Given<'_>) -> Result<E, ParamFault> {
         word(given.text, &Path::name(given.name))
@@ -119,6 +163,14 @@ pub struct ListedWord<E>(PhantomData<E>);
 impl<E: Words> Kind for ListedWord<E> {
     type Value = E;
 
+    fn form() -> Form {
+        Form::raw(words::<E>())
+    }
+
+    fn told(value: &E) -> Option<Value> {
+        E::WORDS.iter().find(|(_, known)| known == value).map(|(word, _)| (*word).into())
+    }
+
     fn decode(given: Given<'_>) -> Result<E, ParamFault> {
         find(given.text).ok_or_else(|| ParamFault::NotListed { path: given.name.to_owned() })
     }
@@ -130,6 +182,11 @@ impl<E: Words> Kind for ListedWord<E> {
 /// When `E` does not know it.
 pub fn word<E: Words>(text: &str, path: &Path<'_>) -> Result<E, ParamFault> {
     find(text).ok_or_else(|| ParamFault::NotAWord { path: path.to_string() })
+}
+
+/// Any word of `E`.
+pub(super) fn words<E: Words>() -> Schema {
+    Schema::words(E::WORDS.iter().map(|(word, _)| *word))
 }
 
 fn find<E: Words>(text: &str) -> Option<E> {

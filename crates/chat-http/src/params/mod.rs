@@ -29,6 +29,7 @@
 
 mod reader;
 
+mod declare;
 mod json;
 mod kind;
 mod narrow;
@@ -38,8 +39,9 @@ mod recipients;
 mod fault;
 mod raw;
 
+pub use declare::{Absence, Declared, Form, declared};
 pub use fault::{Expected, ParamFault};
-pub use json::{FromJson, Json, Listed, Natural, Numbers, Path, Short, Whole};
+pub use json::{FromJson, Json, Listed, Natural, Numbers, Path, Quoted, Short, Whole};
 pub use kind::{
     Given, Kind, ListedWord, MaxChars, NotBlank, Stripped, Text, Verbatim, Word, Words, max_chars, not_blank, word,
 };

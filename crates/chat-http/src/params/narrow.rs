@@ -2,9 +2,10 @@
 
 use chat_core::limits::MAX_NARROW_TERMS;
 use chat_core::narrow::Operand;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Expected, FromJson, ParamFault, Path};
+use crate::schema::{Schema, has, may};
 
 /// A narrow as sent; what its words mean the rules decide.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +36,10 @@ impl FromJson for Narrow {
         }
         Ok(Self(terms))
     }
+
+    fn schema() -> Schema {
+        Schema::list(NarrowTerm::schema()).with("maxItems", MAX_NARROW_TERMS)
+    }
 }
 
 impl FromJson for NarrowTerm {
@@ -56,6 +61,18 @@ impl FromJson for NarrowTerm {
             }
             _ => unfit("dict or list required"),
         }
+    }
+
+    fn schema() -> Schema {
+        let numbers = Schema::list(Schema::integer());
+        let term = Schema::object([
+            has("operator", Schema::string()),
+            has("operand", Schema::any_of([Schema::string(), Schema::integer(), numbers])),
+            may("negated", Schema::boolean()),
+        ]);
+        let pair = Schema::list(Schema::string()).with("minItems", 2).with("maxItems", 2);
+        let term = term.such_as(json!({"operator": "is", "operand": "starred"}));
+        Schema::any_of([term, pair.such_as(json!(["is", "starred"]))])
     }
 }
 

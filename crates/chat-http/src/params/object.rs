@@ -3,12 +3,24 @@
 use serde_json::{Map, Value};
 
 use super::{Expected, FromJson, ParamFault, Path};
+use crate::schema::{Member, Schema, has, may};
 
 /// An object whose members are taken one by one, as parameters are.
 #[derive(Debug)]
 pub struct Object<'a> {
     members: Map<String, Value>,
     path: &'a Path<'a>,
+    /// Where it is noted what they are, for who wants to know.
+    notes: Option<&'a mut Notes>,
+}
+
+/// What was asked of an object.
+#[derive(Debug, Default)]
+struct Notes {
+    asked: Vec<Member>,
+    /// A key that has to be there and was not.
+    missing: Option<(&'static str, Schema)>,
+    is_closed: bool,
 }
 
 impl<'a> Object<'a> {
@@ -18,8 +30,24 @@ impl<'a> Object<'a> {
     /// When the value is no object.
     pub fn of(value: Value, path: &'a Path<'a>) -> Result<Self, ParamFault> {
         match value {
-            Value::Object(members) => Ok(Self { members, path }),
+            Value::Object(members) => Ok(Self { members, path, notes: None }),
             _ => Err(path.is_not(Expected::Dict)),
+        }
+    }
+
+    /// What values `read` reads, found out by having it read: it is given a sample of whatever is missing, until it
+    /// has asked for everything.
+    pub fn schema<T>(read: impl Fn(Object<'_>) -> Result<T, ParamFault>) -> Schema {
+        let mut members = Map::new();
+        loop {
+            let mut notes = Notes::default();
+            // How it ends does not matter: what a sample is not fit for comes after all was asked for.
+            drop(read(Object { members: members.clone(), path: &Path::name(""), notes: Some(&mut notes) }));
+            let Some((key, schema)) = notes.missing else {
+                let object = Schema::object(notes.asked);
+                return if notes.is_closed { object.closed() } else { object };
+            };
+            members.insert(key.to_owned(), schema.sample());
         }
     }
 
@@ -28,6 +56,13 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When it is present and of another type.
     pub fn optional<T: FromJson>(&mut self, key: &'static str) -> Result<Option<T>, ParamFault> {
+        if let Some(notes) = &mut self.notes {
+            notes.asked.push(may(key, T::schema()));
+        }
+        self.take(key)
+    }
+
+    fn take<T: FromJson>(&mut self, key: &'static str) -> Result<Option<T>, ParamFault> {
         self.members.remove(key).map(|value| T::from_json(value, &self.path.key(key))).transpose()
     }
 
@@ -36,7 +71,7 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When it is absent, or of another type.
     pub fn required<T: FromJson>(&mut self, key: &'static str) -> Result<T, ParamFault> {
-        let value = self.optional(key)?;
+        let value = self.take_noted(key)?;
         value.ok_or_else(|| ParamFault::KeyMissing { path: self.path.key(key).to_string() })
     }
 
@@ -45,8 +80,19 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When it is absent, or of another type.
     pub fn required_key<T: FromJson>(&mut self, key: &'static str) -> Result<T, ParamFault> {
-        let value = self.optional(key)?;
+        let value = self.take_noted(key)?;
         value.ok_or_else(|| ParamFault::KeyMissingFrom { key, path: self.path.to_string() })
+    }
+
+    /// A member that has to be there.
+    fn take_noted<T: FromJson>(&mut self, key: &'static str) -> Result<Option<T>, ParamFault> {
+        if let Some(notes) = &mut self.notes {
+            notes.asked.push(has(key, T::schema()));
+            if !self.members.contains_key(key) {
+                notes.missing = Some((key, T::schema()));
+            }
+        }
+        self.take(key)
     }
 
     /// Refuses members nobody took. Objects that ignore unknown keys are simply dropped instead.
@@ -54,6 +100,9 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When there are any; the text names the first.
     pub fn end(self) -> Result<(), ParamFault> {
+        if let Some(notes) = self.notes {
+            notes.is_closed = true;
+        }
         match self.members.into_iter().next() {
             None => Ok(()),
             Some((key, _)) => Err(ParamFault::KeyUnexpected { path: self.path.key(&key).to_string(), key }),

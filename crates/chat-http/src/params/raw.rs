@@ -110,6 +110,12 @@ impl RawRequest {
         Ok(request)
     }
 
+    /// A request with these parameters.
+    pub(super) fn of<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        let fields = pairs.map(|(name, value)| (name.to_owned(), Field::of(value.as_bytes().to_vec())));
+        Self { fields: fields.collect(), ..Self::default() }
+    }
+
     /// The files, in the order sent.
     #[must_use]
     pub fn files(&self) -> &[File] {

@@ -1,8 +1,10 @@
 //! Asking a request for its parameters.
 
+use super::declare::{Absence, Declared};
 use super::raw::{Field, RawRequest};
 use super::{Given, Kind, ParamFault};
 use crate::limits::BAD_VALUE_MAX_CHARS;
+use crate::schema::Schema;
 
 /// Taken by every endpoint, whether it declares it or not: the caller's own name for its client.
 const CLIENT: &str = "client";
@@ -30,13 +32,20 @@ pub struct Reader<'a> {
     raw: &'a RawRequest,
     /// A few names, with their repetitions.
     asked: Vec<&'static str>,
+    /// Where it is noted what they are, for who wants to know.
+    notes: Option<&'a mut Vec<Declared>>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader that has handed out nothing.
     #[must_use]
     pub const fn new(raw: &'a RawRequest) -> Self {
-        Self { raw, asked: Vec::new() }
+        Self { raw, asked: Vec::new(), notes: None }
+    }
+
+    /// One that notes what is asked for.
+    pub(super) const fn noting(raw: &'a RawRequest, notes: &'a mut Vec<Declared>) -> Self {
+        Self { raw, asked: Vec::new(), notes: Some(notes) }
     }
 
     /// The parameter, or `None` when it is absent.
@@ -44,6 +53,11 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When it is present and not of this kind.
     pub fn optional<K: Kind>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamFault> {
+        self.note::<K>([name, name], || Absence::Fine);
+        self.take::<K>(name)
+    }
+
+    fn take<K: Kind>(&mut self, name: &'static str) -> Result<Option<K::Value>, ParamFault> {
         self.asked.push(name);
         self.raw.field(name).map(|field| decode::<K>(name, field)).transpose()
     }
@@ -53,7 +67,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When it is absent, or not of this kind.
     pub fn required<K: Kind>(&mut self, name: &'static str) -> Result<K::Value, ParamFault> {
-        self.optional::<K>(name)?.ok_or(ParamFault::Missing { name })
+        self.note::<K>([name, name], || Absence::Refused);
+        self.take::<K>(name)?.ok_or(ParamFault::Missing { name })
     }
 
     /// The parameter, or `default` when it is absent.
@@ -61,7 +76,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When it is present and not of this kind.
     pub fn or<K: Kind>(&mut self, name: &'static str, default: K::Value) -> Result<K::Value, ParamFault> {
-        Ok(self.optional::<K>(name)?.unwrap_or(default))
+        self.note::<K>([name, name], || Absence::Means(K::told(&default)));
+        Ok(self.take::<K>(name)?.unwrap_or(default))
     }
 
     /// The parameter under its name or its older one; texts about its value use the name that was sent.
@@ -69,13 +85,18 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When both are given, or the one given is not of this kind.
     pub fn optional_either<K: Kind>(&mut self, names: [&'static str; 2]) -> Result<Option<K::Value>, ParamFault> {
+        self.note::<K>(names, || Absence::Fine);
+        self.take_either::<K>(names)
+    }
+
+    fn take_either<K: Kind>(&mut self, names: [&'static str; 2]) -> Result<Option<K::Value>, ParamFault> {
         let [first, second] = names;
         if self.has(first) && self.has(second) {
             return Err(ParamFault::Confusing { first, second });
         }
-        Ok(match self.optional::<K>(first)? {
+        Ok(match self.take::<K>(first)? {
             Some(value) => Some(value),
-            None => self.optional::<K>(second)?,
+            None => self.take::<K>(second)?,
         })
     }
 
@@ -84,7 +105,21 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When neither or both are given, or the one given is not of this kind.
     pub fn required_either<K: Kind>(&mut self, names: [&'static str; 2]) -> Result<K::Value, ParamFault> {
-        self.optional_either::<K>(names)?.ok_or(ParamFault::Missing { name: names[0] })
+        self.note::<K>(names, || Absence::Refused);
+        self.take_either::<K>(names)?.ok_or(ParamFault::Missing { name: names[0] })
+    }
+
+    /// Lets parameters be whatever they are: this request has no use for them, others have.
+    pub fn pass_over(&mut self, names: &[&'static str]) {
+        self.asked.extend(names);
+    }
+
+    /// Says what the parameter asked for last can be, where the rules know it better than its kind.
+    pub fn more_precisely(&mut self, schema: impl FnOnce(Schema) -> Schema) {
+        if let Some(last) = self.notes.as_mut().and_then(|notes| notes.last_mut()) {
+            let known = std::mem::replace(&mut last.form.schema, Schema::any());
+            last.form.schema = schema(known);
+        }
     }
 
     /// Refuses more than one of `names`.
@@ -104,6 +139,14 @@ impl<'a> Reader<'a> {
     #[must_use]
     pub fn ignored(&self) -> Vec<&'a str> {
         self.raw.names().filter(|name| *name != CLIENT && !self.asked.contains(name)).collect()
+    }
+
+    /// Notes a parameter under its name and its older one, which is the same where there is none.
+    fn note<K: Kind>(&mut self, [name, older]: [&'static str; 2], absence: impl FnOnce() -> Absence) {
+        if let Some(notes) = &mut self.notes {
+            let older = Some(older).filter(|older| *older != name);
+            notes.push(Declared { name, older, form: K::form(), absence: absence() });
+        }
     }
 
     fn has(&self, name: &str) -> bool {

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use chat_core::id::{ChannelId, UserId};
 use serde_json::Value;
 
-use super::{Given, Kind, ParamFault};
+use super::{Form, Given, Kind, ParamFault};
+use crate::schema::Schema;
 
 /// The kind of `to`: raw, because an e-mail address or a channel name may stand in it without quotes.
 #[derive(Debug)]
@@ -15,6 +16,12 @@ pub struct Recipients;
 
 impl Kind for Recipients {
     type Value = To;
+
+    fn form() -> Form {
+        let meaning = "A channel by name or number, or users: a JSON list of numbers or of addresses, or addresses with \
+                       commas between them.";
+        Form::raw(Schema::string().such_as("[1]").meaning(meaning))
+    }
 
     fn decode(given: Given<'_>) -> Result<To, ParamFault> {
         Ok(To(given.text.to_owned()))

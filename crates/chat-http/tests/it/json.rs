@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use chat_core::id::UserId;
 use chat_http::params::{
-    Expected, FromJson, Json, Listed, Natural, Numbers, Object, ParamFault, Path, Short, Whole, Word, Words, max_chars,
-    not_blank, word,
+    Expected, FromJson, Json, Listed, Natural, Numbers, Object, ParamFault, Path, Quoted, Short, Whole, Word, Words,
+    max_chars, not_blank,
 };
-use serde_json::Value;
+use chat_http::schema::Schema;
+use serde_json::{Value, json};
 
 use crate::given::{refusal, sent};
 
@@ -117,9 +118,17 @@ struct Draft<const STRICT: bool>;
 
 impl<const STRICT: bool> FromJson for Draft<STRICT> {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let kind: String = object.required("type")?;
-        word::<Kind>(&kind, &path.key("type"))?;
+        Self::members(Object::of(value, path)?, path)
+    }
+
+    fn schema() -> Schema {
+        Object::schema(|object| Self::members(object, &Path::name("")))
+    }
+}
+
+impl<const STRICT: bool> Draft<STRICT> {
+    fn members(mut object: Object<'_>, path: &Path<'_>) -> Result<Self, ParamFault> {
+        let Quoted(Kind::Stream) = object.required("type")?;
         let content: String = object.required("content")?;
         not_blank(&content, &path.key("content"))?;
         max_chars(&content, 3, &path.key("content"))?;
@@ -130,6 +139,22 @@ impl<const STRICT: bool> FromJson for Draft<STRICT> {
         }
         Ok(Self)
     }
+}
+
+#[test]
+fn what_an_object_can_be_is_what_it_reads() {
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "enum": ["stream"]},
+            "content": {"type": "string"},
+            "order": {"type": "integer"},
+            "flag": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        },
+        "required": ["type", "content", "order"],
+    });
+    assert_eq!(Value::from(Draft::<false>::schema()), expected);
+    assert_eq!(Value::from(Draft::<true>::schema())["additionalProperties"], false);
 }
 
 #[test]

@@ -32,6 +32,7 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use crate::cellar::{BOUNDARY, Cellar};
+use crate::document;
 
 /// When the town is, in unix seconds.
 pub(crate) const NOW_S: i64 = 1_800_000_000;
@@ -205,9 +206,7 @@ impl Town {
             .uri(format!("/api/v1{path}"))
             .header("authorization", format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key))))
             .header("content-type", "application/x-www-form-urlencoded");
-        let (head, body) = self.router.clone().oneshot(request.body(form.into()).unwrap()).await.unwrap().into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        Told { status: head.status, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
+        self.answer(request.body(form.into()).unwrap()).await.1
     }
 
     /// Calls as someone with a form of [`crate::cellar::form`].
@@ -295,10 +294,28 @@ impl Town {
     }
 
     async fn send(&self, call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Told {
-        self.answer(request(call, parameters, basic)).await.1
+        let told = self.answer(request(call, parameters, basic)).await.1;
+        if told.status.is_success() {
+            let names = parameters.iter().map(|(name, _)| *name).collect();
+            document::of(self).await.check_ignored(call, names, &told.body);
+        }
+        told
     }
 
+    /// What the server says of its API.
+    pub(crate) async fn describe(&self) -> Value {
+        self.fetch("/api/v1/openapi.json", &[]).await.2
+    }
+
+    /// Every answer is one that the API describes.
     async fn answer(&self, request: Request<Body>) -> (HeaderMap, Told) {
+        let call = format!("{} {}", request.method(), request.uri().path().trim_start_matches("/api/v1"));
+        let (headers, told) = self.answer_unseen(request).await;
+        document::of(self).await.check(&call, (told.status, &told.body));
+        (headers, told)
+    }
+
+    async fn answer_unseen(&self, request: Request<Body>) -> (HeaderMap, Told) {
         let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

@@ -3,15 +3,17 @@
 use chat_core::channel::PostPolicy;
 use chat_core::channels::Retention;
 use chat_core::id::UserGroupId;
+use serde_json::Value;
 
 use crate::limits::BAD_VALUE_MAX_CHARS;
-use crate::params::{Given, Json, Kind, Listed, Numbers, ParamFault};
+use crate::params::{Form, Given, Json, Kind, Listed, Numbers, ParamFault};
+use crate::schema::Schema;
 
 /// `stream_post_policy`, as JSON.
 #[derive(Debug)]
 pub(crate) struct PostPolicyNumber;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Policy(PostPolicy);
 
 impl Numbers for Policy {
@@ -25,6 +27,10 @@ impl Numbers for Policy {
 
 impl Kind for PostPolicyNumber {
     type Value = PostPolicy;
+
+    fn form() -> Form {
+        Json::<Listed<Policy>>::form()
+    }
 
     fn decode(given: Given<'_>) -> Result<PostPolicy, ParamFault> {
         Json::<Listed<Policy>>::decode(given).map(|Listed(Policy(policy))| policy)
@@ -42,6 +48,19 @@ pub(crate) struct RetentionText;
 
 impl Kind for RetentionText {
     type Value = Retention;
+
+    fn form() -> Form {
+        let words = Schema::words(["realm_default", "unlimited", "forever"]);
+        Form::raw(Schema::any_of([Schema::integer().at_least(1).meaning("Days."), words]))
+    }
+
+    fn told(retention: &Retention) -> Option<Value> {
+        Some(match retention {
+            Retention::Realm => "realm_default".into(),
+            Retention::Unlimited => "unlimited".into(),
+            Retention::Days(days) => (*days).into(),
+        })
+    }
 
     fn decode(given: Given<'_>) -> Result<Retention, ParamFault> {
         let quoted = given.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
@@ -66,7 +85,11 @@ pub(crate) struct GroupNumber;
 impl Kind for GroupNumber {
     type Value = UserGroupId;
 
+    fn form() -> Form {
+        Json::<UserGroupId>::form()
+    }
+
     fn decode(given: Given<'_>) -> Result<UserGroupId, ParamFault> {
-        Json::<i64>::decode(given).map(UserGroupId)
+        Json::<UserGroupId>::decode(given)
     }
 }

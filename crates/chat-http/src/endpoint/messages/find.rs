@@ -11,6 +11,7 @@ use crate::auth::Caller;
 use crate::call::Call;
 use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader};
+use crate::schema::{Member, Schema, has};
 
 /// How it is shown.
 pub(crate) struct Asked {
@@ -41,4 +42,9 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     body.extend_from_slice(list.get(1..list.len().saturating_sub(1)).unwrap_or_default());
     body.push(b'}');
     Ok(Answer::from_object(&body))
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    vec![has("raw_content", Schema::string()), has("message", Schema::named("Message"))]
 }

@@ -21,6 +21,7 @@ use crate::call::Call;
 use crate::endpoint::narrowed::{self, Stretch};
 use crate::error::Fault;
 use crate::params::{Json, Narrow, ParamFault, Params, Reader};
+use crate::schema::{Member, Schema, has};
 use crate::state::Site;
 
 /// Bytes of a message, about, beside its text.
@@ -67,6 +68,18 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     write_all(&call.app, &call.app.realm(), (&messages, &told), &mut body).await?;
     body.push(b'}');
     Ok(Answer::begun(body))
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    vec![
+        has("anchor", Schema::integer()),
+        has("found_anchor", Schema::boolean()),
+        has("found_oldest", Schema::boolean()),
+        has("found_newest", Schema::boolean()),
+        has("history_limited", Schema::boolean()),
+        has("messages", Schema::list(Schema::named("Message"))),
+    ]
 }
 
 fn weight_bytes(message: &Message) -> usize {

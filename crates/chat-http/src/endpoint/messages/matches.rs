@@ -15,6 +15,7 @@ use crate::call::Call;
 use crate::endpoint::narrowed;
 use crate::error::Fault;
 use crate::params::{Json, Narrow, ParamFault, Params, Reader};
+use crate::schema::{Member, Schema, has};
 
 /// The messages, and the narrow.
 pub(crate) struct Asked {
@@ -65,4 +66,10 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         }
     }
     Answer::of(&Matches { messages })
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    let found = Schema::object([has("match_content", Schema::string()), has("match_subject", Schema::string())]);
+    vec![has("messages", Schema::map(found))]
 }

@@ -10,6 +10,7 @@ use crate::call::Call;
 use crate::endpoint::uploads;
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Verbatim};
+use crate::schema::{Member, Schema, has};
 
 /// The text.
 pub(crate) struct Asked {
@@ -34,4 +35,9 @@ pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fau
     let (realm_url, now_s) = (&call.app.settings.base_url, call.app.now_s());
     let setting = Setting { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     Answer::of(&json!({"rendered": setting.render(&realm, &call.who.user, &content).html}))
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    vec![has("rendered", Schema::string())]
 }

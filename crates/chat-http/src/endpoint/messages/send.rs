@@ -20,6 +20,7 @@ use crate::error::{Failure, Fault};
 use crate::params::{
     ChannelName, DirectTo, Json, MaxChars, ParamFault, Params, Reader, Recipients, Text, To, Verbatim, Word, Words,
 };
+use crate::schema::{Member, Schema, has, may};
 use crate::state::{DECISIONS_MAX, Site};
 
 /// Longest name that a client may give its queue and its message, in characters. Not specified; we bound what is
@@ -108,6 +109,12 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
         local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| Local { queue_id, local_id }),
     };
     Answer::of(&send(&call.app, call.who.id(), &wish).await?)
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    let policy = Schema::numbers(TopicPolicy::NUMBERS.iter().map(|(number, _)| *number));
+    vec![has("id", Schema::integer()), may("automatic_new_visibility_policy", policy)]
 }
 
 /// Whether the program shows its user what they send.

@@ -11,6 +11,7 @@ use crate::auth::Caller;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::params::{Json, ParamFault, Params, Reader, Short};
+use crate::schema::{Member, Schema, has};
 
 /// The words a request names.
 pub(crate) struct Named(Vec<String>);
@@ -24,23 +25,28 @@ impl Params for Named {
 
 /// The caller's words.
 pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    told(&alert::of(&call.who.realm, call.who.id()))
+    answer(&alert::of(&call.who.realm, call.who.id()))
 }
 
 /// Watches for more words.
 pub(crate) async fn post(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
     let decide =
         |realm: &RealmSnapshot, commit: &mut Commit| Ok(alert::watch(realm, call.who.again(realm)?, &words, commit)?);
-    told(&call.app.commit(decide).await?)
+    answer(&call.app.commit(decide).await?)
 }
 
 /// Watches for words no longer.
 pub(crate) async fn delete(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
     let decide =
         |realm: &RealmSnapshot, commit: &mut Commit| Ok(alert::forget(realm, call.who.again(realm)?, &words, commit));
-    told(&call.app.commit(decide).await?)
+    answer(&call.app.commit(decide).await?)
 }
 
-fn told(words: &[String]) -> Result<Answer, Fault> {
+fn answer(words: &[String]) -> Result<Answer, Fault> {
     Answer::of(&json!({"alert_words": words}))
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    vec![has("alert_words", Schema::list(Schema::string()))]
 }

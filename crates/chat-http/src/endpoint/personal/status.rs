@@ -14,6 +14,7 @@ use crate::auth::Caller;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::params::{Json, MaxChars, ParamFault, Params, Reader, Stripped, Text};
+use crate::schema::{Member, Schema, has};
 
 /// What of the status shall be different.
 pub(crate) struct Update {
@@ -57,4 +58,9 @@ pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, F
 pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let user = call.who.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountError::NoSuchUser)?;
     Answer::of(&json!({"status": status::of(&call.who.realm, user)}))
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    vec![has("status", Schema::named("Status"))]
 }

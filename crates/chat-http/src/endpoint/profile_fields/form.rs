@@ -4,7 +4,8 @@ use chat_core::id::UserId;
 use chat_core::profile::{Answer, FieldData};
 use serde_json::Value;
 
-use crate::params::{Expected, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+use crate::schema::Schema;
 
 /// `field_data`, as JSON: an object of texts and of objects of texts, in the order sent.
 #[derive(Debug)]
@@ -12,6 +13,14 @@ pub(super) struct Data;
 
 impl Kind for Data {
     type Value = FieldData;
+
+    fn form() -> Form {
+        Json::<DataValue>::form()
+    }
+
+    fn told(data: &FieldData) -> Option<Value> {
+        Some(Value::Object(data.clone()))
+    }
 
     fn decode(given: Given<'_>) -> Result<FieldData, ParamFault> {
         Json::<DataValue>::decode(given).map(|DataValue(data)| data)
@@ -25,6 +34,10 @@ impl FromJson for DataValue {
         let Value::Object(members) = value else { return Err(path.is_not(Expected::Dict)) };
         members.iter().try_for_each(|(key, member)| check_member(member, &path.key(key)))?;
         Ok(Self(members))
+    }
+
+    fn schema() -> Schema {
+        Schema::map(Schema::any_of([Schema::string(), Schema::map(Schema::string())]))
     }
 }
 
@@ -47,6 +60,10 @@ pub(crate) struct Answers;
 impl Kind for Answers {
     type Value = Vec<(i64, Option<Answer>)>;
 
+    fn form() -> Form {
+        Json::<Vec<Element>>::form()
+    }
+
     fn decode(given: Given<'_>) -> Result<Self::Value, ParamFault> {
         let answers = Json::<Vec<Element>>::decode(given)?;
         Ok(answers.into_iter().map(|Element(id, answer)| (id, answer)).collect())
@@ -57,9 +74,8 @@ struct Element(i64, Option<Answer>);
 
 impl FromJson for Element {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let id = object.required("id")?;
-        let answer = match object.required("value")? {
+        let (id, value) = members(Object::of(value, path)?)?;
+        let answer = match value {
             Value::Null => None,
             Value::String(text) if text.is_empty() => None,
             Value::Array(people) if people.is_empty() => None,
@@ -67,6 +83,14 @@ impl FromJson for Element {
         };
         Ok(Self(id, answer))
     }
+
+    fn schema() -> Schema {
+        Object::schema(members)
+    }
+}
+
+fn members(mut object: Object<'_>) -> Result<(i64, Value), ParamFault> {
+    Ok((object.required("id")?, object.required("value")?))
 }
 
 fn answer(value: Value, path: &Path<'_>) -> Result<Answer, ParamFault> {

@@ -8,7 +8,7 @@ mod messages;
 mod organization;
 mod own;
 mod people;
-mod realm;
+pub(super) mod realm;
 
 use std::collections::BTreeSet;
 

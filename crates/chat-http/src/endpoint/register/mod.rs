@@ -5,10 +5,9 @@
 //! is lost between the two.
 
 mod initial;
+mod told;
 mod wish;
 
-use axum::Router;
-use axum::routing;
 use chat_core::event::{Filter, QueueTerm};
 use chat_core::ports::Queue;
 use serde_json::json;
@@ -18,8 +17,8 @@ use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::endpoint::server_settings;
 use crate::error::Fault;
-use crate::router::ApiRoutes;
-use crate::state::{App, Site};
+use crate::routes::{self, Routes};
+use crate::state::Site;
 use initial::Newcomer;
 use wish::Wish;
 
@@ -29,8 +28,9 @@ const LIFESPAN_MAX_S: i64 = 604_800;
 const LIFESPAN_MIN_S: i64 = 90;
 
 /// The path of registration.
-pub(crate) fn routes() -> Router<App> {
-    Router::new().api("/register", routing::post(endpoint(post)))
+pub(crate) fn routes() -> Routes {
+    let register = endpoint(post).says("Make an event queue, and tell the state it begins with.", told::all);
+    Routes::of("events").api("/register", routes::post(register))
 }
 
 /// Makes a queue, and tells the state it begins with.

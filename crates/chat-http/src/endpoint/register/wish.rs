@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use chat_core::event::Capability;
 use chat_core::limits::MAX_NARROW_TERMS;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::params::{Expected, FromJson, Json, Object, ParamFault, Params, Path, Reader, Short};
+use crate::schema::Schema;
 
 /// Names of types that are kept with a queue; there are not half as many.
 const TYPES_MAX: usize = 200;
@@ -82,6 +83,10 @@ impl FromJson for Types {
         let names = Vec::<String>::from_json(value, path)?;
         Ok(Self(names.into_iter().filter(|name| name.len() <= TYPE_MAX_BYTES).take(TYPES_MAX).collect()))
     }
+
+    fn schema() -> Schema {
+        Schema::list(Schema::string())
+    }
 }
 
 /// The terms of a queue's narrow.
@@ -94,6 +99,10 @@ impl FromJson for Narrow {
             return Err(ParamFault::TooLarge { path: path.to_string() });
         }
         Ok(Self(pairs))
+    }
+
+    fn schema() -> Schema {
+        Schema::list(Pair::schema()).with("maxItems", MAX_NARROW_TERMS)
     }
 }
 
@@ -111,6 +120,12 @@ impl FromJson for Pair {
         let operator = String::from_json(operator, &path.index(0))?;
         let Short(operand) = Short::<OPERAND_MAX_CHARS>::from_json(operand, &path.index(1))?;
         Ok(Self { operator, operand })
+    }
+
+    fn schema() -> Schema {
+        let pair =
+            Schema::list(Schema::string().at_most_chars(OPERAND_MAX_CHARS)).with("minItems", 2).with("maxItems", 2);
+        pair.meaning("An operator and its operand.").such_as(json!(["is", "starred"]))
     }
 }
 
@@ -132,16 +147,23 @@ const CAPABILITIES: [(&str, Capability); 7] = [
 
 impl FromJson for Capabilities {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let mut understood = BTreeSet::new();
-        if object.required_key::<bool>(NULL_NOTIFICATIONS)? {
-            understood.insert(Capability::NotificationSettingsNull);
-        }
-        for (key, capability) in CAPABILITIES {
-            if object.optional::<bool>(key)?.unwrap_or(false) {
-                understood.insert(capability);
-            }
-        }
-        Ok(Self(understood))
+        understood(Object::of(value, path)?).map(Self)
     }
+
+    fn schema() -> Schema {
+        Object::schema(understood)
+    }
+}
+
+fn understood(mut object: Object<'_>) -> Result<BTreeSet<Capability>, ParamFault> {
+    let mut understood = BTreeSet::new();
+    if object.required_key::<bool>(NULL_NOTIFICATIONS)? {
+        understood.insert(Capability::NotificationSettingsNull);
+    }
+    for (key, capability) in CAPABILITIES {
+        if object.optional::<bool>(key)?.unwrap_or(false) {
+            understood.insert(capability);
+        }
+    }
+    Ok(understood)
 }

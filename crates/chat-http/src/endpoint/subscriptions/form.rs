@@ -7,7 +7,8 @@ use chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
 use serde_json::Value;
 
 use crate::endpoint::channels::{GroupNumber, PostPolicyNumber, RetentionText};
-use crate::params::{Expected, FromJson, Given, Json, Kind, Object, ParamFault, Path, Reader, Short};
+use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path, Reader, Short};
+use crate::schema::Schema;
 
 /// Channels to enter, as JSON: objects with `name`, and maybe `color` and `description`. Further keys are not
 /// looked at.
@@ -16,6 +17,10 @@ pub(crate) struct Subscriptions;
 
 impl Kind for Subscriptions {
     type Value = Vec<Wanted>;
+
+    fn form() -> Form {
+        Json::<Vec<Named>>::form()
+    }
 
     fn decode(given: Given<'_>) -> Result<Vec<Wanted>, ParamFault> {
         let wanted = Json::<Vec<Named>>::decode(given)?;
@@ -29,15 +34,23 @@ pub(crate) struct Named(Wanted);
 
 impl FromJson for Named {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let name = object.required::<String>("name")?;
-        let color = object.optional::<Option<String>>("color")?.flatten();
-        let description = object.optional::<Option<Short<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
-        if let Some(color) = &color {
+        let wanted = wanted(Object::of(value, path)?)?;
+        if let Some(color) = &wanted.color {
             hex_color(color, "add.color", path)?;
         }
-        Ok(Self(Wanted { name, color, description: description.map(|Short(text)| text).unwrap_or_default() }))
+        Ok(Self(wanted))
     }
+
+    fn schema() -> Schema {
+        Object::schema(wanted)
+    }
+}
+
+fn wanted(mut object: Object<'_>) -> Result<Wanted, ParamFault> {
+    let name = object.required::<String>("name")?;
+    let color = object.optional::<Option<String>>("color")?.flatten();
+    let description = object.optional::<Option<Short<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
+    Ok(Wanted { name, color, description: description.map(|Short(text)| text).unwrap_or_default() })
 }
 
 /// Refuses what is no color. Not specified; as existing clients know it, 3 to 6 digits are.
@@ -55,6 +68,10 @@ pub(crate) struct People;
 
 impl Kind for People {
     type Value = Principals;
+
+    fn form() -> Form {
+        Form::json(Schema::any_of([Schema::list(UserId::schema()), Schema::list(String::schema())]))
+    }
 
     fn decode(given: Given<'_>) -> Result<Principals, ParamFault> {
         let values = Json::<Vec<Value>>::decode(given)?;
@@ -104,6 +121,10 @@ pub(crate) struct Choices;
 impl Kind for Choices {
     type Value = Vec<(ChannelId, Choice)>;
 
+    fn form() -> Form {
+        Json::<Vec<Chosen>>::form()
+    }
+
     fn decode(given: Given<'_>) -> Result<Self::Value, ParamFault> {
         let choices = Json::<Vec<Chosen>>::decode(given)?;
         Ok(choices.into_iter().map(|Chosen(channel_id, choice)| (channel_id, choice)).collect())
@@ -115,16 +136,34 @@ struct Chosen(ChannelId, Choice);
 
 impl FromJson for Chosen {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let channel_id = object.required("stream_id")?;
-        let property = object.required::<String>("property")?;
-        let value = object.required::<Value>("value")?;
+        let (channel_id, property, value) = chosen(Object::of(value, path)?)?;
         if !value.is_boolean() && !value.is_string() {
             return Err(path.key("value").key("bool").is_not(Expected::Boolean));
         }
         Ok(Self(channel_id, choice(&property, value, path)?))
     }
+
+    fn schema() -> Schema {
+        Object::schema(chosen)
+    }
 }
+
+fn chosen(mut object: Object<'_>) -> Result<(ChannelId, String, Value), ParamFault> {
+    Ok((object.required("stream_id")?, object.required("property")?, object.required("value")?))
+}
+
+/// The names of the properties of [`choice`].
+pub(crate) const PROPERTIES: [&str; 9] = [
+    "is_muted",
+    "in_home_view",
+    "pin_to_top",
+    "desktop_notifications",
+    "audible_notifications",
+    "push_notifications",
+    "email_notifications",
+    "wildcard_mentions_notify",
+    "color",
+];
 
 /// A choice by the name of its property. `in_home_view` is the older name of the opposite of `is_muted`.
 pub(crate) fn choice(property: &str, value: Value, path: &Path<'_>) -> Result<Choice, ParamFault> {

@@ -23,6 +23,7 @@ use crate::error::{Failure, Fault, ThingFault};
 use crate::limits::PARAMETERS_MAX;
 use crate::params::{Encoding, RawFault};
 use crate::plain::Plain;
+use crate::schema::{Member, Schema, has};
 use crate::state::{App, Site};
 
 /// Bytes of a form around its file: heads of parts, and what else a client sends along.
@@ -40,6 +41,15 @@ pub(super) async fn post(call: Plain<Caller>, body: Body) -> Result<Response, Fa
     let upload = keep(app, caller.id(), gathered).await?;
     let url = format!("/user_uploads/{}", upload.path_id);
     Ok(Answer::of(&json!({"uri": url, "url": url, "filename": upload.name}))?.into_response(&ignored))
+}
+
+/// What it answers.
+pub(super) fn told() -> Vec<Member> {
+    vec![
+        has("uri", Schema::string().with("deprecated", true)),
+        has("url", Schema::string()),
+        has("filename", Schema::string()),
+    ]
 }
 
 /// Refuses what says itself that it is too large, before any of it is read.

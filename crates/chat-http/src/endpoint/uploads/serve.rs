@@ -23,6 +23,7 @@ use crate::call::{Anyone, Call};
 use crate::error::{Failure, Fault, ThingFault};
 use crate::file_body::streamed;
 use crate::plain::Plain;
+use crate::schema::{Member, Schema, has};
 
 /// Seconds for which a file can be fetched without saying who one is. Not specified; as long as existing servers have
 /// it, enough for a browser that is handed the address.
@@ -72,6 +73,11 @@ pub(super) async fn lend(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let ticket = Ticket { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
     call.app.attachments.lend(ticket, now_s).await?;
     Answer::of(&json!({"url": url}))
+}
+
+/// What it answers.
+pub(super) fn lent() -> Vec<Member> {
+    vec![has("url", Schema::string())]
 }
 
 /// A file that was lent. A ticket is for anybody who has it, as often as they like while it lasts.

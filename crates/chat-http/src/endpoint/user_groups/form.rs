@@ -5,7 +5,8 @@ use chat_core::groups::SettingChange;
 use chat_core::id::{UserGroupId, UserId};
 use serde_json::Value;
 
-use crate::params::{Expected, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+use crate::schema::Schema;
 
 /// Who a permission is given to, as JSON: the number of a group, or an object with `direct_members` and
 /// `direct_subgroups`.
@@ -17,6 +18,10 @@ pub(super) struct Setting;
 
 impl Kind for Setting {
     type Value = GroupSetting;
+
+    fn form() -> Form {
+        Json::<SettingValue>::form()
+    }
 
     fn decode(given: Given<'_>) -> Result<GroupSetting, ParamFault> {
         Json::<SettingValue>::decode(given).map(|SettingValue(setting)| setting)
@@ -30,6 +35,10 @@ pub(super) struct SettingWish;
 impl Kind for SettingWish {
     type Value = SettingChange;
 
+    fn form() -> Form {
+        Json::<Changed>::form()
+    }
+
     fn decode(given: Given<'_>) -> Result<SettingChange, ParamFault> {
         Json::<Changed>::decode(given).map(|Changed(change)| change)
     }
@@ -41,14 +50,20 @@ impl FromJson for SettingValue {
     /// Whatever it is instead, existing clients are told of the first of the two shapes.
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         let is_number = value.is_number();
-        let setting =
-            if is_number { UserGroupId::from_json(value, path).map(GroupSetting::Group) } else { named(value, path) };
+        let setting = if is_number {
+            UserGroupId::from_json(value, path).map(GroupSetting::Group)
+        } else {
+            Object::of(value, path).and_then(named)
+        };
         setting.map(Self).map_err(|_| path.key("int").is_not(Expected::Integer))
+    }
+
+    fn schema() -> Schema {
+        Schema::any_of([UserGroupId::schema(), Object::schema(named)])
     }
 }
 
-fn named(value: Value, path: &Path<'_>) -> Result<GroupSetting, ParamFault> {
-    let mut object = Object::of(value, path)?;
+fn named(mut object: Object<'_>) -> Result<GroupSetting, ParamFault> {
     let direct_members = object.required::<Vec<UserId>>("direct_members")?;
     let direct_subgroups = object.required::<Vec<UserGroupId>>("direct_subgroups")?;
     object.end()?;
@@ -59,10 +74,17 @@ struct Changed(SettingChange);
 
 impl FromJson for Changed {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let mut object = Object::of(value, path)?;
-        let SettingValue(new) = object.required("new")?;
-        let old = object.optional::<Option<SettingValue>>("old")?.flatten();
-        object.end()?;
-        Ok(Self(SettingChange { new, old: old.map(|SettingValue(old)| old) }))
+        change(Object::of(value, path)?).map(Self)
     }
+
+    fn schema() -> Schema {
+        Object::schema(change)
+    }
+}
+
+fn change(mut object: Object<'_>) -> Result<SettingChange, ParamFault> {
+    let SettingValue(new) = object.required("new")?;
+    let old = object.optional::<Option<SettingValue>>("old")?.flatten();
+    object.end()?;
+    Ok(SettingChange { new, old: old.map(|SettingValue(old)| old) })
 }

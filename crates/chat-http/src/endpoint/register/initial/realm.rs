@@ -63,42 +63,45 @@ pub(super) fn limits(newcomer: &Newcomer<'_>, state: &mut State) {
     }));
 }
 
+/// What is always on.
+pub(in crate::endpoint::register) const ON: [&str; 11] = [
+    "realm_allow_edit_history",
+    "realm_disallow_disposable_email_addresses",
+    "realm_email_auth_enabled",
+    "realm_enable_guest_user_indicator",
+    "realm_enable_read_receipts",
+    "realm_inline_image_preview",
+    "realm_invite_required",
+    "realm_message_content_allowed_in_email_notifications",
+    "realm_password_auth_enabled",
+    "server_inline_image_preview",
+    "server_web_public_streams_enabled",
+];
+/// What is always off.
+pub(in crate::endpoint::register) const OFF: [&str; 17] = [
+    "development_environment",
+    "realm_avatar_changes_disabled",
+    "realm_digest_emails_enabled",
+    "realm_email_changes_disabled",
+    "realm_enable_spectator_access",
+    "realm_inline_url_embed_preview",
+    "realm_is_zephyr_mirror_realm",
+    "realm_name_changes_disabled",
+    "realm_presence_disabled",
+    "realm_require_unique_names",
+    "realm_send_welcome_emails",
+    "realm_want_advertise_in_communities_directory",
+    "server_avatar_changes_disabled",
+    "server_inline_url_embed_preview",
+    "server_name_changes_disabled",
+    "server_needs_upgrade",
+    "settings_send_digest_emails",
+];
+
 /// What is on and what is off.
 pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
     let rules = rules(newcomer);
-    let on = [
-        "realm_allow_edit_history",
-        "realm_disallow_disposable_email_addresses",
-        "realm_email_auth_enabled",
-        "realm_enable_guest_user_indicator",
-        "realm_enable_read_receipts",
-        "realm_inline_image_preview",
-        "realm_invite_required",
-        "realm_message_content_allowed_in_email_notifications",
-        "realm_password_auth_enabled",
-        "server_inline_image_preview",
-        "server_web_public_streams_enabled",
-    ];
-    let off = [
-        "development_environment",
-        "realm_avatar_changes_disabled",
-        "realm_digest_emails_enabled",
-        "realm_email_changes_disabled",
-        "realm_enable_spectator_access",
-        "realm_inline_url_embed_preview",
-        "realm_is_zephyr_mirror_realm",
-        "realm_name_changes_disabled",
-        "realm_presence_disabled",
-        "realm_require_unique_names",
-        "realm_send_welcome_emails",
-        "realm_want_advertise_in_communities_directory",
-        "server_avatar_changes_disabled",
-        "server_inline_url_embed_preview",
-        "server_name_changes_disabled",
-        "server_needs_upgrade",
-        "settings_send_digest_emails",
-    ];
-    for (keys, is_on) in [(&on[..], true), (&off[..], false)] {
+    for (keys, is_on) in [(&ON[..], true), (&OFF[..], false)] {
         for key in keys {
             state.put(key, is_on);
         }
