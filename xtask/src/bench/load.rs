@@ -21,7 +21,7 @@ pub(super) const ANSWER_MAX: Duration = Duration::from_secs(30);
 /// Between two looks at connections that were all still waiting.
 pub(super) const PAUSE: Duration = Duration::from_micros(50);
 /// Largest answer taken.
-const ANSWER_MAX_BYTES: usize = 1024 * 1024;
+const ANSWER_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Room for one read.
 const CHUNK_BYTES: usize = 16 * 1024;
 

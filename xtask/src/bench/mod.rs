@@ -18,6 +18,7 @@ mod packages;
 mod payers;
 mod polls;
 mod slices;
+mod statements;
 
 use std::path::PathBuf;
 
@@ -39,6 +40,9 @@ pub(crate) struct Options {
     /// How many nonces the authorization server holds when its memory is read.
     #[arg(long, value_name = "COUNT", default_value_t = 50_000)]
     jtis: usize,
+    /// How many messages are in the database of everyday work; 60,000 at least.
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
+    messages: usize,
     /// Be a server that others are compared with.
     #[arg(long, value_name = "KIND:WHAT", hide = true)]
     bare_server: Option<bare::Kind>,
@@ -50,6 +54,7 @@ pub(crate) struct Bench<'a> {
     workspace: &'a Workspace,
     cores: Option<Cores>,
     jtis: usize,
+    messages: usize,
     interrupted: interrupt::Flag,
 }
 
@@ -83,7 +88,7 @@ enum Unit {
     Micros,
     /// Resident memory.
     Mib,
-    /// Resident memory of a small thing.
+    /// Resident memory of a small thing, or the size of an answer.
     Kib,
     /// Milliseconds on the clock.
     Millis,
@@ -128,6 +133,11 @@ const BENCHES: &[Listed] = &[
         what: "messages, long polls, history and memory of chat-server on both engines",
         run: chat::run,
     },
+    Listed {
+        name: "everyday",
+        what: "starting a client, flags, search, typing and rendering of chat-server on both engines",
+        run: chat::everyday::run,
+    },
 ];
 
 /// Runs the chosen benches and prints one table.
@@ -150,8 +160,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if cfg!(debug_assertions) {
         return run_optimised(workspace, options);
     }
-    let bench =
-        Bench { workspace, cores: Cores::choose()?, jtis: options.jtis, interrupted: interrupt::Flag::install()? };
+    let (jtis, messages) = (options.jtis, options.messages);
+    let bench = Bench { workspace, cores: Cores::choose()?, jtis, messages, interrupted: interrupt::Flag::install()? };
     println!(
         "{}",
         bench.cores.map_or("Nothing is pinned to a core: taskset is not installed.".into(), Cores::describe)
@@ -164,7 +174,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
     }
     println!("\n{}", table(&rows));
-    println!("\nµs: CPU per operation, user and system. MiB, KiB: resident memory. ms: on the clock.");
+    println!(
+        "\nµs: CPU per operation, user and system. MiB, KiB: resident memory, or the size of an answer. ms: on the clock."
+    );
     println!("Targets: in parentheses how many times the limit they allow, as that was when they were set.");
     println!("Benches that exist: {}.", names());
     Ok(())
@@ -180,8 +192,9 @@ fn run_optimised(workspace: &Workspace, options: &Options) -> Result<()> {
         cmd!(shell, "cargo build --quiet --release --package auth-server --package chat-server --package xtask");
     build.quiet().run().context("the release build")?;
     let program = workspace.target.join("release").join("xtask");
-    let (names, jtis) = (&options.names, options.jtis.to_string());
-    cmd!(shell, "{program} bench {names...} --jtis {jtis}").quiet().run().context("the benches in the release profile")
+    let (names, jtis, messages) = (&options.names, options.jtis.to_string(), options.messages.to_string());
+    let run = cmd!(shell, "{program} bench {names...} --jtis {jtis} --messages {messages}");
+    run.quiet().run().context("the benches in the release profile")
 }
 
 fn names() -> String {
@@ -358,7 +371,7 @@ mod tests {
 
     #[test]
     fn an_unknown_bench_is_refused_by_name() {
-        let options = Options { names: vec!["nothing".into()], list: false, jtis: 0, bare_server: None };
+        let options = Options { names: vec!["nothing".into()], list: false, jtis: 0, messages: 0, bare_server: None };
         let workspace = Workspace::parse(r#"{"workspace_root":"/","target_directory":"/","packages":[]}"#).unwrap();
         let error = run(&workspace, &options).unwrap_err();
         assert!(error.to_string().contains("no bench nothing"), "{error}");

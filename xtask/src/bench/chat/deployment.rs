@@ -28,6 +28,8 @@ const OWNER: &str = "owner@example.org";
 const PASSWORD: &str = "bench: correct horse battery";
 /// Everybody's channel.
 pub(super) const CHANNEL: &str = "bench";
+/// Into so many shares the members are divided who are not in all rooms.
+const SHARES: usize = 10;
 
 /// Where the server keeps its data.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +41,7 @@ pub(super) enum Engine<'p> {
 /// Who may call, as the `Authorization` field.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
+    id: i64,
     authorization: String,
 }
 
@@ -88,40 +91,74 @@ impl<'p> Deployment<'p> {
     /// # Errors
     /// When it does not start.
     pub(super) fn restart(self, bench: &Bench<'_>) -> Result<(Self, Duration)> {
+        self.restart_after(bench, |_| Ok(()))
+    }
+
+    /// As [`Deployment::restart`], with something done to the database meanwhile; it is given the file or the address.
+    ///
+    /// # Errors
+    /// When that fails, or the server does not start.
+    pub(super) fn restart_after(
+        self,
+        bench: &Bench<'_>,
+        meanwhile: impl FnOnce(&str) -> Result<()>,
+    ) -> Result<(Self, Duration)> {
         let Self { server, address: _, engine, folder, url, members } = self;
         drop(server);
+        let file = folder.join(PROGRAM.name).join("chat.db");
+        meanwhile(url.as_deref().unwrap_or(&file.to_string_lossy()))?;
         let (server, took) = start(bench, &folder, url.as_deref())?;
         let address = address(&server)?;
         Ok((Self { server, address, engine, folder, url, members }, took))
     }
 
     fn populate(&mut self, members: usize) -> Result<()> {
-        let owner = self.sign_in(OWNER)?;
-        let mut ids = Vec::new();
+        let owner = self.sign_in(0, OWNER)?;
         for number in 0..members {
             let email = format!("member{number}@example.org");
             let name = format!("Member {number}");
             let fields = [("email", email.as_str()), ("full_name", &name), ("password", PASSWORD)];
             let made = self.call(&owner, load::post_form(self.address, "/api/v1/users", &fields))?;
-            ids.push(made.get("user_id").and_then(Value::as_i64).context("a new user has no number")?);
-            let member = self.sign_in(&email)?;
+            let id = made.get("user_id").and_then(Value::as_i64).context("a new user has no number")?;
+            let member = self.sign_in(id, &email)?;
             self.members.push(member);
         }
-        let channels = serde_json::json!([{"name": CHANNEL}]).to_string();
-        let principals = serde_json::json!(ids).to_string();
-        let fields = [("subscriptions", channels.as_str()), ("principals", &principals)];
-        self.call(&owner, load::post_form(self.address, "/api/v1/users/me/subscriptions", &fields))?;
+        self.subscribe(&owner, &[CHANNEL.to_owned()], &self.members)
+    }
+
+    /// Channels `Room 0`, `Room 1` and so on, so many: the first member is in all of them, each other in one of ten.
+    ///
+    /// # Errors
+    /// When the server refuses one.
+    pub(super) fn open_rooms(&self, count: usize) -> Result<()> {
+        let owner = self.sign_in(0, OWNER)?;
+        for share in 0..SHARES {
+            let channels: Vec<String> = (share..count).step_by(SHARES).map(|number| format!("Room {number}")).collect();
+            let inside = |place: usize| place == 0 || place % SHARES == share;
+            let all = self.members.iter().enumerate().filter(|(place, _)| inside(*place));
+            let members: Vec<Member> = all.map(|(_, member)| member.clone()).collect();
+            self.subscribe(&owner, &channels, &members)?;
+        }
         Ok(())
     }
 
-    fn sign_in(&self, email: &str) -> Result<Member> {
+    fn subscribe(&self, owner: &Member, channels: &[String], members: &[Member]) -> Result<()> {
+        let channels: Value = channels.iter().map(|name| serde_json::json!({"name": name})).collect();
+        let principals: Value = members.iter().map(|member| member.id).collect();
+        let (channels, principals) = (channels.to_string(), principals.to_string());
+        let fields = [("subscriptions", channels.as_str()), ("principals", &principals)];
+        self.call(owner, load::post_form(self.address, "/api/v1/users/me/subscriptions", &fields))?;
+        Ok(())
+    }
+
+    fn sign_in(&self, id: i64, email: &str) -> Result<Member> {
         let fields = [("username", email), ("password", PASSWORD)];
         let url = format!("{}/api/v1/fetch_api_key", self.server.base_url());
         let answer = Call::post_form(url, &fields).send()?;
         let key = answer.body.get("api_key").and_then(Value::as_str);
         let key = key.with_context(|| format!("{email} could not sign in: {}", answer.body))?;
         let authorization = format!("Basic {}", BASE64_STANDARD.encode(format!("{email}:{key}")));
-        Ok(Member { authorization })
+        Ok(Member { id, authorization })
     }
 
     /// Sends one request of a member and gives the answer.
@@ -140,7 +177,15 @@ impl<'p> Deployment<'p> {
     /// # Errors
     /// When the server refuses it.
     pub(super) fn register(&self, member: &Member) -> Result<(String, i64)> {
-        let fields = [("event_types", "[\"message\"]"), ("apply_markdown", "true")];
+        self.register_for(member, "[\"message\"]")
+    }
+
+    /// As [`Deployment::register`], for a JSON list of types of events.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub(super) fn register_for(&self, member: &Member, types: &str) -> Result<(String, i64)> {
+        let fields = [("event_types", types), ("apply_markdown", "true"), ("client_capabilities", super::CAPABILITIES)];
         let answer = self.call(member, load::post_form(self.address, "/api/v1/register", &fields))?;
         let queue = answer.get("queue_id").and_then(Value::as_str).context("register gave no queue")?;
         let last = answer.get("last_event_id").and_then(Value::as_i64).context("register gave no last event")?;
@@ -159,6 +204,15 @@ impl<'p> Deployment<'p> {
 
     pub(super) fn process(&self) -> u32 {
         self.server.process()
+    }
+
+    /// The server's process and, on Postgres, the database's.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let database = match self.engine {
+            Engine::Sqlite => None,
+            Engine::Postgres(postgres) => Some(postgres.process()),
+        };
+        [Some(self.process()), database].into_iter().flatten().collect()
     }
 
     /// The engine as the table names it.

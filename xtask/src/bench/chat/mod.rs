@@ -5,6 +5,7 @@
 //! stands a server that does the one thing that cannot be left out ([`super::bare`]).
 
 mod deployment;
+pub(super) mod everyday;
 
 use std::{
     fs::File,
@@ -124,6 +125,10 @@ fn of_which(work: &str, cost: &Cost) -> String {
         Some(postgres_us) => format!("{work} (of which Postgres {postgres_us:.0})"),
     }
 }
+
+/// What the clients of the bench say they understand.
+const CAPABILITIES: &str = r#"{"notification_settings_null":true,"stream_typing_notifications":true,
+"user_settings_object":true,"bulk_message_deletion":true}"#;
 
 /// What is sent: what people write, with a mention and a link.
 const TEXT: &str = "Lunch at **noon**? See https://example.org/menu, it is `pasta` today :smile:";

@@ -6,7 +6,6 @@
 //! its limit one statement that inserts 32 rows, in a table that has nothing else.
 
 mod population;
-mod statements;
 
 use std::time::Instant;
 
@@ -21,6 +20,7 @@ use super::{
         cpu::Stopwatch,
         load::{self, Callers, Wire},
         slices::{self, Medians},
+        statements::{Each, Statements},
     },
     deployment::{Deployment, Engine},
     members,
@@ -31,7 +31,6 @@ use crate::{
     postgres::{Binaries, Postgres},
 };
 use population::{EACH, PATIENTS, Seeded, patient_id};
-use statements::{Each, Statements};
 
 /// Patients whose resources are sent in one Bundle.
 const AT_ONCE: usize = 10;
@@ -88,7 +87,7 @@ impl<'b, 'p> Measured<'b, 'p> {
         let began = Instant::now();
         fill(deployment)?;
         println!("  {}: {} resources in {:.0} s", deployment.engine(), PATIENTS * EACH, began.elapsed().as_secs_f64());
-        let mut statements = Statements::start(bench, database)?;
+        let mut statements = Statements::start(bench, ("auth-storage", "fhir"), database)?;
         statements.ask("settle", 1)?;
         let processes = [Some(deployment.process()), deployment.postgres_process()].into_iter().flatten().collect();
         Ok(Self { bench, deployment, statements, processes })

@@ -7,9 +7,9 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::super::super::Bench;
+use super::Bench;
 
-/// That program, `crates/auth-storage/benches/fhir.rs`; dropping it ends it.
+/// That program, a bench of a `*-storage` crate; dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Statements {
     child: Child,
@@ -27,14 +27,15 @@ pub(super) struct Each {
 }
 
 impl Statements {
-    /// Starts it on the measured core; `database` is the file or the address of the server's database.
+    /// Starts the bench of that package and name on the measured core; `database` is the file or the address of the
+    /// server's database.
     ///
     /// # Errors
     /// When it does not build or start.
-    pub(super) fn start(bench: &Bench<'_>, database: &str) -> Result<Self> {
+    pub(super) fn start(bench: &Bench<'_>, (package, name): (&str, &str), database: &str) -> Result<Self> {
         bench.take_measured_core()?;
         let spawned = Command::new("cargo")
-            .args(["bench", "--quiet", "--package", "auth-storage", "--bench", "fhir"])
+            .args(["bench", "--quiet", "--package", package, "--bench", name])
             .current_dir(&bench.workspace.root)
             .env("BENCH_DATABASE", database)
             .stdin(Stdio::piped())

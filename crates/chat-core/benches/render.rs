@@ -1,0 +1,95 @@
+//! What it costs to render a message, over the messages of `fixtures/chat/messages.txt`.
+//!
+//! Prints three numbers: the median of all messages, the dearest of them, both CPU in microseconds, and how many
+//! messages there are. `cargo xtask bench everyday` starts it. In process, because over HTTP a message of 60 µs
+//! stands beside a request of twenty.
+
+use std::error::Error;
+use std::fs;
+use std::hint::black_box;
+
+use chat_core::change::Change;
+use chat_core::channel::{Channel, PostPolicy, Privacy};
+use chat_core::event::EventRecord;
+use chat_core::id::{ChannelId, EventId, UserGroupId, UserId};
+use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::role::Role;
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::User;
+
+const MESSAGES: &str = include_str!("../../../fixtures/chat/messages.txt");
+/// What stands between two of them.
+const BETWEEN: &str = "\n%%\n";
+/// Each is rendered so often in a slice, and as many slices are taken; the slice in the middle counts.
+const TIMES: u32 = 100;
+const SLICES: usize = 11;
+/// Users of the realm.
+const USERS: i64 = 100;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let realm = realm();
+    let lexicon = Lexicon::of(&realm);
+    let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
+    let writer = realm.user(UserId(1)).ok_or("there is no user")?;
+    let messages: Vec<&str> = MESSAGES.trim_end().split(BETWEEN).collect();
+    let mut each_us = Vec::new();
+    for message in &messages {
+        let mut slices = Vec::new();
+        for _ in 0..SLICES {
+            let from = cpu_ns()?;
+            for _ in 0..TIMES {
+                black_box(setting.render(&realm, writer, black_box(message)));
+            }
+            let spent = std::time::Duration::from_nanos(cpu_ns()?.saturating_sub(from));
+            slices.push(spent.as_secs_f64() * 1e6 / f64::from(TIMES));
+        }
+        each_us.push(middle(slices)?);
+    }
+    let dearest = each_us.iter().copied().fold(0.0, f64::max);
+    println!("{:.3} {dearest:.3} {}", middle(each_us)?, messages.len());
+    Ok(())
+}
+
+fn middle(mut values: Vec<f64>) -> Result<f64, &'static str> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().ok_or("nothing was measured")
+}
+
+/// CPU of this thread, the only one, as the kernel counts it.
+fn cpu_ns() -> Result<u64, Box<dyn Error>> {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(stat.split(' ').next().ok_or("the kernel tells nothing")?.parse()?)
+}
+
+/// A realm with names that messages mention.
+fn realm() -> RealmSnapshot {
+    let user = |id: i64| {
+        Change::User(Box::new(User {
+            id: UserId(id),
+            email: format!("member{id}@example.org"),
+            full_name: format!("Member {id}"),
+            role: Role::Member,
+            is_active: true,
+            joined_s: 0,
+            bot: None,
+            timezone: String::new(),
+            avatar_url: None,
+            avatar_version: 1,
+        }))
+    };
+    let channel = Change::Channel(Box::new(Channel {
+        id: ChannelId(USERS + 1),
+        name: "bench".to_owned(),
+        description: String::new(),
+        rendered_description: String::new(),
+        created_s: 0,
+        creator_id: None,
+        privacy: Privacy::Public,
+        post_policy: PostPolicy::Everyone,
+        message_retention_days: None,
+        can_remove_subscribers_group: UserGroupId(1),
+        is_archived: false,
+    }));
+    let changes = (1..=USERS).map(user).chain([channel]).collect();
+    RealmSnapshot::default().with(&EventRecord::new(EventId(1), 0, changes, None))
+}
