@@ -34,6 +34,12 @@ const MIN_CONNECTIONS: u32 = 5;
 /// would rather read all of it and sort. And a statement that waited for a lock has to see what it waited for,
 /// whatever level the database is set to.
 const SETTINGS: &str = "SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed'";
+/// Searches by words at the same time; others wait. Each is a connection, opened when it is needed.
+const WORDS_CONNECTIONS: u32 = 2;
+/// An index of words has no order, so it is read as a whole or not at all, and which of the two is right depends on
+/// how common the words are.
+const WORDS_SETTINGS: &str =
+    "SET plan_cache_mode = force_custom_plan; SET default_transaction_isolation = 'read committed'";
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -43,7 +49,14 @@ pub struct Db(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    pools: On<PgPool, SqlitePools>,
+    pools: On<PgPools, SqlitePools>,
+}
+
+#[derive(Debug)]
+struct PgPools {
+    all: PgPool,
+    /// For the index of words alone, which is read in the way that [`SETTINGS`] forbids.
+    words: PgPool,
 }
 
 #[derive(Debug)]
@@ -61,7 +74,7 @@ impl Db {
     /// nodes may do it at once.
     ///
     /// With a `postgres://` URL, at most `connections` connections to that database,
-    /// and five at least; without one,
+    /// and five at least, and two more while somebody searches by words; without one,
     /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
     /// when it does not exist.
     ///
@@ -87,28 +100,10 @@ impl Db {
         }
         let options =
             PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
-        let pool = PgPoolOptions::new()
-            .max_connections(connections.max(MIN_CONNECTIONS))
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .test_before_acquire(false)
-            .after_connect(|connection, _| {
-                Box::pin(async move {
-                    sqlx::raw_sql(SETTINGS).execute(connection).await?;
-                    Ok(())
-                })
-            })
-            .before_acquire(|connection, seen| {
-                Box::pin(async move {
-                    if seen.idle_for > CHECK_AFTER_IDLE {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
-            .connect_with(options)
-            .await
-            .map_err(OpenError::Connect)?;
-        Ok(Self::new(On::Postgres(pool)))
+        let all = pool(connections.max(MIN_CONNECTIONS), SETTINGS);
+        let all = all.connect_with(options.clone()).await.map_err(OpenError::Connect)?;
+        let words = pool(WORDS_CONNECTIONS, WORDS_SETTINGS).connect_lazy_with(options);
+        Ok(Self::new(On::Postgres(PgPools { all, words })))
     }
 
     async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
@@ -139,7 +134,7 @@ impl Db {
         Ok(Self::new(On::Sqlite(SqlitePools { writer, readers })))
     }
 
-    fn new(pools: On<PgPool, SqlitePools>) -> Self {
+    fn new(pools: On<PgPools, SqlitePools>) -> Self {
         Self(Arc::new(Inner { pools }))
     }
 
@@ -161,7 +156,10 @@ impl Db {
     /// Closes every connection, after what runs on it is done.
     pub async fn close(&self) {
         match &self.0.pools {
-            On::Postgres(pool) => pool.close().await,
+            On::Postgres(pools) => {
+                pools.words.close().await;
+                pools.all.close().await;
+            }
             On::Sqlite(pools) => {
                 pools.readers.close().await;
                 pools.writer.close().await;
@@ -179,7 +177,15 @@ impl Db {
     /// Where a single statement that only reads runs.
     pub(crate) fn reader(&self) -> On<&PgPool, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pool) => On::Postgres(pool),
+            On::Postgres(pools) => On::Postgres(&pools.all),
+            On::Sqlite(pools) => On::Sqlite(&pools.readers),
+        }
+    }
+
+    /// Where the index of words is read.
+    pub(crate) fn words_reader(&self) -> On<&PgPool, &SqlitePool> {
+        match &self.0.pools {
+            On::Postgres(pools) => On::Postgres(&pools.words),
             On::Sqlite(pools) => On::Sqlite(&pools.readers),
         }
     }
@@ -187,7 +193,7 @@ impl Db {
     /// Where a single statement that writes runs, a transaction by itself.
     pub(crate) fn writer(&self) -> On<&PgPool, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pool) => On::Postgres(pool),
+            On::Postgres(pools) => On::Postgres(&pools.all),
             On::Sqlite(pools) => On::Sqlite(&pools.writer),
         }
     }
@@ -210,10 +216,32 @@ impl Db {
     /// The pool of Postgres, for what it alone can do.
     pub(crate) fn postgres(&self) -> Option<&PgPool> {
         match &self.0.pools {
-            On::Postgres(pool) => Some(pool),
+            On::Postgres(pools) => Some(&pools.all),
             On::Sqlite(_) => None,
         }
     }
+}
+
+/// A pool whose connections begin with these settings.
+fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                sqlx::raw_sql(settings).execute(connection).await?;
+                Ok(())
+            })
+        })
+        .before_acquire(|connection, seen| {
+            Box::pin(async move {
+                if seen.idle_for > CHECK_AFTER_IDLE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
 }
 
 async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {

@@ -123,7 +123,10 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
     ) -> Result<Vec<Candidate<'static>>, StoreError> {
         let sql = self.sql(stretch.way, shared.db.dialect());
         let (after, before) = (stretch.after, stretch.before);
-        let reader = shared.db.reader();
+        let reader = match self {
+            Self::Words(..) => shared.db.words_reader(),
+            _ => shared.db.reader(),
+        };
         let rows: Result<Vec<CandidateRow>, sqlx::Error> = match self {
             Self::Nothing => return Ok(Vec::new()),
             Self::Id(id) | Self::Sender(id) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
