@@ -10,6 +10,7 @@ use crate::change::UserItemKind;
 use crate::channel::{Channel, Privacy, Span};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Message, Recipient};
+use crate::own_copy::OwnCopy;
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -142,11 +143,26 @@ pub fn message<'a>(
 /// Whether the user may read the message.
 #[must_use]
 pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
-    match message.recipient {
-        Recipient::Direct(_) => message.direct_users.binary_search(&user.id).is_ok(),
-        Recipient::Channel(id) => {
-            let history = realm.channel(id).map_or(History::NONE, |channel| history(realm, user, channel));
-            if message.marks.moved_in { history.shows_moved(message.id) } else { history.shows(message.id) }
+    reads_at(realm, user, (message.recipient, &message.direct_users), (message.id, message.marks.moved_in))
+}
+
+/// As [`reads`], of a message without its text.
+#[must_use]
+pub fn reads_copy(realm: &RealmSnapshot, user: &User, copy: &OwnCopy) -> bool {
+    reads_at(realm, user, (copy.recipient, &copy.direct_users), (copy.id, copy.moved_in))
+}
+
+fn reads_at(
+    realm: &RealmSnapshot,
+    user: &User,
+    (recipient, direct_users): (Recipient, &[UserId]),
+    (id, moved_in): (MessageId, bool),
+) -> bool {
+    match recipient {
+        Recipient::Direct(_) => direct_users.binary_search(&user.id).is_ok(),
+        Recipient::Channel(channel) => {
+            let history = realm.channel(channel).map_or(History::NONE, |channel| history(realm, user, channel));
+            if moved_in { history.shows_moved(id) } else { history.shows(id) }
         }
     }
 }

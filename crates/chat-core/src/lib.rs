@@ -73,6 +73,7 @@ pub mod mark;
 pub mod membership;
 pub mod narrow;
 pub mod organization;
+pub mod own_copy;
 pub mod personal;
 pub mod playgrounds;
 pub mod presence;

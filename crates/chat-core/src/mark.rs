@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::access::reads;
+use crate::access::reads_copy;
 use crate::event::add;
 use crate::id::UserId;
-use crate::message::{Flag, FlagError, Message, Recipient};
+use crate::message::{Flag, FlagError, Recipient};
+use crate::own_copy::OwnCopy;
 use crate::personal::topic;
 use crate::ports::FlagOp;
 use crate::snapshot::RealmSnapshot;
@@ -48,15 +49,15 @@ impl Mark {
         }
     }
 
-    /// Whether it changes the user's copy of the message, which has these flags.
+    /// Whether it changes the user's copy of a message.
     ///
     /// A message the user may not read is left alone, and one they never received stays read, because nobody waits
     /// for them to read it.
     #[must_use]
-    pub fn changes(self, realm: &RealmSnapshot, user: &User, (message, flags): (&Message, &[Flag])) -> bool {
-        let stays = self.flag == Flag::Read && flags.contains(&Flag::Historical);
-        let has = flags.contains(&self.flag);
-        has == (self.op == FlagOp::Remove) && !stays && reads(realm, user, message)
+    pub fn changes(self, realm: &RealmSnapshot, user: &User, copy: &OwnCopy) -> bool {
+        let stays = self.flag == Flag::Read && copy.flags.contains(&Flag::Historical);
+        let has = copy.flags.contains(&self.flag);
+        has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
     }
 
     /// Whether its event says of each message where it is: clients may not have what is no longer read.
@@ -68,24 +69,24 @@ impl Mark {
 
 /// What the event of a message that is no longer read says of it.
 #[must_use]
-pub fn details(realm: &RealmSnapshot, user_id: UserId, (message, flags): (&Message, &[Flag])) -> Value {
-    let mut details = match message.recipient {
+pub fn details(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Value {
+    let mut details = match copy.recipient {
         Recipient::Channel(channel_id) => {
-            let is_muted = topic::is_muted(realm, user_id, channel_id, &message.topic);
+            let is_muted = topic::is_muted(realm, user_id, channel_id, &copy.topic);
             json!({
                 "type": "stream",
                 "stream_id": channel_id,
-                "topic": message.topic,
+                "topic": copy.topic,
                 "unmuted_stream_msg": !is_muted,
             })
         }
         Recipient::Direct(_) => {
-            let alone = message.direct_users.len() == 1;
-            let others: Vec<_> = message.direct_users.iter().filter(|user| alone || **user != user_id).collect();
+            let alone = copy.direct_users.len() == 1;
+            let others: Vec<_> = copy.direct_users.iter().filter(|user| alone || **user != user_id).collect();
             json!({"type": "private", "user_ids": others})
         }
     };
-    if flags.iter().any(|flag| flag.is_mention()) {
+    if copy.flags.iter().any(|flag| flag.is_mention()) {
         add(&mut details, json!({"mentioned": true}));
     }
     details
@@ -97,6 +98,7 @@ mod tests {
     use crate::change::Change;
     use crate::channel::Privacy;
     use crate::id::{ChannelId, DirectId};
+    use crate::message::Message;
     use crate::realm::Rules;
     use crate::testing;
 
@@ -116,17 +118,18 @@ mod tests {
             vec![Change::Channel(Box::new(testing::channel(20, Privacy::PrivateSharedHistory)))],
         );
         let private = testing::message(2, Recipient::Channel(ChannelId(20)));
+        let copy = |message: &Message, flags: &[Flag]| OwnCopy::of(message, flags.to_vec());
         let own = Message { direct_users: vec![UserId(4)], ..testing::message(4, Recipient::Direct(DirectId(5))) };
         let user = realm.user(UserId(4)).unwrap();
         let star = Mark::parse("starred", "add").unwrap();
-        assert!(!star.changes(&realm, user, (&private, &[])));
-        assert!(star.changes(&realm, user, (&own, &[])));
-        assert!(star.changes(&realm, user, (&own, &[Flag::Read, Flag::Historical])));
-        assert!(!star.changes(&realm, user, (&own, &[Flag::Starred])));
+        assert!(!star.changes(&realm, user, &copy(&private, &[])));
+        assert!(star.changes(&realm, user, &copy(&own, &[])));
+        assert!(star.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
+        assert!(!star.changes(&realm, user, &copy(&own, &[Flag::Starred])));
         let unread = Mark::parse("read", "remove").unwrap();
-        assert!(!unread.changes(&realm, user, (&own, &[Flag::Read, Flag::Historical])));
-        assert!(unread.changes(&realm, user, (&own, &[Flag::Read])));
-        assert!(!Mark::READ.changes(&realm, user, (&own, &[Flag::Read])));
+        assert!(!unread.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
+        assert!(unread.changes(&realm, user, &copy(&own, &[Flag::Read])));
+        assert!(!Mark::READ.changes(&realm, user, &copy(&own, &[Flag::Read])));
     }
 
     #[test]
@@ -140,14 +143,14 @@ mod tests {
         );
         let message = testing::message(2, Recipient::Channel(ChannelId(20)));
         assert_eq!(
-            details(&realm, UserId(4), (&message, &[Flag::Mentioned])),
+            details(&realm, UserId(4), &OwnCopy::of(&message, vec![Flag::Mentioned])),
             json!({"type": "stream", "stream_id": 20, "topic": "Lunch", "unmuted_stream_msg": true, "mentioned": true})
         );
         let direct = |users: &[i64]| Message {
             direct_users: users.iter().copied().map(UserId).collect(),
             ..testing::message(4, Recipient::Direct(DirectId(5)))
         };
-        let told = |users| details(&realm, UserId(4), (&direct(users), &[]));
+        let told = |users| details(&realm, UserId(4), &OwnCopy::of(&direct(users), Vec::new()));
         assert_eq!(told(&[2, 4]), json!({"type": "private", "user_ids": [2]}));
         assert_eq!(told(&[4]), json!({"type": "private", "user_ids": [4]}));
     }

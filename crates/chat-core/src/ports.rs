@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use crate::change::{Commit, Committed};
 use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
 use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
-use crate::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
+use crate::message::{Conversation, Flag, Marks, Message, Reaction};
 use crate::narrow::{Selection, Window};
 use crate::object::Stored;
+use crate::own_copy::{OwnCopy, Unread};
 use crate::presence::{Presence, Status};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, PasswordHash};
@@ -259,23 +260,6 @@ pub struct Topic {
     pub max_id: MessageId,
 }
 
-/// A message that was not read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
-    /// Its number.
-    pub id: MessageId,
-    /// Where it is.
-    pub recipient: Recipient,
-    /// For a set of users: all of them.
-    pub direct_users: Vec<UserId>,
-    /// Its topic.
-    pub topic: String,
-    /// Who wrote it.
-    pub sender_id: UserId,
-    /// Whether it mentions the reader.
-    pub mentioned: bool,
-}
-
 /// Messages and what users made of them.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
@@ -285,6 +269,10 @@ pub trait MessageStore: Send + Sync {
     /// The messages of these numbers that exist, in the order of their numbers, with the user's flags. Whether the
     /// user may read them is not asked here.
     async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError>;
+
+    /// As [`MessageStore::find`] without the texts. The flags are those that decide what a flag changes:
+    /// [`Flag::Read`], [`Flag::Historical`] and this one, and where it is [`Flag::Read`] those of mentions.
+    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<OwnCopy>, StoreError>;
 
     /// The messages of a selection around an anchor.
     async fn window(&self, selection: &Selection, window: Window) -> Result<Page, StoreError>;
@@ -309,8 +297,8 @@ pub trait MessageStore: Send + Sync {
     /// The topics of a channel with messages within the selection, the newest first.
     async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError>;
 
-    /// The newest messages of the selection that the reader has not read, at most `limit`, the oldest first.
-    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError>;
+    /// The newest messages of the selection that the reader has not read, at most `limit`.
+    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Unread, StoreError>;
 
     /// The oldest message of each of these channels that has one.
     async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;

@@ -1,17 +1,20 @@
 //! Users' own copies of messages: their flags.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use chat_core::channel::Membership;
 use chat_core::event::NewEvent;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::{Flag, Marks, Message, Recipient};
+use chat_core::own_copy::OwnCopy;
 use chat_core::ports::{FlagOp, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::dialect::{Sql, numbers};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::newest::{self, Entry, Found, Kept};
 use crate::read_set::{self, ReadSet, Reading, received};
 use crate::store::Shared;
 use crate::write::Writing;
@@ -30,7 +33,14 @@ static RECIPIENTS: Sql = Sql::new("SELECT id, recipient_id FROM message WHERE id
 /// Bit 32 is [`Marks::read_by_sender`].
 static NOT_READ_BY_SENDER: Sql =
     Sql::new("UPDATE message SET marks = marks - 32 WHERE sender_id = $1 AND (marks & 32) = 32 AND id {in_numbers:$2}");
+static AMONG: Sql = Sql::new(
+    "SELECT message_id, flag FROM message_flag
+WHERE user_id = $1 AND flag {in_numbers:$2} AND message_id >= $3 AND message_id <= $4",
+);
 const FLAGGED: &str = "SELECT message_id FROM message_flag WHERE user_id = $1 AND flag = $2 ORDER BY message_id";
+
+/// So many messages are worth reading where the newest are, and their flags are read as one stretch.
+const MANY: usize = 500;
 
 /// What flags of a message follow from.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +84,15 @@ impl Own {
         read.max(read_set::first_received_after(&self.realm, self.user_id, recipient))
     }
 
+    /// What the user has of one recipient.
+    pub(crate) fn of_one(&self, recipient: Recipient) -> OwnIn<'_> {
+        let (is_channel, membership) = match recipient {
+            Recipient::Channel(channel) => (true, self.realm.membership(channel, self.user_id)),
+            Recipient::Direct(_) => (false, None),
+        };
+        OwnIn { user_id: self.user_id, is_channel, membership, read: self.read.get(&recipient) }
+    }
+
     /// The user's flags of these messages, in their order.
     pub(crate) async fn flags(&self, shared: &Shared, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
         let mut rare = rare(shared, self.user_id, messages.iter().map(|message| message.id)).await?;
@@ -100,6 +119,108 @@ impl Own {
     }
 }
 
+/// What a user has of one recipient.
+pub(crate) struct OwnIn<'a> {
+    user_id: UserId,
+    is_channel: bool,
+    /// What there is between the channel and the user.
+    membership: Option<&'a Membership>,
+    read: Option<&'a ReadSet>,
+}
+
+impl OwnIn<'_> {
+    /// Whether the user received the message and has not read it.
+    pub(crate) fn is_unread(&self, entry: &Entry) -> bool {
+        let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
+        let received = !self.is_channel || self.membership.is_some_and(|membership| membership.received(entry.id));
+        received && !own && !self.read.is_some_and(|set| set.contains(entry.id))
+    }
+}
+
+/// The user's copies of these messages without their texts, with the flags that say what this one changes.
+pub(crate) async fn find(
+    shared: &Shared,
+    user_id: UserId,
+    ids: &[MessageId],
+    flag: Flag,
+) -> Result<Vec<OwnCopy>, StoreError> {
+    // Who was answered by another node asks this one next.
+    shared.hear_all().await?;
+    if ids.len() >= MANY {
+        newest::read_up(shared).await?;
+    }
+    let known = shared.newest.look(|kept| known(kept, ids)).flatten();
+    let mut copies = match known {
+        Some(copies) => copies,
+        None => newest::find(shared, ids.iter().map(|id| id.0)).await?.into_iter().map(copy).collect(),
+    };
+    let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
+    let own = Own::load(shared, user_id, recipients).await?;
+    let mut rare = rare_among(shared, (user_id, flag), ids).await?;
+    for (facts, copy) in &mut copies {
+        copy.flags = own.flags_of(facts, rare.remove(&facts.id.0).unwrap_or_default());
+    }
+    Ok(copies.into_iter().map(|(_, copy)| copy).collect())
+}
+
+/// Copies of messages that are all in memory, or were and are gone; `None` when one may be elsewhere.
+fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, OwnCopy)>> {
+    if ids.iter().any(|id| id.0 <= kept.after) {
+        return None;
+    }
+    let found = |id: &MessageId| {
+        let recipient = kept.recipient(id.0)?;
+        let entry = kept.entry(recipient, id.0)?;
+        Some(copy(Found {
+            id: id.0,
+            recipient,
+            direct_users: kept.direct_users(recipient).to_vec(),
+            topic: kept.topic(entry).to_owned(),
+            sender_id: entry.sender_id,
+            marks: entry.marks(),
+        }))
+    };
+    Some(ids.iter().filter_map(found).collect())
+}
+
+/// The copy of somebody who has no flags yet.
+fn copy(found: Found) -> (Facts, OwnCopy) {
+    let Found { id, recipient, direct_users, topic, sender_id, marks } = found;
+    let id = MessageId(id);
+    let copy = OwnCopy { id, recipient, direct_users, topic, moved_in: marks.moved_in, flags: Vec::new() };
+    (Facts { id, recipient, sender_id, marks }, copy)
+}
+
+/// A user's flags of these messages that are rows, as far as a change of this flag asks for them.
+async fn rare_among(
+    shared: &Shared,
+    (user_id, flag): (UserId, Flag),
+    ids: &[MessageId],
+) -> Result<HashMap<i64, Vec<Flag>>, StoreError> {
+    let ends = ids.iter().min().zip(ids.iter().max());
+    let Some((first, last)) = ends.filter(|_| ids.len() >= MANY) else {
+        return rare(shared, user_id, ids.iter().copied()).await;
+    };
+    let asked = match flag {
+        Flag::Read => vec![Flag::Mentioned, Flag::TopicWildcardMentioned],
+        other => vec![other],
+    };
+    let sql = AMONG.on(shared.db.dialect());
+    let asked = numbers(asked.into_iter().map(Flag::number));
+    let rows: Vec<(i64, i64)> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
+        .bind(user_id.0).bind(&asked).bind(first.0).bind(last.0))
+    .map_err(failed)?;
+    Ok(by_message(rows))
+}
+
+fn by_message(rows: Vec<(i64, i64)>) -> HashMap<i64, Vec<Flag>> {
+    let mut flags: HashMap<i64, Vec<Flag>> = HashMap::new();
+    for (message, flag) in rows {
+        flags.entry(message).or_default().extend(Flag::numbered(flag));
+    }
+    flags
+}
+
 /// A user's flags of these messages that are rows.
 pub(crate) async fn rare(
     shared: &Shared,
@@ -110,11 +231,7 @@ pub(crate) async fn rare(
     let sql = FLAGS.on(shared.db.dialect());
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
-    let mut rare: HashMap<i64, Vec<Flag>> = HashMap::new();
-    for (message, flag) in rows {
-        rare.entry(message).or_default().extend(Flag::numbered(flag));
-    }
-    Ok(rare)
+    Ok(by_message(rows))
 }
 
 /// Sets or takes away rare flags, inside a transaction.
@@ -157,8 +274,8 @@ pub(crate) async fn set_flag(
     let mut writing = Writing::begin(shared).await?;
     if flag == Flag::Read {
         // Whatever the log holds up to its head, which this transaction holds, has to be known here: what the user
-        // received follows from it.
-        if writing.changed > shared.realm.load().at() {
+        // received follows from it, and where messages are.
+        if writing.draft.head() > shared.tail.head() {
             shared.catch_up().await?;
         }
         if op == FlagOp::Remove {
@@ -167,13 +284,16 @@ pub(crate) async fn set_flag(
             run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
         }
         let realm = shared.realm.load_full();
-        for (recipient, ids) in by_recipient(&mut writing.tx, messages).await? {
-            let reading = match op {
-                FlagOp::Add => Reading { read: ids, unread: Vec::new() },
-                FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
-            };
-            read_set::change(&mut writing.tx, &realm, (user_id, recipient), &reading).await?;
-        }
+        let reading = |ids: Vec<i64>| match op {
+            FlagOp::Add => Reading { read: ids, unread: Vec::new() },
+            FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
+        };
+        let places = match shared.newest.look(|kept| places(kept, messages)).flatten() {
+            Some(places) => places,
+            None => by_recipient(&mut writing.tx, messages).await?,
+        };
+        let readings = places.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
+        read_set::change_all(&mut writing.tx, shared, (&realm, user_id), readings).await?;
     } else {
         set_rare(&mut writing.tx, user_id, (flag, op), messages).await?;
     }
@@ -183,9 +303,26 @@ pub(crate) async fn set_flag(
     if op == FlagOp::Remove {
         // A message that its sender has no longer read is another message.
         shared.recent.forget(messages);
+        if flag == Flag::Read {
+            shared.newest.set_unread(user_id, messages);
+        }
     }
     shared.publish(records).await;
     Ok(at)
+}
+
+/// These messages by where they are, if all of them are in memory or were and are gone.
+fn places(kept: &Kept, ids: &[MessageId]) -> Option<BTreeMap<Recipient, Vec<i64>>> {
+    let mut places: BTreeMap<Recipient, Vec<i64>> = BTreeMap::new();
+    for id in ids {
+        if id.0 <= kept.after {
+            return None;
+        }
+        if let Some(recipient) = kept.recipient(id.0) {
+            places.entry(recipient).or_default().push(id.0);
+        }
+    }
+    Some(places)
 }
 
 async fn by_recipient(tx: &mut Tx, ids: &[MessageId]) -> Result<BTreeMap<Recipient, Vec<i64>>, StoreError> {

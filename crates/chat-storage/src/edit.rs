@@ -96,6 +96,8 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
     finish(shared, writing, (edit.at_s, edit.events), |shared| {
         shared.recent.forget(&edit.moves);
         shared.recent.forget(&[edit.id]);
+        shared.newest.forget(&edit.moves);
+        shared.newest.forget(&[edit.id]);
         if let Some(to) = to {
             shared.recent.forget_channel(to);
         }
@@ -240,6 +242,7 @@ pub(crate) async fn delete(
     let ids: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
     finish(shared, writing, (at_s, events), |shared| {
         shared.recent.forget(&ids);
+        shared.newest.forget(&ids);
         shared.begun.forget();
     })
     .await

@@ -4,7 +4,7 @@
 //! who or a flag reads that index; one that does not takes so many of each of the reader's recipients, so no answer
 //! costs more because others write elsewhere.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,9 +12,8 @@ use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
-use chat_core::ports::{
-    Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Unread, Written,
-};
+use chat_core::own_copy::{OwnCopy, Unread};
+use chat_core::ports::{Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Written};
 
 use crate::append::append;
 use crate::begun::begins;
@@ -25,8 +24,9 @@ use crate::engine::run;
 use crate::fault::failed;
 use crate::recall;
 use crate::row::{self, users_key};
-use crate::source::{Source, Stretch, Way};
+use crate::source::{Place, Source, Stretch, Way, asks_unread};
 use crate::store::{Shared, Store};
+use crate::unread;
 
 /// Fewest candidates read at once.
 const PAGE_MIN: usize = 50;
@@ -73,36 +73,44 @@ static TOPIC_NAMES: Sql =
     Sql::new("SELECT id, topic, topic_key FROM message WHERE id {in_numbers:$1} ORDER BY id DESC");
 
 /// A selection with what the store needs to find it.
-struct Search<'a> {
+pub(crate) struct Search<'a> {
     shared: &'a Shared,
     selection: &'a Selection,
     source: Source,
-    own: Own,
+    /// What was read of everything that is looked through, where the search begins with that.
+    own: Option<Own>,
 }
 
 impl<'a> Search<'a> {
-    async fn new(shared: &'a Shared, selection: &'a Selection) -> Result<Self, StoreError> {
-        let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
-        let only_channel = asked().find_map(|condition| match condition {
-            Condition::Channel(id) => Some(Recipient::Channel(*id)),
-            _ => None,
-        });
-        let only_users = asked().find_map(|condition| match condition {
-            Condition::Direct(users) => Some(users),
-            _ => None,
-        });
-        let recipients = match (only_channel, only_users) {
-            (Some(channel), _) => vec![channel],
-            (None, Some(users)) => find_direct(shared, users).await?.into_iter().collect(),
-            (None, None) => all_recipients(shared, selection).await?,
-        };
-        let own = Own::load(shared, selection.user_id, recipients.iter().copied()).await?;
-        let source = Source::of(shared, (selection, &recipients), &own);
+    pub(crate) async fn new(shared: &'a Shared, selection: &'a Selection) -> Result<Self, StoreError> {
+        let place = place(shared, selection).await?;
+        // What a reader has of hundreds of recipients is asked for where it is needed alone.
+        if let Some(source) = Source::named(shared.db.dialect(), selection, place) {
+            return Ok(Self { shared, selection, source, own: None });
+        }
+        let recipients = recipients(shared, selection, place).await?;
+        let mut own = None;
+        if asks_unread(selection) {
+            own = Some(Own::load(shared, selection.user_id, recipients.iter().copied()).await?);
+        }
+        let source = Source::of_each(selection, &recipients, own.as_ref());
         Ok(Self { shared, selection, source, own })
     }
 
+    /// The reader's flags of these messages, in their order.
+    pub(crate) async fn flags(&self, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+        match &self.own {
+            Some(own) => own.flags(self.shared, messages).await,
+            None => flags(self.shared, self.selection.user_id, messages).await,
+        }
+    }
+
     /// The admitted messages of a stretch in its order, at most so many, and whether there are none beyond them.
-    async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Candidate<'static>>, bool), StoreError> {
+    pub(crate) async fn collect(
+        &self,
+        mut stretch: Stretch,
+        want: usize,
+    ) -> Result<(Vec<Candidate<'static>>, bool), StoreError> {
         let mut found = Vec::new();
         let limit = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         loop {
@@ -131,7 +139,7 @@ impl<'a> Search<'a> {
             page = with_wording(self.shared, page).await?;
         }
         let flags = if self.selection.asks_flags() {
-            self.own.flags(self.shared, &page.iter().map(facts).collect::<Vec<_>>()).await?
+            self.flags(&page.iter().map(facts).collect::<Vec<_>>()).await?
         } else {
             vec![Vec::new(); page.len()]
         };
@@ -156,7 +164,7 @@ async fn with_wording(shared: &Shared, page: Vec<Candidate<'static>>) -> Result<
     Ok(page.into_iter().filter_map(with_text).collect())
 }
 
-fn facts(candidate: &Candidate<'_>) -> Facts {
+pub(crate) fn facts(candidate: &Candidate<'_>) -> Facts {
     Facts { id: candidate.id, recipient: candidate.recipient, sender_id: candidate.sender_id, marks: candidate.marks }
 }
 
@@ -171,7 +179,35 @@ async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipie
     Ok(found.map(Recipient::from))
 }
 
-async fn all_recipients(shared: &Shared, selection: &Selection) -> Result<Vec<Recipient>, StoreError> {
+/// Where the narrow says that messages are.
+pub(crate) async fn place(shared: &Shared, selection: &Selection) -> Result<Place, StoreError> {
+    let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+    let channel = asked().find_map(|condition| match condition {
+        Condition::Channel(id) => Some(Recipient::Channel(*id)),
+        _ => None,
+    });
+    let users = asked().find_map(|condition| match condition {
+        Condition::Direct(users) => Some(users),
+        _ => None,
+    });
+    Ok(match (channel, users) {
+        (Some(channel), _) => Place::In(channel),
+        (None, Some(users)) => find_direct(shared, users).await?.map_or(Place::Nowhere, Place::In),
+        (None, None) => Place::Anywhere,
+    })
+}
+
+/// Where messages are that the selection looks through.
+pub(crate) async fn recipients(
+    shared: &Shared,
+    selection: &Selection,
+    place: Place,
+) -> Result<Vec<Recipient>, StoreError> {
+    match place {
+        Place::Nowhere => return Ok(Vec::new()),
+        Place::In(only) => return Ok(vec![only]),
+        Place::Anywhere => {}
+    }
     let mut recipients: Vec<Recipient> = selection.channels.keys().copied().map(Recipient::Channel).collect();
     if selection.directs {
         let directs: Vec<i64> =
@@ -183,7 +219,7 @@ async fn all_recipients(shared: &Shared, selection: &Selection) -> Result<Vec<Re
 }
 
 /// The same selection, of unread messages only.
-fn unread_of(selection: &Selection) -> Selection {
+pub(crate) fn unread_of(selection: &Selection) -> Selection {
     let mut unread = selection.clone();
     unread.terms.push(Term { condition: Condition::IsUnread, negated: false });
     unread
@@ -218,18 +254,16 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     let mut messages = row::messages(&shared.db, ids.iter().map(|candidate| candidate.id)).await?;
     // What was moved between the two readings is judged by where it is now.
     messages.retain(|message| selection.permits(&Candidate::from(message)));
-    let messages = with_flags(shared, &search.own, messages).await?;
+    let flags = search.flags(&messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
+    let messages = messages.into_iter().zip(flags);
     let messages = messages.into_iter().map(|(message, flags)| (Arc::new(message.into()), flags)).collect();
     Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 
-async fn with_flags(
-    shared: &Shared,
-    own: &Own,
-    messages: Vec<Message>,
-) -> Result<Vec<(Message, Vec<Flag>)>, StoreError> {
-    let flags = own.flags(shared, &messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
-    Ok(messages.into_iter().zip(flags).collect())
+/// A user's flags of these messages, in their order.
+pub(crate) async fn flags(shared: &Shared, user_id: UserId, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+    let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
+    Own::load(shared, user_id, recipients).await?.flags(shared, messages).await
 }
 
 async fn first_unread(shared: &Shared, selection: &Selection) -> Result<MessageId, StoreError> {
@@ -288,24 +322,6 @@ async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>,
     Ok(rows.into_iter().filter_map(to_channel).collect())
 }
 
-async fn unread(shared: &Shared, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError> {
-    let selection = unread_of(selection);
-    let search = Search::new(shared, &selection).await?;
-    let all = Stretch { after: 0, before: AFTER_ALL, way: Way::Older };
-    let (mut found, _) = search.collect(all, limit).await?;
-    found.reverse();
-    let flags = search.own.flags(shared, &found.iter().map(facts).collect::<Vec<_>>()).await?;
-    let unread = |(candidate, flags): (Candidate<'_>, Vec<Flag>)| Unread {
-        id: candidate.id,
-        recipient: candidate.recipient,
-        direct_users: candidate.direct_users.into_owned(),
-        topic: candidate.topic.into_owned(),
-        sender_id: candidate.sender_id,
-        mentioned: flags.iter().any(|flag| flag.is_mention()),
-    };
-    Ok(found.into_iter().zip(flags).map(unread).collect())
-}
-
 #[async_trait]
 impl MessageStore for Store {
     async fn append(&self, message: NewMessage) -> Result<Sent, StoreError> {
@@ -314,8 +330,12 @@ impl MessageStore for Store {
 
     async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError> {
         let messages = row::messages(&self.shared.db, ids.iter().copied()).await?;
-        let own = Own::load(&self.shared, user_id, messages.iter().map(|message| message.recipient)).await?;
-        with_flags(&self.shared, &own, messages).await
+        let flags = flags(&self.shared, user_id, &messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
+        Ok(messages.into_iter().zip(flags).collect())
+    }
+
+    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<OwnCopy>, StoreError> {
+        copies::find(&self.shared, user_id, ids, flag).await
     }
 
     async fn window(&self, selection: &Selection, asked: Window) -> Result<Page, StoreError> {
@@ -354,8 +374,8 @@ impl MessageStore for Store {
         topics(&self.shared, selection, channel_id).await
     }
 
-    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Vec<Unread>, StoreError> {
-        unread(&self.shared, selection, limit).await
+    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Unread, StoreError> {
+        unread::unread(&self.shared, selection, limit).await
     }
 
     async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {

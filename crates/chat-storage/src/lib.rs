@@ -72,6 +72,7 @@ mod copies;
 mod draft;
 mod edit;
 mod history;
+mod newest;
 mod read_set;
 mod recall;
 mod recent;
@@ -79,6 +80,7 @@ mod retention;
 mod row;
 mod scheduled;
 mod typing;
+mod unread;
 mod widget;
 
 mod dialect;

@@ -3,7 +3,7 @@
 //! People read from the old to the new, so the set is empty most of the time and the mark is all there is, whatever
 //! the number of messages. What a user did not receive counts as read and does not hold the mark up.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Marks, Recipient};
@@ -12,9 +12,11 @@ use chat_core::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
 
 use crate::db::Db;
-use crate::dialect::{Sql, numbers};
+use crate::dialect::{Sql, insert_rows, numbers, pieces};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::newest::Kept;
+use crate::store::Shared;
 
 /// Messages looked at in one step when the mark moves.
 const STEP: i64 = 500;
@@ -23,8 +25,9 @@ static LOAD: Sql = Sql::new(
     "SELECT recipient_id, all_until, messages FROM read_set WHERE user_id = $1 AND recipient_id {in_numbers:$2}",
 );
 const READERS: &str = "SELECT user_id, all_until, messages FROM read_set WHERE recipient_id = $1 ORDER BY user_id";
-const PUT: &str = "INSERT INTO read_set (user_id, recipient_id, all_until, messages) VALUES ($1, $2, $3, $4)
-ON CONFLICT (user_id, recipient_id) DO UPDATE SET all_until = excluded.all_until, messages = excluded.messages";
+const PUT: &str = "INSERT INTO read_set (user_id, recipient_id, all_until, messages)";
+const OR_REPLACE: &str =
+    " ON CONFLICT (user_id, recipient_id) DO UPDATE SET all_until = excluded.all_until, messages = excluded.messages";
 const BETWEEN: &str = "SELECT id FROM message WHERE recipient_id = $1 AND id >= $2 AND id <= $3";
 const BEYOND: &str = "SELECT id, sender_id, marks FROM message WHERE recipient_id = $1 AND id > $2
 ORDER BY id LIMIT $3";
@@ -40,6 +43,26 @@ pub(crate) struct ReadSet {
 impl ReadSet {
     pub(crate) fn contains(&self, id: MessageId) -> bool {
         id.0 <= self.all_until || self.beyond.contains(key(id.0))
+    }
+
+    /// That of who has read nothing there.
+    fn new(realm: &RealmSnapshot, user_id: UserId, recipient: Recipient) -> Self {
+        Self { all_until: first_received_after(realm, user_id, recipient), ..Self::default() }
+    }
+
+    /// Moves the mark before a message; `read` is what was behind it from there on.
+    fn set_back(&mut self, lowest: i64, read: impl IntoIterator<Item = i64>) {
+        self.beyond.extend(read.into_iter().map(key));
+        self.all_until = lowest - 1;
+    }
+
+    /// Takes in what is read now and what is no longer, beyond the mark.
+    fn take(&mut self, reading: &Reading) {
+        for id in &reading.unread {
+            self.beyond.remove(key(*id));
+        }
+        let until = self.all_until;
+        self.beyond.extend(reading.read.iter().filter(|id| **id > until).map(|id| key(*id)));
     }
 
     /// Bytes of its serialised form.
@@ -119,6 +142,12 @@ pub(crate) struct Reading {
     pub(crate) unread: Vec<i64>,
 }
 
+impl Reading {
+    fn lowest_unread(&self) -> Option<i64> {
+        self.unread.iter().copied().min()
+    }
+}
+
 /// Writes down what a user has read of a recipient.
 pub(crate) async fn change(
     tx: &mut Tx,
@@ -126,27 +155,99 @@ pub(crate) async fn change(
     (user_id, recipient): (UserId, Recipient),
     reading: &Reading,
 ) -> Result<(), StoreError> {
-    let mut set = match load_in(tx, user_id, recipient).await? {
-        Some(set) => set,
-        None => ReadSet { all_until: first_received_after(realm, user_id, recipient), ..ReadSet::default() },
-    };
-    if let Some(lowest) = reading.unread.iter().copied().min().filter(|lowest| *lowest <= set.all_until) {
+    let set = load_in(tx, user_id, recipient).await?;
+    let mut set = set.unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
+    follow(tx, realm, (user_id, recipient), (&mut set, reading)).await?;
+    put(tx, user_id, &[(recipient, set)]).await
+}
+
+/// Writes down what a user has read of several recipients. All that the log holds is known to this node.
+pub(crate) async fn change_all(
+    tx: &mut Tx,
+    shared: &Shared,
+    (realm, user_id): (&RealmSnapshot, UserId),
+    readings: BTreeMap<Recipient, Reading>,
+) -> Result<(), StoreError> {
+    let sql = LOAD.on(tx.dialect());
+    let recipients = numbers(readings.keys().copied().map(i64::from));
+    let rows: Vec<Row> =
+        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
+    let mut sets: HashMap<Recipient, ReadSet> = rows.into_iter().map(set).collect::<Result<_, _>>()?;
+    let mut changed = Vec::with_capacity(readings.len());
+    for (recipient, reading) in readings {
+        let who = (user_id, recipient);
+        let mut set = sets.remove(&recipient).unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
+        let is_done = shared.newest.look(|kept| follow_kept(kept, realm, who, (&mut set, &reading))) == Some(true);
+        if !is_done {
+            follow(tx, realm, who, (&mut set, &reading)).await?;
+        }
+        changed.push((recipient, set));
+    }
+    put(tx, user_id, &changed).await
+}
+
+async fn put(tx: &mut Tx, user_id: UserId, sets: &[(Recipient, ReadSet)]) -> Result<(), StoreError> {
+    let row = |(recipient, set): &(Recipient, ReadSet)| Ok((i64::from(*recipient), set.all_until, set.bytes()?));
+    let rows: Vec<Row> = sets.iter().map(row).collect::<Result<_, StoreError>>()?;
+    for piece in pieces(&rows) {
+        let sql = insert_rows(PUT, (piece.len(), 4), OR_REPLACE);
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (recipient, all_until, messages) in piece {
+                query = query.bind(user_id.0).bind(*recipient).bind(*all_until).bind(messages.as_slice());
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Takes into a set what is read now, and moves its mark.
+async fn follow(
+    tx: &mut Tx,
+    realm: &RealmSnapshot,
+    (user_id, recipient): (UserId, Recipient),
+    (set, reading): (&mut ReadSet, &Reading),
+) -> Result<(), StoreError> {
+    if let Some(lowest) = reading.lowest_unread().filter(|lowest| *lowest <= set.all_until) {
         let read: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(BETWEEN)
             .bind(i64::from(recipient)).bind(lowest).bind(set.all_until))
         .map_err(failed)?;
-        set.beyond.extend(read.into_iter().map(key));
-        set.all_until = lowest - 1;
+        set.set_back(lowest, read);
     }
-    for id in &reading.unread {
-        set.beyond.remove(key(*id));
+    set.take(reading);
+    advance(tx, realm, (user_id, recipient), set).await
+}
+
+/// The same with what is in memory. Says whether that reaches far enough; where it does not, the set is as it was.
+fn follow_kept(
+    kept: &Kept,
+    realm: &RealmSnapshot,
+    (user_id, recipient): (UserId, Recipient),
+    (set, reading): (&mut ReadSet, &Reading),
+) -> bool {
+    let lowest = reading.lowest_unread().filter(|lowest| *lowest <= set.all_until);
+    if lowest.map_or(set.all_until, |lowest| lowest - 1) < kept.after {
+        return false;
     }
-    set.beyond.extend(reading.read.iter().filter(|id| **id > set.all_until).map(|id| key(*id)));
-    advance(tx, realm, (user_id, recipient), &mut set).await?;
-    let bytes = set.bytes()?;
-    run!(tx.on(), execute: sqlx::query(PUT)
-        .bind(user_id.0).bind(i64::from(recipient)).bind(set.all_until).bind(bytes.as_slice()))
-    .map_err(failed)?;
-    Ok(())
+    if let Some(lowest) = lowest {
+        let until = set.all_until;
+        let read = kept.entries_after(recipient, lowest - 1).map(|entry| entry.id.0).take_while(|id| *id <= until);
+        set.set_back(lowest, read);
+    }
+    set.take(reading);
+    for entry in kept.entries_after(recipient, set.all_until) {
+        let id = entry.id;
+        // What the sender has no longer read is not in memory yet.
+        let own = entry.sender_id == user_id && entry.marks().read_by_sender && !reading.unread.contains(&id.0);
+        if !own && !set.contains(id) && received(realm, user_id, (recipient, id)) {
+            break;
+        }
+        set.beyond.remove(key(id.0));
+        set.all_until = id.0;
+    }
+    true
 }
 
 /// Nothing up to here was received.

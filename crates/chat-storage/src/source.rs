@@ -45,6 +45,15 @@ pub(crate) enum Source {
     Feed(String),
 }
 
+/// Where a narrow says that messages are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Among users who have never written to each other.
+    Nowhere,
+    In(Recipient),
+    Anywhere,
+}
+
 /// Which way candidates are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -70,12 +79,24 @@ pub(crate) struct Stretch {
 }
 
 impl Source {
-    /// The one with the fewest candidates, as far as the narrow tells.
-    pub(crate) fn of(shared: &Shared, (selection, recipients): (&Selection, &[Recipient]), own: &Own) -> Self {
+    /// The index that the narrow itself names. `None` when it names none, so that what is looked for is looked for in
+    /// each of the reader's recipients.
+    pub(crate) fn named(dialect: Dialect, selection: &Selection, place: Place) -> Option<Self> {
         match selection.sought() {
-            Some(sought) => by_words(shared.db.dialect(), sought, recipients),
-            None => narrowest(selection, recipients, own),
+            Some(sought) => Some(by_words(dialect, sought, place)),
+            None => by_terms(selection, place),
         }
+    }
+
+    /// Messages of these recipients; `unread` is what was read of them, when only what was not is wanted.
+    pub(crate) fn of_each(selection: &Selection, recipients: &[Recipient], unread: Option<&Own>) -> Self {
+        if recipients.is_empty() {
+            return Self::Nothing;
+        }
+        let pairs = recipients.iter().map(|recipient| pair(selection, *recipient, unread));
+        let pairs = format!("[{}]", pairs.collect::<Vec<_>>().join(","));
+        // What is unread lies beyond the marks, and only a search by recipient begins there.
+        if recipients.len() < FEED_MIN || unread.is_some() { Self::Recipients(pairs) } else { Self::Feed(pairs) }
     }
 
     /// The statement; its parameters are the source's text or numbers, then the stretch and the limit.
@@ -158,50 +179,47 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
 }
 
 /// What has the words that are looked for.
-fn by_words(dialect: Dialect, sought: &Sought, recipients: &[Recipient]) -> Source {
-    match (words::query(dialect, sought), recipients) {
-        (None, _) | (_, []) => Source::Nothing,
-        (Some(query), [only]) => Source::Words(query, Some(i64::from(*only))),
-        (Some(query), _) => Source::Words(query, None),
+fn by_words(dialect: Dialect, sought: &Sought, place: Place) -> Source {
+    match (words::query(dialect, sought), place) {
+        (None, _) | (_, Place::Nowhere) => Source::Nothing,
+        (Some(query), Place::In(only)) => Source::Words(query, Some(i64::from(only))),
+        (Some(query), Place::Anywhere) => Source::Words(query, None),
     }
 }
 
-/// The index with the fewest candidates, as far as the narrow tells.
-fn narrowest(selection: &Selection, recipients: &[Recipient], own: &Own) -> Source {
+/// The index with the fewest candidates, as far as the narrow names one.
+fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     if let Some(id) = asked().find_map(|condition| match condition {
         Condition::Id(id) => Some(id.0),
         _ => None,
     }) {
-        return Source::Id(id);
+        return Some(Source::Id(id));
     }
-    if recipients.is_empty() {
-        return Source::Nothing;
+    if place == Place::Nowhere {
+        return Some(Source::Nothing);
     }
-    let unread = asked().any(|condition| *condition == Condition::IsUnread);
+    let unread = asks_unread(selection);
     if let Some(Conversation { recipient, topic_key }) = selection.conversation().filter(|_| !unread) {
-        return Source::Topic(recipient.into(), topic_key);
+        return Some(Source::Topic(recipient.into(), topic_key));
     }
     let flag = asked().find_map(|condition| match condition {
         Condition::IsFlag(flag) if *flag != Flag::Read => Some(*flag),
         _ => None,
     });
     if let Some(flag) = flag {
-        return Source::Flagged(selection.user_id.0, flag.number());
+        return Some(Source::Flagged(selection.user_id.0, flag.number()));
     }
     let sender = asked().find_map(|condition| match condition {
         Condition::Sender(user) => Some(user.0),
         _ => None,
     });
-    match sender {
-        Some(user) if recipients.len() > 1 && !unread => Source::Sender(user),
-        _ => {
-            let pairs = recipients.iter().map(|recipient| pair(selection, *recipient, unread.then_some(own)));
-            let pairs = format!("[{}]", pairs.collect::<Vec<_>>().join(","));
-            // What is unread lies beyond the marks, and only a search by recipient begins there.
-            if recipients.len() < FEED_MIN || unread { Source::Recipients(pairs) } else { Source::Feed(pairs) }
-        }
-    }
+    sender.filter(|_| place == Place::Anywhere && !unread).map(Source::Sender)
+}
+
+/// Whether only what was not read is wanted.
+pub(crate) fn asks_unread(selection: &Selection) -> bool {
+    selection.terms.iter().any(|term| !term.negated && term.condition == Condition::IsUnread)
 }
 
 /// A recipient with a message up to which nothing of it is wanted.

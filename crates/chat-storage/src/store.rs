@@ -18,6 +18,7 @@ use crate::begun::Begun;
 use crate::db::Db;
 use crate::fault::failed;
 use crate::known::Known;
+use crate::newest::Newest;
 use crate::presence::{self, Presences};
 use crate::recent::Recent;
 use crate::round::Rounds;
@@ -59,6 +60,7 @@ pub(crate) struct Shared {
     pub(crate) tail: Tail,
     pub(crate) known: Known,
     pub(crate) recent: Recent,
+    pub(crate) newest: Newest,
     pub(crate) begun: Begun,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
@@ -99,6 +101,7 @@ impl Store {
             tail: Tail::from(realm.at()),
             known: Known::new(),
             recent: Recent::default(),
+            newest: Newest::default(),
             begun: Begun::default(),
             realm: ArcSwap::from_pointee(realm),
             db,
@@ -251,6 +254,7 @@ impl Shared {
             let realm = Arc::new(self.realm.load().with(&record));
             self.realm.store(Arc::clone(&realm));
             self.recent.take(&record);
+            self.newest.take(&record);
             self.begun.take(&record);
             self.tail.push(record, &realm);
         }

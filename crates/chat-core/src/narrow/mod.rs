@@ -10,6 +10,6 @@ mod selection;
 mod window;
 
 pub use parse::{BadNarrow, Operand, check_place};
-pub use selection::Selection;
+pub use selection::{Bounds, Selection};
 pub use term::{Candidate, Condition, Has, Term, Wording};
 pub use window::{Anchor, NEWEST, Window, WindowError};

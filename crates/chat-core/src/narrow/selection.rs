@@ -87,13 +87,24 @@ impl Selection {
     pub fn permits(&self, message: &Candidate<'_>) -> bool {
         match message.recipient {
             Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
-            Recipient::Channel(id) => self.channels.get(&id).is_some_and(|spans| {
-                // A message that came from another channel was not received by who had left before.
-                let lasts = |span: &Span| !message.marks.moved_in || span.until.is_none();
-                let received = |span: &Span| span.contains(message.id.into()) && lasts(span);
-                spans.as_ref().is_none_or(|spans| spans.iter().any(received))
-            }),
+            Recipient::Channel(id) => {
+                self.bounds(id).is_some_and(|bounds| bounds.permit(message.id, message.marks.moved_in))
+            }
         }
+    }
+
+    /// Which messages of a channel the reader may have; `None` when none.
+    #[must_use]
+    pub fn bounds(&self, channel: ChannelId) -> Option<Bounds<'_>> {
+        self.channels.get(&channel).map(|spans| Bounds(spans.as_deref()))
+    }
+
+    /// Whether the narrow asks for nothing but where a message is and whether it was read.
+    #[must_use]
+    pub fn asks_place_alone(&self) -> bool {
+        self.terms.iter().all(|term| {
+            !term.negated && matches!(term.condition, Condition::Channel(_) | Condition::Topic(_) | Condition::IsUnread)
+        })
     }
 
     /// What is looked for by words.
@@ -139,6 +150,21 @@ impl Selection {
             _ => None,
         })?;
         Some(Conversation { recipient: Recipient::Channel(channel), topic_key: key })
+    }
+}
+
+/// Which messages of a channel a reader may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds<'a>(Option<&'a [Span]>);
+
+impl Bounds<'_> {
+    /// Whether the message is among them; of one that came from another channel that is said.
+    #[must_use]
+    pub fn permit(self, message: MessageId, moved_in: bool) -> bool {
+        // A message that came from another channel was not received by who had left before.
+        let lasts = |span: &Span| !moved_in || span.until.is_none();
+        let received = |span: &Span| span.contains(message.into()) && lasts(span);
+        self.0.is_none_or(|spans| spans.iter().any(received))
     }
 }
 

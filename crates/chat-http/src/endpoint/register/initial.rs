@@ -17,9 +17,11 @@ use chat_core::id::ChannelId;
 use chat_core::object::channel::Figures;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::error::Fault;
+use crate::answer::Answer;
+use crate::error::{Failure, Fault};
 use crate::state::Site;
 
 /// Seconds after which a client gives a poll up.
@@ -27,23 +29,45 @@ pub(super) const LONGPOLL_TIMEOUT_S: u32 = 90;
 
 /// The keys of the state.
 #[derive(Default)]
-pub(super) struct State(Map<String, Value>);
+pub(super) struct State {
+    members: Map<String, Value>,
+    /// What is long, as the members of an object that were serialized already: each with its key and a comma behind
+    /// it. As a [`Value`] each of its numbers would be a text of its own.
+    written: Vec<u8>,
+}
 
 impl State {
-    fn put(&mut self, key: &str, value: impl Into<Value>) {
-        self.0.insert(key.to_owned(), value.into());
+    pub(super) fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.members.insert(key.to_owned(), value.into());
+    }
+
+    /// As [`State::put`], for what is long. No key is written twice.
+    fn write(&mut self, key: &str, value: &impl Serialize) -> Result<(), Fault> {
+        let failed = |error| Failure::new("a part of the state was not serialized", error);
+        serde_json::to_writer(&mut self.written, key).map_err(failed)?;
+        self.written.push(b':');
+        serde_json::to_writer(&mut self.written, value).map_err(failed)?;
+        self.written.push(b',');
+        Ok(())
     }
 
     /// The members of an object.
-    fn put_all(&mut self, object: Value) {
+    pub(super) fn put_all(&mut self, object: Value) {
         if let Value::Object(members) = object {
-            self.0.extend(members);
+            self.members.extend(members);
         }
     }
 
-    /// As the members of the answer.
-    pub(super) fn into_members(self) -> Map<String, Value> {
-        self.0
+    /// As an answer.
+    pub(super) fn answer(self) -> Result<Answer, Fault> {
+        let mut body = Answer::begin(self.written.len());
+        body.push(b'{');
+        body.extend_from_slice(&self.written);
+        let members =
+            serde_json::to_vec(&self.members).map_err(|error| Failure::new("the state was not serialized", error))?;
+        // The members of both stand in one object.
+        body.extend_from_slice(members.strip_prefix(b"{").unwrap_or_default());
+        Ok(Answer::begun(body))
     }
 }
 

@@ -10,7 +10,7 @@ mod wish;
 
 use chat_core::event::{Filter, QueueTerm};
 use chat_core::ports::Queue;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -53,13 +53,13 @@ pub(crate) async fn post(call: Call<Caller>, wish: Wish) -> Result<Answer, Fault
     let user = realm.user(queue.user_id).unwrap_or(&call.who.user);
     let (filter, now_s, fetched) = (&queue.filter, queue.seen_s, wish.fetched());
     let newcomer = Newcomer { app: &app, realm: &realm, user, filter, now_s, fetched };
-    let mut state = newcomer.state().await?.into_members();
-    state.insert("queue_id".to_owned(), json!(queue.id));
-    state.insert("last_event_id".to_owned(), json!(queue.cursor));
-    state.insert("event_queue_longpoll_timeout_seconds".to_owned(), json!(initial::LONGPOLL_TIMEOUT_S));
-    state.extend(server_settings::version(&app.frame.version, &app.settings.brand));
+    let mut state = newcomer.state().await?;
+    state.put("queue_id", json!(queue.id));
+    state.put("last_event_id", json!(queue.cursor));
+    state.put("event_queue_longpoll_timeout_seconds", json!(initial::LONGPOLL_TIMEOUT_S));
+    state.put_all(Value::Object(server_settings::version(&app.frame.version, &app.settings.brand)));
     app.queues.register(queue).await?;
-    Answer::of(&state)
+    state.answer()
 }
 
 fn filter(caller: &Caller, wish: &Wish) -> Result<Filter, Fault> {

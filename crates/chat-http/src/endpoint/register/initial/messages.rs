@@ -1,12 +1,13 @@
 //! What the state says of messages. Newer ones than the queue's first event are left to the queue.
 
 use chat_core::draft;
-use chat_core::id::{EventId, MessageId};
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient};
 use chat_core::narrow::{Anchor, Selection, Window};
-use chat_core::ports::Unread;
+use chat_core::own_copy::{Unread, UnreadIn};
 use chat_core::scheduled::Scheduled;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Newcomer, State};
 use crate::error::Fault;
@@ -22,7 +23,7 @@ pub(super) async fn add(newcomer: &Newcomer<'_>, state: &mut State) -> Result<()
         state.put("max_message_id", max_message_id(newcomer).await?);
     }
     if wants("message") && wants("update_message_flags") {
-        state.put("unread_msgs", unread(newcomer).await?);
+        state.write("unread_msgs", &unread(newcomer).await?)?;
     }
     if wants("starred_messages") {
         state.put("starred_messages", starred(newcomer).await?);
@@ -86,78 +87,67 @@ async fn recent_directs(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
     Ok(shown.collect())
 }
 
-async fn unread(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
+async fn unread(newcomer: &Newcomer<'_>) -> Result<Told, Fault> {
     let selection = Selection::new(newcomer.realm, newcomer.user, Vec::new());
-    let mut unread = newcomer.app.messages.unread(&selection, UNREAD_MAX).await?;
-    let is_cut = unread.len() == UNREAD_MAX;
-    unread.retain(|unread| is_told(newcomer, unread.id));
-    Ok(UnreadMessages::of(newcomer, &unread).object(unread.len(), is_cut))
+    let unread = newcomer.app.messages.unread(&selection, UNREAD_MAX).await?;
+    let is_cut = unread.count() == UNREAD_MAX;
+    Ok(Told::of(newcomer.user.id, unread.until(newcomer.realm.at()), is_cut))
 }
 
-/// Unread messages by where they are, each list in the order of their numbers.
-#[derive(Default)]
-struct UnreadMessages {
+/// Unread messages as clients are told of them, by where they are.
+#[derive(Serialize)]
+struct Told {
+    count: usize,
     /// By the other user; the own number for messages to oneself.
-    direct: Groups<i64>,
-    /// By the numbers of all users, joined by commas.
-    groups: Groups<String>,
-    topics: Groups<(i64, String)>,
+    pms: Vec<WithUser>,
+    huddles: Vec<WithUsers>,
+    streams: Vec<InTopic>,
     mentions: Vec<MessageId>,
+    old_unreads_missing: bool,
 }
 
-type Groups<K> = std::collections::BTreeMap<K, Vec<MessageId>>;
+/// Both names of the other user are in use.
+#[derive(Serialize)]
+struct WithUser {
+    other_user_id: UserId,
+    sender_id: UserId,
+    unread_message_ids: Vec<MessageId>,
+}
 
-impl UnreadMessages {
-    fn of(newcomer: &Newcomer<'_>, unread: &[Unread]) -> Self {
-        let mut sorted = Self::default();
-        for message in unread {
-            if message.mentioned {
-                sorted.mentions.push(message.id);
-            }
-            match message.recipient {
-                Recipient::Channel(channel) => {
-                    sorted.topics.entry((channel.0, message.topic.clone())).or_default().push(message.id);
+#[derive(Serialize)]
+struct WithUsers {
+    /// The numbers of all users, joined by commas.
+    user_ids_string: String,
+    unread_message_ids: Vec<MessageId>,
+}
+
+#[derive(Serialize)]
+struct InTopic {
+    stream_id: ChannelId,
+    topic: String,
+    unread_message_ids: Vec<MessageId>,
+}
+
+impl Told {
+    fn of(own: UserId, unread: Unread, is_cut: bool) -> Self {
+        let count = unread.count();
+        let (mut pms, mut huddles, mut streams) = (Vec::new(), Vec::new(), Vec::new());
+        for UnreadIn { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {
+            match (recipient, direct_users.as_slice()) {
+                (Recipient::Channel(stream_id), _) => streams.push(InTopic { stream_id, topic, unread_message_ids }),
+                (Recipient::Direct(_), users @ ([_] | [_, _])) => {
+                    let other = users.iter().copied().find(|user| *user != own).unwrap_or(own);
+                    pms.push(WithUser { other_user_id: other, sender_id: other, unread_message_ids });
                 }
-                Recipient::Direct(_) => match message.direct_users.as_slice() {
-                    [_] | [_, _] => {
-                        let other = message.direct_users.iter().find(|user| **user != newcomer.user.id);
-                        sorted.direct.entry(other.unwrap_or(&newcomer.user.id).0).or_default().push(message.id);
-                    }
-                    users => {
-                        let users: Vec<_> = users.iter().map(ToString::to_string).collect();
-                        sorted.groups.entry(users.join(",")).or_default().push(message.id);
-                    }
-                },
+                (Recipient::Direct(_), users) => {
+                    let users: Vec<_> = users.iter().map(ToString::to_string).collect();
+                    huddles.push(WithUsers { user_ids_string: users.join(","), unread_message_ids });
+                }
             }
         }
-        sorted
-    }
-
-    fn object(self, count: usize, is_cut: bool) -> Value {
-        let list = |members: Value, ids: Vec<MessageId>| {
-            let mut members = match members {
-                Value::Object(members) => members,
-                _ => Map::new(),
-            };
-            members.insert("unread_message_ids".to_owned(), json!(ids));
-            Value::Object(members)
-        };
-        let direct = self.direct.into_iter().map(|(other, ids)| {
-            // Both names of the other user are in use.
-            list(json!({"other_user_id": other, "sender_id": other}), ids)
-        });
-        let groups = self.groups.into_iter().map(|(users, ids)| list(json!({"user_ids_string": users}), ids));
-        let topics = self
-            .topics
-            .into_iter()
-            .map(|((channel, topic), ids)| list(json!({"stream_id": channel, "topic": topic}), ids));
-        json!({
-            "count": count,
-            "pms": direct.collect::<Value>(),
-            "huddles": groups.collect::<Value>(),
-            "streams": topics.collect::<Value>(),
-            "mentions": self.mentions,
-            "old_unreads_missing": is_cut,
-        })
+        pms.sort_unstable_by_key(|place| place.other_user_id);
+        huddles.sort_unstable_by(|one, other| one.user_ids_string.cmp(&other.user_ids_string));
+        streams.sort_unstable_by(|one, other| (one.stream_id, &one.topic).cmp(&(other.stream_id, &other.topic)));
+        Self { count, pms, huddles, streams, mentions: unread.mentions, old_unreads_missing: is_cut }
     }
 }

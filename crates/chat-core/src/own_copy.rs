@@ -1,0 +1,148 @@
+//! Users' own copies of messages without the texts: what flags are about, and what is not read.
+
+use crate::id::{EventId, MessageId, UserId};
+use crate::message::{Flag, Message, Recipient};
+
+/// A user's own copy of a message, without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnCopy {
+    /// The message.
+    pub id: MessageId,
+    /// Where it is.
+    pub recipient: Recipient,
+    /// For a set of users: all of them, in the order of their numbers.
+    pub direct_users: Vec<UserId>,
+    /// Its topic; empty for sets of users.
+    pub topic: String,
+    /// [`Marks::moved_in`](crate::message::Marks::moved_in).
+    pub moved_in: bool,
+    /// The user's flags of it.
+    pub flags: Vec<Flag>,
+}
+
+impl OwnCopy {
+    /// The copy of a message that somebody with these flags has.
+    #[must_use]
+    pub fn of(message: &Message, flags: Vec<Flag>) -> Self {
+        Self {
+            id: message.id,
+            recipient: message.recipient,
+            direct_users: message.direct_users.clone(),
+            topic: message.topic.clone(),
+            moved_in: message.marks.moved_in,
+            flags,
+        }
+    }
+}
+
+/// What a user has not read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unread {
+    /// By where it is: each topic of a channel as its messages spell it, each set of users. None is empty.
+    pub places: Vec<UnreadIn>,
+    /// Those of them that mention the user, the oldest first.
+    pub mentions: Vec<MessageId>,
+}
+
+/// What a user has not read in one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadIn {
+    /// Where it is.
+    pub recipient: Recipient,
+    /// For a set of users: all of them, in the order of their numbers.
+    pub direct_users: Vec<UserId>,
+    /// The topic; empty for sets of users.
+    pub topic: String,
+    /// The messages, the oldest first.
+    pub ids: Vec<MessageId>,
+}
+
+impl Unread {
+    /// How many messages.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.places.iter().map(|place| place.ids.len()).sum()
+    }
+
+    /// All messages, the oldest first.
+    #[must_use]
+    pub fn ids(&self) -> Vec<MessageId> {
+        let mut ids: Vec<MessageId> = self.places.iter().flat_map(|place| place.ids.iter().copied()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// The same without messages that were sent after a place in the log.
+    #[must_use]
+    pub fn until(mut self, at: EventId) -> Self {
+        let is_there = |id: &MessageId| EventId::from(*id) <= at;
+        for place in &mut self.places {
+            // They are in order, so the last tells of all.
+            if place.ids.last().is_some_and(|last| !is_there(last)) {
+                place.ids.retain(is_there);
+            }
+        }
+        self.places.retain(|place| !place.ids.is_empty());
+        self.mentions.retain(is_there);
+        self
+    }
+
+    /// The newest messages of it, so many at most.
+    #[must_use]
+    pub fn newest(mut self, limit: usize) -> Self {
+        let count = self.count();
+        if count <= limit {
+            return self;
+        }
+        let mut ids = self.ids();
+        let from = ids.split_off(count - limit).first().copied();
+        let Some(from) = from else { return Self::default() };
+        for place in &mut self.places {
+            place.ids.retain(|id| *id >= from);
+        }
+        self.places.retain(|place| !place.ids.is_empty());
+        self.mentions.retain(|id| *id >= from);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ChannelId;
+
+    fn unread() -> Unread {
+        let place = |channel: i64, ids: &[i64]| UnreadIn {
+            recipient: Recipient::Channel(ChannelId(channel)),
+            direct_users: Vec::new(),
+            topic: "Lunch".to_owned(),
+            ids: ids.iter().copied().map(MessageId).collect(),
+        };
+        Unread { places: vec![place(20, &[3, 9]), place(21, &[4, 5])], mentions: vec![MessageId(3), MessageId(9)] }
+    }
+
+    fn ids(unread: &Unread) -> Vec<i64> {
+        unread.ids().into_iter().map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn what_came_after_a_place_is_left_out() {
+        let told = unread().until(EventId(4));
+        assert_eq!((ids(&told), told.count()), (vec![3, 4], 2));
+        assert_eq!(told.mentions, [MessageId(3)]);
+        let first = unread().until(EventId(3));
+        assert_eq!((first.places.len(), ids(&first)), (1, vec![3]));
+        assert_eq!(unread().until(EventId(9)), unread());
+    }
+
+    #[test]
+    fn the_newest_are_the_newest_of_all_places() {
+        assert_eq!(unread().newest(4), unread());
+        let told = unread().newest(2);
+        assert_eq!(ids(&told), [5, 9]);
+        assert_eq!(told.mentions, [MessageId(9)]);
+        let one = unread().newest(1);
+        assert_eq!((ids(&one), one.places.len()), (vec![9], 1));
+        assert_eq!(unread().newest(0), Unread::default());
+    }
+}

@@ -1,0 +1,525 @@
+//! Where the newest messages are, in memory: enough to tell what somebody has not read, and where messages are that
+//! get a flag, without reading a row for each.
+//!
+//! It is read from the database when it is first asked for, grows with the log, and is bounded. A message that is
+//! changed is marked and read again by who asks next, so nothing here is corrected by what an event is understood to
+//! say. While a message is marked, or nothing was read yet, whoever asks gets `None` and asks the database.
+//!
+//! The road not taken is an index over all that is told: on both engines fifty thousand rows cost more to hand over
+//! than to find.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chat_core::event::{Audience, Body, EventRecord, NewEvent};
+use chat_core::id::{MessageId, UserId};
+use chat_core::message::{Marks, Recipient};
+use chat_core::ports::StoreError;
+use serde_json::Value;
+
+use crate::dialect::{Sql, numbers};
+use crate::engine::run;
+use crate::fault::failed;
+use crate::row::users_of;
+use crate::store::Shared;
+
+/// Messages kept; each takes 40 bytes.
+const KEPT: usize = 65_536;
+/// Names of topics kept; with more of them everything is read again, which forgets those that are not in use.
+const TOPICS_MAX: usize = 2 * KEPT;
+/// Messages read at once.
+const PAGE: usize = 4_096;
+/// Changed messages that are read again one by one; with more of them everything is.
+const STALE_MAX: usize = 2_000;
+
+const OLDER: &str = "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks
+FROM message AS m LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id
+WHERE m.id < $1 ORDER BY m.id DESC LIMIT $2";
+static FIND: Sql = Sql::new(
+    "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks
+FROM message AS m LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id
+WHERE m.id {in_numbers:$1} ORDER BY m.id",
+);
+
+type Row = (i64, i64, Option<String>, String, i64, i64);
+
+/// What is kept, if anything.
+#[derive(Default)]
+pub(crate) struct Newest {
+    state: Mutex<State>,
+    /// Only one reads the database for all.
+    reading: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    kept: Option<Kept>,
+    /// Whether `kept` is what has arrived while the database is read.
+    is_partial: bool,
+    /// Changed messages, each with the count of when it changed.
+    stale: HashMap<i64, u64>,
+    count: u64,
+}
+
+/// The newest messages: every one after a message.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// Every message after this one is there.
+    pub(crate) after: i64,
+    /// Each message's recipient, in the order of the messages; `None` for one that is gone.
+    order: VecDeque<(i64, Option<Recipient>)>,
+    places: HashMap<Recipient, VecDeque<Entry>>,
+    direct_users: HashMap<Recipient, Vec<UserId>>,
+    topics: Vec<Arc<str>>,
+    topic_numbers: HashMap<Arc<str>, u32>,
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) id: MessageId,
+    pub(crate) sender_id: UserId,
+    topic: u32,
+    marks: u8,
+}
+
+impl Entry {
+    /// Its topic among those kept.
+    pub(crate) fn topic_number(&self) -> u32 {
+        self.topic
+    }
+
+    pub(crate) fn marks(&self) -> Marks {
+        Marks::from_bits(self.marks.into())
+    }
+}
+
+/// Marks are eight bits.
+fn bits(marks: Marks) -> u8 {
+    u8::try_from(marks.bits()).unwrap_or_default()
+}
+
+/// What is read of a message.
+pub(crate) struct Found {
+    pub(crate) id: i64,
+    pub(crate) recipient: Recipient,
+    pub(crate) direct_users: Vec<UserId>,
+    pub(crate) topic: String,
+    pub(crate) sender_id: UserId,
+    pub(crate) marks: Marks,
+}
+
+impl From<Row> for Found {
+    fn from((id, recipient, users, topic, sender, marks): Row) -> Self {
+        Self {
+            id,
+            recipient: Recipient::from(recipient),
+            direct_users: users.as_deref().map(users_of).unwrap_or_default(),
+            topic,
+            sender_id: UserId(sender),
+            marks: Marks::from_bits(marks),
+        }
+    }
+}
+
+impl Newest {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at what is kept. `None` while it is not known whether it is right.
+    ///
+    /// New messages wait meanwhile, so `look` does no more than it has to.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Option<T> {
+        let state = self.lock();
+        if state.is_partial || !state.stale.is_empty() {
+            return None;
+        }
+        state.kept.as_ref().map(look)
+    }
+
+    /// Takes in what the log brings.
+    pub(crate) fn take(&self, record: &EventRecord) {
+        let mut state = self.lock();
+        if state.kept.is_none() {
+            return;
+        }
+        match &record.event {
+            Some(NewEvent { body: Body::Message(event), .. }) => {
+                let message = &event.message;
+                state.add(Found {
+                    id: message.id.0,
+                    recipient: message.recipient,
+                    direct_users: message.direct_users.clone(),
+                    topic: message.topic.clone(),
+                    sender_id: message.sender_id,
+                    marks: message.marks,
+                });
+            }
+            Some(NewEvent { body: Body::Edit { event, .. }, .. }) => state.mark_told(event),
+            Some(NewEvent { body: Body::Plain { kind, event }, audience, .. }) => match kind.as_str() {
+                "delete_message" | "update_message" => state.mark_told(event),
+                "update_message_flags" if event.get("op").and_then(Value::as_str) != Some("add") => match audience {
+                    Audience::Users(users) => users.iter().for_each(|user| state.set_unread(*user, told(event))),
+                    _ => state.mark_told(event),
+                },
+                _ => {}
+            },
+            // A change of a message that was told to nobody.
+            None if record.changes.is_empty() => state.forget_all(),
+            None => {}
+        }
+    }
+
+    /// The user has these messages no longer read.
+    pub(crate) fn set_unread(&self, user_id: UserId, ids: &[MessageId]) {
+        self.lock().set_unread(user_id, ids.iter().map(|id| id.0));
+    }
+
+    /// These messages have changed.
+    pub(crate) fn forget(&self, ids: &[MessageId]) {
+        self.lock().mark(ids.iter().map(|id| id.0));
+    }
+}
+
+/// Reads what is not known, if there is any such thing.
+pub(crate) async fn read_up(shared: &Shared) -> Result<(), StoreError> {
+    let _reading = shared.newest.reading.lock().await;
+    let is_there = {
+        let mut state = shared.newest.lock();
+        let is_there = state.kept.is_some() && !state.is_partial;
+        if !is_there {
+            // From here on, what is new and what changes is noted.
+            *state = State { kept: Some(Kept::default()), is_partial: true, count: state.count, ..State::default() };
+        }
+        is_there
+    };
+    if !is_there {
+        let kept = read_all(shared).await?;
+        shared.newest.lock().fill(kept);
+    }
+    read_again(shared).await
+}
+
+async fn read_all(shared: &Shared) -> Result<Kept, StoreError> {
+    let mut found: Vec<Row> = Vec::new();
+    let mut before = i64::MAX;
+    let mut kept = Kept::default();
+    loop {
+        let page = i64::try_from(PAGE).unwrap_or(i64::MAX);
+        let rows: Vec<Row> =
+            run!(shared.db.reader(), fetch_all: sqlx::query_as(OLDER).bind(before).bind(page)).map_err(failed)?;
+        let is_last = rows.len() < PAGE;
+        before = rows.last().map_or(before, |(id, ..)| *id);
+        found.extend(rows);
+        if is_last || found.len() >= KEPT {
+            kept.after = if is_last { 0 } else { before - 1 };
+            break;
+        }
+    }
+    for row in found.into_iter().rev() {
+        kept.push(row.into());
+    }
+    Ok(kept)
+}
+
+/// Reads the messages again that have changed.
+async fn read_again(shared: &Shared) -> Result<(), StoreError> {
+    let changed = shared.newest.lock().stale.clone();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let found = find(shared, changed.keys().copied()).await?;
+    let mut found: HashMap<i64, Found> = found.into_iter().map(|found| (found.id, found)).collect();
+    let mut state = shared.newest.lock();
+    for (id, count) in changed {
+        // What has changed since is read again by the next.
+        if state.stale.get(&id) == Some(&count) {
+            state.stale.remove(&id);
+            if let Some(kept) = &mut state.kept {
+                kept.put(id, found.remove(&id));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads where these messages are, in the order of their numbers.
+pub(crate) async fn find(shared: &Shared, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Found>, StoreError> {
+    let sql = FIND.on(shared.db.dialect());
+    let ids = numbers(ids);
+    let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    Ok(rows.into_iter().map(Found::from).collect())
+}
+
+impl State {
+    fn add(&mut self, found: Found) {
+        let Some(kept) = &mut self.kept else { return };
+        kept.push(found);
+        if kept.topics.len() > TOPICS_MAX {
+            self.forget_all();
+        }
+    }
+
+    fn forget_all(&mut self) {
+        // Who reads the database for it now finds that it is wanted no longer.
+        *self = Self { count: self.count, ..Self::default() };
+    }
+
+    /// What an event names has changed.
+    fn mark_told(&mut self, event: &Value) {
+        let mut ids = told(event).peekable();
+        if ids.peek().is_none() {
+            return self.forget_all();
+        }
+        self.mark(ids);
+    }
+
+    /// A message that its sender has no longer read is another message.
+    fn set_unread(&mut self, user_id: UserId, ids: impl Iterator<Item = i64>) {
+        match &mut self.kept {
+            Some(kept) if !self.is_partial => ids.for_each(|id| kept.set_unread(user_id, id)),
+            _ => self.mark(ids),
+        }
+    }
+
+    fn mark(&mut self, ids: impl IntoIterator<Item = i64>) {
+        let Some(after) = self.kept.as_ref().map(|kept| kept.after) else { return };
+        for id in ids.into_iter().filter(|id| *id > after) {
+            self.count += 1;
+            self.stale.insert(id, self.count);
+        }
+        if self.stale.len() > STALE_MAX {
+            self.forget_all();
+        }
+    }
+
+    /// Puts what was read before what has arrived meanwhile.
+    fn fill(&mut self, mut read: Kept) {
+        // Everything was forgotten while it was read: the next reads again.
+        let Some(arrived) = self.kept.take().filter(|_| self.is_partial) else { return };
+        let last = read.order.back().map_or(read.after, |(id, _)| *id);
+        for (id, recipient) in arrived.order.iter().filter(|(id, _)| *id > last) {
+            let Some(recipient) = recipient else { continue };
+            let Some(entry) = arrived.entry(*recipient, *id) else { continue };
+            read.push(Found {
+                id: *id,
+                recipient: *recipient,
+                direct_users: arrived.direct_users(*recipient).to_vec(),
+                topic: arrived.topic(entry).to_owned(),
+                sender_id: entry.sender_id,
+                marks: entry.marks(),
+            });
+        }
+        self.kept = Some(read);
+        self.is_partial = false;
+    }
+}
+
+/// The messages that an event names.
+fn told(event: &Value) -> impl Iterator<Item = i64> {
+    let number = |name: &str| event.get(name).and_then(Value::as_i64);
+    let numbers = |name: &str| event.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let many = [numbers("message_ids"), numbers("messages")].into_iter().flatten();
+    many.filter_map(Value::as_i64).chain(number("message_id"))
+}
+
+impl Kept {
+    /// The messages of a recipient after one of them, the oldest first.
+    pub(crate) fn entries_after(&self, recipient: Recipient, id: i64) -> impl Iterator<Item = &Entry> {
+        let entries = self.places.get(&recipient);
+        let from = entries.map_or(0, |entries| entries.partition_point(|entry| entry.id.0 <= id));
+        entries.into_iter().flat_map(move |entries| entries.range(from..))
+    }
+
+    /// Where a message is; `None` for one that is not kept or is gone.
+    pub(crate) fn recipient(&self, id: i64) -> Option<Recipient> {
+        let place = self.order.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.order.get(place)?.1
+    }
+
+    /// A message of a recipient.
+    pub(crate) fn entry(&self, recipient: Recipient, id: i64) -> Option<&Entry> {
+        let entries = self.places.get(&recipient)?;
+        entries.get(entries.binary_search_by_key(&id, |entry| entry.id.0).ok()?)
+    }
+
+    pub(crate) fn topic(&self, entry: &Entry) -> &str {
+        usize::try_from(entry.topic).ok().and_then(|number| self.topics.get(number)).map_or("", AsRef::as_ref)
+    }
+
+    pub(crate) fn direct_users(&self, recipient: Recipient) -> &[UserId] {
+        self.direct_users.get(&recipient).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn push(&mut self, found: Found) {
+        if self.order.back().is_some_and(|(last, _)| *last >= found.id) {
+            return;
+        }
+        self.order.push_back((found.id, Some(found.recipient)));
+        let recipient = found.recipient;
+        let entry = self.made_of(found);
+        self.places.entry(recipient).or_default().push_back(entry);
+        while self.order.len() > KEPT {
+            self.drop_oldest();
+        }
+    }
+
+    fn set_unread(&mut self, user_id: UserId, id: i64) {
+        let entries = self.recipient(id).and_then(|recipient| self.places.get_mut(&recipient));
+        let found = entries.and_then(|entries| {
+            let place = entries.binary_search_by_key(&id, |entry| entry.id.0).ok()?;
+            entries.get_mut(place)
+        });
+        if let Some(entry) = found.filter(|entry| entry.sender_id == user_id) {
+            entry.marks = bits(Marks { read_by_sender: false, ..entry.marks() });
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some((id, recipient)) = self.order.pop_front() else { return };
+        self.after = id;
+        if let Some(recipient) = recipient {
+            self.take_out(recipient, id);
+        }
+    }
+
+    fn take_out(&mut self, recipient: Recipient, id: i64) {
+        let Some(entries) = self.places.get_mut(&recipient) else { return };
+        if let Ok(place) = entries.binary_search_by_key(&id, |entry| entry.id.0) {
+            entries.remove(place);
+        }
+        if entries.is_empty() {
+            self.places.remove(&recipient);
+            self.direct_users.remove(&recipient);
+        }
+    }
+
+    /// Makes a message what was found of it; it is gone when nothing was.
+    fn put(&mut self, id: i64, found: Option<Found>) {
+        let Ok(place) = self.order.binary_search_by_key(&id, |(id, _)| *id) else { return };
+        let Some(Some(before)) = self.order.get(place).map(|(_, recipient)| *recipient) else { return };
+        self.take_out(before, id);
+        if let Some(known) = self.order.get_mut(place) {
+            known.1 = found.as_ref().map(|found| found.recipient);
+        }
+        if let Some(found) = found {
+            let recipient = found.recipient;
+            let entry = self.made_of(found);
+            let entries = self.places.entry(recipient).or_default();
+            let at = entries.partition_point(|other| other.id.0 < id);
+            entries.insert(at, entry);
+        }
+    }
+
+    fn made_of(&mut self, found: Found) -> Entry {
+        if !found.direct_users.is_empty() {
+            self.direct_users.entry(found.recipient).or_insert(found.direct_users);
+        }
+        let topic = self.topic_number(&found.topic);
+        Entry { id: MessageId(found.id), sender_id: found.sender_id, topic, marks: bits(found.marks) }
+    }
+
+    fn topic_number(&mut self, topic: &str) -> u32 {
+        if let Some(number) = self.topic_numbers.get(topic) {
+            return *number;
+        }
+        let number = u32::try_from(self.topics.len()).unwrap_or(u32::MAX);
+        let topic: Arc<str> = topic.into();
+        self.topics.push(Arc::clone(&topic));
+        self.topic_numbers.insert(topic, number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::id::{ChannelId, EventId};
+
+    use super::*;
+
+    const HERE: Recipient = Recipient::Channel(ChannelId(11));
+    const THERE: Recipient = Recipient::Channel(ChannelId(12));
+
+    fn found(id: i64, recipient: Recipient, topic: &str) -> Found {
+        let marks = Marks { read_by_sender: true, ..Marks::default() };
+        Found { id, recipient, direct_users: Vec::new(), topic: topic.to_owned(), sender_id: UserId(id % 2), marks }
+    }
+
+    fn kept(ids: impl IntoIterator<Item = i64>) -> Kept {
+        let mut kept = Kept::default();
+        ids.into_iter().for_each(|id| kept.push(found(id, HERE, "Lunch")));
+        kept
+    }
+
+    fn ids(kept: &Kept, recipient: Recipient, after: i64) -> Vec<i64> {
+        kept.entries_after(recipient, after).map(|entry| entry.id.0).collect()
+    }
+
+    /// With nothing to read but what it is given.
+    fn newest(kept: Kept) -> Newest {
+        let newest = Newest::default();
+        newest.lock().kept = Some(kept);
+        newest
+    }
+
+    fn told(event: Value) -> EventRecord {
+        let event = NewEvent::plain(Audience::users([UserId(1)]), event);
+        EventRecord::new(EventId(99), 0, Vec::new(), Some(event))
+    }
+
+    #[test]
+    fn the_oldest_go_when_there_are_too_many() {
+        let last = i64::try_from(KEPT).unwrap() + 3;
+        let kept = kept(1..=last);
+        assert_eq!((kept.after, ids(&kept, HERE, 0).first().copied()), (3, Some(4)));
+        assert_eq!((kept.recipient(3), kept.recipient(4)), (None, Some(HERE)));
+        assert_eq!(ids(&kept, HERE, last - 2), [last - 1, last]);
+    }
+
+    #[test]
+    fn what_was_read_again_stands_where_it_is_now() {
+        let mut kept = kept([1, 3, 5]);
+        kept.put(3, Some(found(3, THERE, "Dinner")));
+        kept.put(5, None);
+        assert_eq!((ids(&kept, HERE, 0), ids(&kept, THERE, 0)), (vec![1], vec![3]));
+        assert_eq!(kept.topic(kept.entry(THERE, 3).unwrap()), "Dinner");
+        kept.put(3, Some(found(3, HERE, "Dinner")));
+        assert_eq!((ids(&kept, HERE, 0), kept.recipient(5)), (vec![1, 3], None));
+    }
+
+    #[test]
+    fn nothing_is_told_of_while_a_message_is_not_known() {
+        let newest = newest(kept([1, 3]));
+        assert_eq!(newest.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3]));
+        newest.take(&told(serde_json::json!({"type": "delete_message", "message_ids": [3]})));
+        assert_eq!(newest.look(|kept| ids(kept, HERE, 0)), None);
+        newest.take(&told(serde_json::json!({"type": "update_message"})));
+        assert!(newest.lock().kept.is_none());
+    }
+
+    #[test]
+    fn a_message_its_sender_has_no_longer_read_says_so() {
+        let newest = newest(kept([1, 2, 3]));
+        let event = serde_json::json!({"type": "update_message_flags", "op": "remove", "messages": [1, 2]});
+        newest.take(&told(event));
+        let read = |kept: &Kept| {
+            let entries = kept.entries_after(HERE, 0);
+            entries.map(|entry| entry.marks().read_by_sender).collect::<Vec<_>>()
+        };
+        assert_eq!(newest.look(read), Some(vec![false, true, true]));
+    }
+
+    #[test]
+    fn what_arrives_while_the_database_is_read_is_added_once() {
+        let newest = newest(kept([5, 7]));
+        newest.lock().is_partial = true;
+        assert!(newest.look(|_| ()).is_none());
+        newest.lock().fill(kept([1, 3, 5]));
+        assert_eq!(newest.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3, 5, 7]));
+        // What was given up meanwhile is not filled.
+        newest.lock().forget_all();
+        newest.lock().fill(kept([1]));
+        assert!(newest.look(|_| ()).is_none());
+    }
+}
