@@ -271,7 +271,7 @@ async fn refer(
     let mut statement = Statement::new(db, &index, &reaches);
     let (sql, bound) = match write_referring(&mut statement, &index, referring, within) {
         Ok(Some(condition)) => {
-            let limit = statement.bind(i64::from(limit));
+            let limit = statement.bind_limit(i64::from(limit));
             let sql = format!(
                 "SELECT o.id, o.txid, {{us:o.ts}}, o.resource FROM {} o WHERE {condition} ORDER BY o.id LIMIT {limit}",
                 table.quoted()

@@ -39,15 +39,15 @@ const ONE: &str =
     "SELECT v.kind, v.id, v.txid, {us:v.ts}, v.op, v.resource FROM ({of_resource}) AS v WHERE v.txid = $2";
 const PIECE_OF_RESOURCE: &str = "SELECT v.kind, v.id, v.txid, {us:v.ts}, v.op, v.resource FROM ({of_resource}) AS v
 WHERE v.ts >= {from_us:$2} AND (v.ts, v.txid) < ({from_us:$3}, $4)
-ORDER BY v.ts DESC, v.txid DESC LIMIT $5";
+ORDER BY v.ts DESC, v.txid DESC LIMIT CAST($5 AS BIGINT)";
 /// `{number}` is the place of the type among those asked for.
 const OF_TYPE: &str = "SELECT * FROM (
     SELECT CAST({number} AS BIGINT) AS kind, h.id, h.txid, h.ts, h.op, h.resource FROM {history} h
     WHERE h.ts >= {from_us:$1} AND (h.ts, h.txid) < ({from_us:$2}, $3)
-    ORDER BY h.ts DESC, h.txid DESC LIMIT $4
+    ORDER BY h.ts DESC, h.txid DESC LIMIT CAST($4 AS BIGINT)
 ) AS t{number}";
 const PIECE_OF_TYPES: &str = "SELECT v.kind, v.id, v.txid, {us:v.ts}, v.op, v.resource FROM ({of_types}) AS v
-ORDER BY v.ts DESC, v.txid DESC LIMIT $4";
+ORDER BY v.ts DESC, v.txid DESC LIMIT CAST($4 AS BIGINT)";
 const KINDS: &str = "SELECT name FROM resource_type";
 
 /// The number of its type, id, version, time, what made it, the document.

@@ -12,14 +12,14 @@ use crate::resources::Table;
 /// The total and one page, in one statement and so of one moment. The row without an id stands
 /// for an empty page.
 const LIST: &str = "WITH matching AS (SELECT t.id FROM {table} t WHERE {conditions}),
-page AS (SELECT id FROM matching ORDER BY id LIMIT $1 OFFSET $2)
+page AS (SELECT id FROM matching ORDER BY id LIMIT CAST($1 AS BIGINT) OFFSET $2)
 SELECT (SELECT count(*) FROM matching), t.id, t.txid, {us:t.ts}, t.resource
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN ({table} t JOIN page ON page.id = t.id) ON TRUE
 ORDER BY t.id";
 
 /// Two matches are enough to know that there are several.
-const MATCHES: &str = "SELECT t.id FROM {table} t WHERE {conditions} ORDER BY t.id LIMIT $1 OFFSET $2";
+const MATCHES: &str = "SELECT t.id FROM {table} t WHERE {conditions} ORDER BY t.id LIMIT CAST($1 AS BIGINT) OFFSET $2";
 
 /// A row of [`LIST`].
 type ListRow = (i64, Option<String>, Option<i64>, Option<i64>, Option<Document>);

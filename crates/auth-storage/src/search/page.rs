@@ -118,7 +118,7 @@ pub(super) async fn keys(
         Ok(None) => return Ok(Ok(Vec::new())),
         Err(unanswerable) => return Ok(Err(unanswerable.into())),
     };
-    let limit = statement.bind(i64::from(query.count));
+    let limit = statement.bind_limit(i64::from(query.count));
     let sql = format!("{matching} ORDER BY w.id LIMIT {limit}");
     let bound = statement.bound;
     let sql = AssertSqlSafe(db.dialect().render(&sql)).into_sql_str();
@@ -147,13 +147,13 @@ fn write(
     let total = match query.counting {
         Counting::No => "NULL".to_owned(),
         Counting::UpTo(most) => {
-            let most = statement.bind(i64::from(most) + 1);
+            let most = statement.bind_limit(i64::from(most) + 1);
             format!("(SELECT count(*) FROM ({matching} LIMIT {most}) AS m)")
         }
         Counting::All => format!("(SELECT count(*) FROM ({matching}) AS m)"),
     };
     let order = order(statement, table, query)?;
-    let limit = statement.bind(i64::from(query.count) + i64::from(query.count > 0));
+    let limit = statement.bind_limit(i64::from(query.count) + i64::from(query.count > 0));
     let after = behind.map(|behind| order.after(statement, behind));
     let keys = order.keys_column(statement.dialect());
     let quoted = table.quoted();

@@ -48,7 +48,7 @@ pub(crate) async fn patients(
     let (first, others) = sets.split_first().map_or(("", [].as_slice()), |(first, others)| (first.as_str(), others));
     let others: Vec<String> = others.iter().map(|set| format!("w.id IN ({set})")).collect();
     let others = if others.is_empty() { "TRUE".to_owned() } else { others.join(" AND ") };
-    let (most, quoted) = (statement.bind(i64::from(most)), table.quoted());
+    let (most, quoted) = (statement.bind_limit(i64::from(most)), table.quoted());
     let sql = format!(
         "SELECT t.id, t.txid, {{us:t.ts}}, t.resource
 FROM (SELECT DISTINCT w.id FROM ({first}) AS w WHERE {others} ORDER BY w.id LIMIT {most}) AS p

@@ -79,6 +79,12 @@ impl<'a> Statement<'a> {
         format!("${}", self.bound.len())
     }
 
+    /// Binds how many rows there may be and returns what stands behind `LIMIT`. SQLite asks a bare parameter there for
+    /// its value, so as to plan by it, and so plans the statement anew each time one is bound.
+    pub(super) fn bind_limit(&mut self, most: i64) -> String {
+        format!("CAST({} AS BIGINT)", self.bind(most))
+    }
+
     pub(super) fn dialect(&self) -> Dialect {
         self.db.dialect()
     }
