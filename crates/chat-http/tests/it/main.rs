@@ -57,6 +57,8 @@ mod recipients;
 #[cfg(test)]
 mod register;
 #[cfg(test)]
+mod roles;
+#[cfg(test)]
 mod scheduled;
 #[cfg(test)]
 mod settings;
