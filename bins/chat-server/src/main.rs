@@ -19,6 +19,7 @@ mod bootstrap;
 mod database;
 mod files;
 mod health;
+mod import;
 mod machine;
 mod mail;
 mod passwords;
@@ -66,6 +67,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
         match config.task() {
             Command::Serve => serve::serve(config).await,
             Command::User(command) => user::run(config, command).await,
+            Command::Import { folder } => import::run(config, folder).await,
         }
     })
 }

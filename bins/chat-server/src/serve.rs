@@ -23,7 +23,7 @@ use crate::passwords::Argon2id;
 use crate::push::{HttpBouncer, Watch};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
-use crate::{bootstrap, database, metrics};
+use crate::{bootstrap, database, import, metrics};
 
 /// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
 /// no queue can ask for any more.
@@ -75,6 +75,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let db = database::open(&config.database).await?;
     let hold = database::hold(&config.database)?;
     let store = Arc::new(Store::start(db).await.context("cannot read the organization")?);
+    import::check(&store).await?;
     let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());
     bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;

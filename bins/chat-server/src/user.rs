@@ -1,12 +1,12 @@
-//! The commands `user create`, `user deactivate`, `user set-role` and `user reset-api-key`. They go through the log,
-//! so servers that run on the same database know within a second what was done.
+//! The commands `user create`, `user deactivate`, `user set-role`, `user set-password` and `user reset-api-key`. They go
+//! through the log, so servers that run on the same database know within a second what was done.
 
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
 use chat_core::account::{self, NewUser};
 use chat_core::administer::{self, AccountError};
-use chat_core::change::{Commit, Committed};
+use chat_core::change::{Commit, Committed, Credential};
 use chat_core::id::UserId;
 use chat_core::object::channel::Figures;
 use chat_core::ports::{MessageStore as _, RealmStore as _};
@@ -15,12 +15,13 @@ use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{PasswordHash, User, check_password};
 use chat_http::Passwords as _;
 use chat_storage::Store;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use crate::bootstrap::fresh_key;
-use crate::config::{Config, CreateUser, UserCommand};
+use crate::config::{Config, CreateUser, SetPassword, UserCommand};
 use crate::database;
+use crate::import;
 use crate::machine::Machine;
 use crate::passwords::{Argon2id, PASSWORD_MAX_BYTES};
 
@@ -33,7 +34,10 @@ const DECISIONS_MAX: usize = 32;
 /// When storage fails, there is no such user, or the rules refuse: nothing was changed then.
 pub(crate) async fn run(config: &Config, command: &UserCommand) -> anyhow::Result<()> {
     let store = Store::start(database::open(&config.database).await?).await.context("cannot read the organization")?;
-    let done = execute(&store, command).await;
+    let done = match import::check(&store).await {
+        Ok(()) => execute(&store, command).await,
+        Err(error) => Err(error),
+    };
     store.stop().await;
     println!("{}", done?);
     Ok(())
@@ -47,6 +51,7 @@ async fn execute(store: &Store, command: &UserCommand) -> anyhow::Result<Value> 
         UserCommand::Create(wish) => create(store, wish).await,
         UserCommand::Deactivate { email } => deactivate(store, email).await,
         UserCommand::SetRole { email, role } => set_role(store, email, *role).await,
+        UserCommand::SetPassword(wish) => set_password(store, wish).await,
         UserCommand::ResetApiKey { email } => reset_api_key(store, email).await,
     }
 }
@@ -58,17 +63,17 @@ async fn create(store: &Store, wish: &CreateUser) -> anyhow::Result<Value> {
         email: wish.email.clone(),
         full_name: wish.name.clone(),
         role: wish.role,
-        password_hash: password_hash(wish).await?,
+        password_hash: password_hash(wish.password.as_ref(), wish.password_stdin).await?,
         api_key: api_key.clone(),
     };
     let user_id = commit(store, |realm, commit| Ok(account::create(realm, &new, commit)?)).await?;
     Ok(json!({"user_id": user_id, "email": wish.email, "api_key": api_key.expose()}))
 }
 
-async fn password_hash(wish: &CreateUser) -> anyhow::Result<Option<PasswordHash>> {
-    let password = match &wish.password {
+async fn password_hash(given: Option<&SecretString>, from_stdin: bool) -> anyhow::Result<Option<PasswordHash>> {
+    let password = match given {
         Some(password) => password.expose_secret().to_owned(),
-        None if wish.password_stdin => {
+        None if from_stdin => {
             let (mut line, most) = (String::new(), u64::try_from(PASSWORD_MAX_BYTES)? + 2);
             std::io::stdin().take(most).read_to_string(&mut line).context("cannot read the password")?;
             line.trim_end_matches(['\r', '\n']).to_owned()
@@ -101,6 +106,16 @@ async fn set_role(store: &Store, email: &str, role: Role) -> anyhow::Result<Valu
     Ok(json!({"user_id": user_id.await?, "email": email, "role": i64::from(role)}))
 }
 
+async fn set_password(store: &Store, wish: &SetPassword) -> anyhow::Result<Value> {
+    let hash = password_hash(wish.password.as_ref(), wish.password_stdin).await?;
+    let user_id = commit(store, |realm, commit| {
+        let user = person(realm, &wish.email)?;
+        commit.credentials.push(Credential::PasswordHash(user.id, hash.clone()));
+        Ok(user.id)
+    });
+    Ok(json!({"user_id": user_id.await?, "email": wish.email}))
+}
+
 async fn reset_api_key(store: &Store, email: &str) -> anyhow::Result<Value> {
     let api_key = fresh_key()?;
     let user_id = commit(store, |realm, commit| {
@@ -130,7 +145,7 @@ async fn commit<T>(
         let realm = store.realm();
         let mut commit = Commit { decided_at: realm.changed(), at_s: Machine.now_s(), ..Commit::default() };
         let decided = decide(&realm, &mut commit)?;
-        if commit.changes.is_empty() {
+        if commit.changes.is_empty() && commit.credentials.is_empty() {
             return Ok(decided);
         }
         if let Committed::Done { .. } = store.commit(commit).await? {
@@ -181,6 +196,10 @@ mod tests {
 
         told(&store, "set-role --email SAM@example.org --role moderator").await.unwrap();
         assert_eq!(store.realm().user(sam.id).unwrap().role, Role::Moderator);
+        told(&store, "set-password --email sam@example.org --password another-long-one").await.unwrap();
+        let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
+        assert!(Argon2id::new().matches("another-long-one".to_owned(), hash).await.unwrap());
+        assert!(store.realm().user_by_key(&key.hash()).is_some());
         let again = told(&store, "reset-api-key --email sam@example.org").await.unwrap();
         let next = ApiKey::parse(again["api_key"].as_str().unwrap()).unwrap();
         assert!(store.realm().user_by_key(&key.hash()).is_none() && store.realm().user_by_key(&next.hash()).is_some());
@@ -198,6 +217,8 @@ mod tests {
             ("create --email nobody --name Other", "Bad name or username"),
             ("deactivate --email ada@example.org", "only organization owner"),
             ("set-role --email ada@example.org --role member", "only organization owner"),
+            ("set-password --email nobody@example.org --password a-long-enough-one", "there is no user"),
+            ("set-password --email ada@example.org --password x", "too weak"),
             ("reset-api-key --email nobody@example.org", "there is no user 'nobody@example.org'"),
         ] {
             let refusal = told(&store, line).await.unwrap_err().to_string();

@@ -241,7 +241,12 @@ fn told(setting: &Setting, value: &Value) -> NewEvent {
 }
 
 impl Setting {
-    fn put(&'static self, snapshot: &RealmSnapshot, value: &Value, realm: &mut Realm) -> Result<(), OrganizationError> {
+    pub(crate) fn put(
+        &'static self,
+        snapshot: &RealmSnapshot,
+        value: &Value,
+        realm: &mut Realm,
+    ) -> Result<(), OrganizationError> {
         let name = self.name;
         match &self.kind {
             Kind::Text(limit, field) => {

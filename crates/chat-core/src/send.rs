@@ -86,7 +86,7 @@ pub enum SendError {
 }
 
 /// The topic that stands for none.
-const NO_TOPIC: &str = "(no topic)";
+pub(crate) const NO_TOPIC: &str = "(no topic)";
 
 /// Finds the channel by number and lets the sender pass, or says why not.
 ///

@@ -72,6 +72,7 @@ mod copies;
 mod draft;
 mod edit;
 mod history;
+mod import;
 mod newest;
 mod read_set;
 mod recall;

@@ -169,7 +169,7 @@ impl RealmStore for Store {
 }
 
 /// Writes down a change that stands at a place of the log.
-async fn put(writing: &mut Writing, at: EventId, change: &Change) -> Result<(), StoreError> {
+pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &Change) -> Result<(), StoreError> {
     match change {
         Change::Realm(realm) => {
             let document = text(realm)?;
@@ -251,7 +251,7 @@ async fn put_item(tx: &mut Tx, change: &Change) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn put_credential(tx: &mut Tx, credential: &Credential) -> Result<(), StoreError> {
+pub(crate) async fn put_credential(tx: &mut Tx, credential: &Credential) -> Result<(), StoreError> {
     match credential {
         Credential::ApiKey(user_id, key) => {
             run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(key.expose()))

@@ -41,6 +41,7 @@ const FILES: &[File] = &[
     file!(10, "0010_uploads.sql"),
     file!(11, "0011_push.sql"),
     file!(12, "0012_bot_storage.sql"),
+    file!(13, "0013_import.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -39,6 +39,9 @@ Example, behind a proxy that serves https://chat.example.org:
   DATABASE_URL=postgres://chat@db/chat \\
   chat-server --listen 0.0.0.0:9991 --base-url https://chat.example.org --log-format json";
 
+/// What `import` reads of the configuration.
+const IMPORT_FLAGS: [&str; 6] =
+    ["database-url", "data-dir", "database-connections", "base-url", "log-format", "log-filter"];
 /// What the `user` commands read of the configuration.
 const USER_FLAGS: [&str; 5] = ["database-url", "data-dir", "database-connections", "log-format", "log-filter"];
 
@@ -81,6 +84,14 @@ pub(crate) enum Command {
     /// Make and change accounts, beside a running server too; prints JSON
     #[command(subcommand, arg_required_else_help = false)]
     User(UserCommand),
+    /// Take over an organization from the unpacked export of another server, into an empty database; prints as
+    /// JSON what was taken over and what was not. After an import that broke off, the same command goes on.
+    /// No server may run on the database meanwhile
+    Import {
+        /// Folder with realm.json and messages-000001.json
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 /// What to do with an account.
@@ -103,6 +114,8 @@ pub(crate) enum UserCommand {
         #[arg(help = format!("Its new role: {}", value::ROLES))]
         role: Role,
     },
+    /// Give an account another password, as after an import, which brings none; its API key stays
+    SetPassword(SetPassword),
     /// Give an account another API key and print it; the old one opens nothing from now on
     ResetApiKey {
         /// Address of the account
@@ -126,6 +139,21 @@ pub(crate) struct CreateUser {
     /// Its password, which other users of this machine may see while the command runs
     /// [default: none, the API key alone opens it]
     #[arg(long, value_name = "SECRET", value_parser = value::secret, conflicts_with = "password_stdin")]
+    pub(crate) password: Option<SecretString>,
+    /// Read its password from stdin
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
+}
+
+/// The account whose password is to be another.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SetPassword {
+    /// Its address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) email: String,
+    /// Its password, which other users of this machine may see while the command runs
+    #[arg(long, value_name = "SECRET", value_parser = value::secret)]
+    #[arg(conflicts_with = "password_stdin", required_unless_present = "password_stdin")]
     pub(crate) password: Option<SecretString>,
     /// Read its password from stdin
     #[arg(long)]
@@ -385,6 +413,7 @@ where
     // Only now does a subcommand have the flags of the whole.
     command.build();
     let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
+    let command = command.mut_subcommand("import", |import| show_only(import, &IMPORT_FLAGS));
     let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
     let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
     config.check().map_err(End::Fault)?;

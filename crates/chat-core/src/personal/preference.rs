@@ -58,6 +58,24 @@ pub enum PreferenceError {
     Batching(i64),
 }
 
+/// Of these columns the preferences that can be chosen and are not what every realm begins with, and how many columns have
+/// the name of one and are none.
+pub(crate) fn fitting(scope: Scope, columns: &Map<String, Value>) -> (Map<String, Value>, usize) {
+    let (mut chosen, mut refused) = (Map::new(), 0);
+    for (name, preset) in scope.settings() {
+        let Some(value) = columns.get(name) else { continue };
+        let preset = Value::from(preset);
+        let is_alike = (value.is_boolean(), value.is_string(), value.is_i64())
+            == (preset.is_boolean(), preset.is_string(), preset.is_i64());
+        if !is_alike || check(scope, name, value).is_err() {
+            refused += 1;
+        } else if *value != preset {
+            chosen.insert(name.to_owned(), value.clone());
+        }
+    }
+    (chosen, refused)
+}
+
 /// For whom something is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {

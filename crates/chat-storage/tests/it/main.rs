@@ -16,6 +16,8 @@ mod edits;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod imports;
+#[cfg(test)]
 mod invitations;
 #[cfg(test)]
 mod log;

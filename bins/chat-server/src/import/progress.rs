@@ -1,0 +1,30 @@
+//! How far a long command is, on stderr, when somebody looks.
+
+use std::io::IsTerminal as _;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The steps of one part of a command.
+pub(super) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Shows nothing where stderr is no terminal.
+    pub(super) fn new(what: &'static str, steps: usize) -> Self {
+        let bar = ProgressBar::new(u64::try_from(steps).unwrap_or(u64::MAX)).with_message(what);
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} {eta}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    pub(super) fn step(&self) {
+        self.0.inc(1);
+    }
+
+    pub(super) fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,307 @@
+//! From rows of messages to messages.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
+use super::organization::clean;
+use super::{ImportedEdit, ImportedMessage, Reactions, Report};
+use crate::compose::marks;
+use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
+use crate::lexicon::Setting;
+use crate::message::{Flag, Message, Reaction, ReactionType, Recipient};
+use crate::send::NO_TOPIC;
+use crate::snapshot::RealmSnapshot;
+use crate::user::User;
+use crate::widget::{self, Submessage};
+
+/// Kinds of what messages go to.
+const PERSON: i64 = 1;
+const CHANNEL: i64 = 2;
+const PEOPLE: i64 = 3;
+
+/// The bits of a copy.
+///
+/// # Source
+/// Not specified; the numbers existing servers use.
+const READ: i64 = 1;
+const HISTORICAL: i64 = 1 << 10;
+const RARE: [(i64, Flag); 6] = [
+    (1 << 1, Flag::Starred),
+    (1 << 2, Flag::Collapsed),
+    (1 << 3, Flag::Mentioned),
+    (1 << 5, Flag::TopicWildcardMentioned),
+    (1 << 6, Flag::Mentioned),
+    (1 << 9, Flag::HasAlertWord),
+];
+
+/// The program of a message that does not say.
+const UNKNOWN_CLIENT: &str = "unknown";
+
+/// What all files of messages say together, found before anything is written.
+#[derive(Debug, Default)]
+pub struct Survey {
+    messages: u64,
+    last_message: i64,
+    /// By user and recipient, the first and the last message that was received when it was sent.
+    received: HashMap<(i64, i64), (i64, i64)>,
+}
+
+impl Survey {
+    /// Looks at one more file.
+    pub fn look_at(&mut self, file: &MessageFile) {
+        let recipients: HashMap<i64, i64> = file.messages.iter().map(|row| (row.id, row.recipient)).collect();
+        self.messages = self.messages.saturating_add(u64::try_from(recipients.len()).unwrap_or(u64::MAX));
+        self.last_message = recipients.keys().copied().max().unwrap_or_default().max(self.last_message);
+        for copy in file.copies.iter().filter(|copy| copy.flags_mask & HISTORICAL == 0) {
+            let Some(recipient) = recipients.get(&copy.message) else { continue };
+            let known = self.received.entry((copy.user_profile, *recipient)).or_insert((copy.message, copy.message));
+            *known = (known.0.min(copy.message), known.1.max(copy.message));
+        }
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// The largest number of a message; 0 when there is none.
+    #[must_use]
+    pub fn last_message(&self) -> i64 {
+        self.last_message
+    }
+
+    pub(super) fn received(&self, user: i64, recipient: i64) -> Option<(i64, i64)> {
+        self.received.get(&(user, recipient)).copied()
+    }
+}
+
+/// What a recipient's number stands for.
+#[derive(Debug)]
+enum Place {
+    Channel(ChannelId),
+    Person(UserId),
+    People(BTreeSet<UserId>),
+}
+
+/// What messages refer to.
+#[derive(Debug)]
+pub struct Atlas {
+    places: HashMap<i64, Place>,
+    clients: HashMap<i64, String>,
+    idle: HashSet<UserId>,
+}
+
+impl Atlas {
+    /// Of these tables.
+    #[must_use]
+    pub fn of(tables: &Tables) -> Self {
+        let place = |kind: i64, of: i64| match kind {
+            PERSON => Some(Place::Person(UserId(of))),
+            CHANNEL => Some(Place::Channel(ChannelId(of))),
+            PEOPLE => Some(Place::People(BTreeSet::new())),
+            _ => None,
+        };
+        let places = tables.recipients.iter().filter_map(|row| Some((row.id, place(row.r#type, row.type_id)?)));
+        let mut places: HashMap<i64, Place> = places.collect();
+        for row in &tables.subscriptions {
+            if let Some(Place::People(users)) = places.get_mut(&row.recipient) {
+                users.insert(UserId(row.user_profile));
+            }
+        }
+        let idle = tables.users.iter().filter(|row| row.columns.long_term_idle);
+        Self {
+            places,
+            clients: tables.clients.iter().map(|row| (row.id, clean(&row.name))).collect(),
+            idle: idle.map(|row| UserId(row.columns.id)).collect(),
+        }
+    }
+
+    /// The channel of a recipient's number.
+    pub(super) fn channel(&self, recipient: i64) -> Option<Recipient> {
+        match self.places.get(&recipient)? {
+            Place::Channel(id) => Some(Recipient::Channel(*id)),
+            Place::Person(_) | Place::People(_) => None,
+        }
+    }
+
+    /// Where a message goes, and to users to whom.
+    fn place(&self, row: &MessageRow) -> Option<(Recipient, Vec<UserId>)> {
+        let sender = UserId(row.sender);
+        let users: BTreeSet<UserId> = match self.places.get(&row.recipient)? {
+            Place::Channel(id) => return Some((Recipient::Channel(*id), Vec::new())),
+            Place::Person(user) => BTreeSet::from([sender, *user]),
+            Place::People(users) => users.iter().copied().chain([sender]).collect(),
+        };
+        Some((Recipient::Direct(DirectId(0)), users.into_iter().collect()))
+    }
+}
+
+/// Makes messages of a file's rows. `realm` is the organization as it was imported.
+#[must_use]
+pub fn messages(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    atlas: &Atlas,
+    file: &MessageFile,
+    report: &mut Report,
+) -> Vec<ImportedMessage> {
+    let mut copies: HashMap<i64, BTreeMap<UserId, i64>> = HashMap::new();
+    for copy in file.copies.iter().filter(|copy| realm.user(UserId(copy.user_profile)).is_some()) {
+        copies.entry(copy.message).or_default().insert(UserId(copy.user_profile), copy.flags_mask);
+    }
+    let nobody = BTreeMap::new();
+    let work = Work { setting, realm, atlas };
+    let made = file.messages.iter().filter_map(|row| work.message(row, copies.get(&row.id).unwrap_or(&nobody)));
+    let mut made: Vec<ImportedMessage> = made.collect();
+    made.sort_by_key(|made| made.message.id);
+    made.dedup_by_key(|made| made.message.id);
+    report.take("messages", made.len());
+    report.take("earlier states of messages", made.iter().map(|made| made.past.len()).sum());
+    report.leave("messages of or to somebody the export does not have", file.messages.len() - made.len());
+    for (table, rows) in &file.others {
+        report.leave(table, usize::try_from(*rows).unwrap_or(usize::MAX));
+    }
+    made
+}
+
+struct Work<'a> {
+    setting: &'a Setting<'a>,
+    realm: &'a RealmSnapshot,
+    atlas: &'a Atlas,
+}
+
+impl Work<'_> {
+    fn message(&self, row: &MessageRow, copies: &BTreeMap<UserId, i64>) -> Option<ImportedMessage> {
+        let sender = self.realm.user(UserId(row.sender))?;
+        let (recipient, direct_users) = self.atlas.place(row)?;
+        let is_known = match recipient {
+            Recipient::Channel(id) => self.realm.channel(id).is_some(),
+            Recipient::Direct(_) => direct_users.iter().all(|user| self.realm.user(*user).is_some()),
+        };
+        if !is_known || row.id < 1 {
+            return None;
+        }
+        let topic = topic(recipient, &row.subject);
+        let past = self.past(sender, row, (recipient, &topic));
+        let content = clean(&row.content);
+        let rendered = self.setting.render(self.realm, sender, &content);
+        let read_by_sender = copies.get(&sender.id).is_none_or(|flags| flags & READ != 0);
+        let mut marks = marks(&rendered, read_by_sender);
+        marks.moved_in = past.iter().any(|edit| edit.channel.is_some());
+        // Only who may mention everybody did, and that they did stands in the copies.
+        marks.mentions_channel &= copies.is_empty() || copies.values().any(|flags| flags & (1 << 4) != 0);
+        let widget = widget::of(&content).map(|content| Submessage { id: row.id, sender_id: sender.id, content });
+        marks.is_widget = widget.is_some();
+        let client = row.sending_client.and_then(|id| self.atlas.clients.get(&id));
+        let message = Message {
+            id: MessageId(row.id),
+            sender_id: sender.id,
+            recipient,
+            direct_users,
+            topic,
+            content,
+            html: rendered.html,
+            sent_s: row.date_sent,
+            client: client.map_or(UNKNOWN_CLIENT, String::as_str).to_owned(),
+            marks,
+            last_edit_s: row.last_edit_time,
+            revision: EventId(row.id),
+            reactions: Vec::new(),
+            submessages: widget.into_iter().collect(),
+        };
+        Some(ImportedMessage { readers: self.readers(&message, copies), flags: flags(copies), message, past })
+    }
+
+    /// Who received the message, and whether they read it. Who has no copy was not there to read it, so it is not shown
+    /// to them as new; who has been away for long is given their copies, unread, when they are back.
+    fn readers(&self, message: &Message, copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, bool)> {
+        let read = |user: UserId| match copies.get(&user) {
+            Some(flags) => flags & READ != 0,
+            None => !self.atlas.idle.contains(&user),
+        };
+        let mut users: BTreeSet<UserId> = message.direct_users.iter().copied().collect();
+        if let Recipient::Channel(channel) = message.recipient {
+            let received = |user: UserId| {
+                self.realm.membership(channel, user).is_some_and(|membership| membership.received(message.id))
+            };
+            let subscribed = self.realm.subscribers(channel).chain(copies.keys().copied());
+            users.extend(subscribed.filter(|user| received(*user)));
+        }
+        users.into_iter().map(|user| (user, read(user))).collect()
+    }
+
+    /// The earlier states, the oldest first. In the export the newest comes first, and each says what was before it.
+    fn past(&self, sender: &User, row: &MessageRow, (recipient, topic): (Recipient, &str)) -> Vec<ImportedEdit> {
+        let text = row.edit_history.as_deref().unwrap_or("[]");
+        let rows: Vec<EditRow> = serde_json::from_str(text).unwrap_or_default();
+        let (mut place, mut now) = (recipient, topic.to_owned());
+        let mut past = Vec::with_capacity(rows.len());
+        for edit in rows {
+            let before = edit.prev_topic.map_or_else(|| now.clone(), |before| self::topic(recipient, &before));
+            let from = edit.prev_stream.map_or(place, |channel| Recipient::Channel(ChannelId(channel)));
+            let content = edit.prev_content.map(|content| {
+                let content = clean(&content);
+                let html = self.setting.render(self.realm, sender, &content).html;
+                (content, html)
+            });
+            past.push(ImportedEdit {
+                at_s: edit.timestamp,
+                user_id: edit.user_id.map(UserId).filter(|user| self.realm.user(*user).is_some()),
+                content,
+                channel: (from != place).then_some((from, place)),
+                topic: (before.clone(), now),
+            });
+            (place, now) = (from, before);
+        }
+        past.reverse();
+        past
+    }
+}
+
+fn topic(recipient: Recipient, written: &str) -> String {
+    match recipient {
+        Recipient::Direct(_) => String::new(),
+        Recipient::Channel(_) => {
+            let topic = clean(written);
+            if topic.trim().is_empty() { NO_TOPIC.to_owned() } else { topic.trim().to_owned() }
+        }
+    }
+}
+
+fn flags(copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, Flag)> {
+    let of = |(user, bits): (&UserId, &i64)| {
+        let set: BTreeSet<Flag> = RARE.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, flag)| *flag).collect();
+        let user = *user;
+        set.into_iter().map(move |flag| (user, flag)).collect::<Vec<_>>()
+    };
+    copies.iter().flat_map(of).collect()
+}
+
+/// The reactions of an export, by message. Those with a custom emoji are left.
+#[must_use]
+pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Report) -> Vec<Reactions> {
+    let mut by_message: BTreeMap<i64, BTreeMap<i64, Reaction>> = BTreeMap::new();
+    let (mut taken, mut custom, mut unknown) = (0, 0, 0);
+    for row in rows {
+        let kind = ReactionType::named(&row.reaction_type);
+        match kind.filter(|_| realm.user(UserId(row.user_profile)).is_some()) {
+            None => unknown += 1,
+            Some(ReactionType::RealmEmoji) => custom += 1,
+            Some(reaction_type) => {
+                let reaction = Reaction {
+                    user_id: UserId(row.user_profile),
+                    emoji_name: clean(&row.emoji_name),
+                    emoji_code: clean(&row.emoji_code),
+                    reaction_type,
+                };
+                by_message.entry(row.message).or_default().insert(row.id, reaction);
+                taken += 1;
+            }
+        }
+    }
+    report.take("reactions", taken);
+    report.leave("reactions with a custom emoji", custom);
+    report.leave("reactions of somebody the export does not have, or of an unknown kind", unknown);
+    by_message.into_iter().map(|(id, given)| (MessageId(id), given.into_values().collect())).collect()
+}

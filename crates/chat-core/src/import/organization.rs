@@ -1,0 +1,352 @@
+//! From the tables of an export to an organization.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::groups::Groups;
+use super::layout::{ChannelRow, SubscriptionRow, Tables, UserRow};
+use super::messages::{Atlas, Survey};
+use super::spans::{Happened, known};
+use super::{ImportError, Organization, Report, small};
+use crate::change::{Change, UserItemKind};
+use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription, name_key};
+use crate::group::SystemGroup;
+use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::lexicon::{Lexicon, Setting};
+use crate::message::Recipient;
+use crate::organization::{Kind, SETTINGS};
+use crate::profile;
+use crate::realm::{Realm, Rules};
+use crate::role::{Policy, Role};
+use crate::snapshot::RealmSnapshot;
+use crate::user::{ApiKey, Bot, BotKind, User, timezone};
+
+/// The color of a subscription without one.
+const USUAL_COLOR: &str = "#c2c2c2";
+
+/// Makes an organization of the tables of an export.
+///
+/// `survey` is what all its messages say, `realm_url` the address the organization will have, without a slash at the end,
+/// and `key` gives a key nobody has.
+///
+/// # Errors
+/// See [`ImportError`]; the export has to be mended then.
+pub fn organization(
+    tables: &Tables,
+    survey: &Survey,
+    realm_url: &str,
+    mut key: impl FnMut() -> Option<ApiKey>,
+    report: &mut Report,
+) -> Result<Organization, ImportError> {
+    let [row] = tables.realms.as_slice() else { return Err(ImportError::Organizations(tables.realms.len())) };
+    let users = users(tables, report)?;
+    let ids: BTreeSet<UserId> = users.iter().map(|user| user.id).collect();
+    let largest = largest(tables);
+    let groups = Groups::read(tables, &ids, largest.saturating_add(1).., report);
+    let realm = realm(row, &groups, report);
+    let channels = channels(tables, &groups, &ids, report)?;
+    let mut organization = Organization {
+        head: EventId(survey.last_message().max(1)),
+        changes: vec![Change::Realm(Box::new(realm))],
+        spans: Vec::new(),
+        keys: Vec::new(),
+    };
+    report.take("users", users.len());
+    report.take("channels", channels.len());
+    for user in users {
+        organization.keys.push((user.id, key().ok_or(ImportError::NoKey(user.id))?));
+        organization.changes.push(Change::User(Box::new(user)));
+    }
+    let made = groups.into_all().map(|group| Change::Group(Box::new(group)));
+    organization.changes.extend(made);
+    organization.changes.extend(channels.into_iter().map(|channel| Change::Channel(Box::new(channel))));
+    subscriptions(tables, survey, &ids, &mut organization, report);
+    small::things(tables, &ids, &mut organization.changes, report);
+    describe(&mut organization.changes, realm_url);
+    for (table, rows) in &tables.others {
+        report.leave(table, usize::try_from(*rows).unwrap_or(usize::MAX));
+    }
+    Ok(organization)
+}
+
+/// The largest number of a user, channel or group.
+fn largest(tables: &Tables) -> i64 {
+    let users = tables.users.iter().chain(&tables.dummies).map(|row| row.columns.id);
+    let bots = tables.system_bots.iter().map(|row| row.id);
+    let groups = tables.groups.iter().chain(&tables.named_groups).map(|row| row.id);
+    users.chain(bots).chain(groups).chain(tables.channels.iter().map(|row| row.id)).max().unwrap_or_default()
+}
+
+fn users(tables: &Tables, report: &mut Report) -> Result<Vec<User>, ImportError> {
+    let mut users: Vec<User> = tables.users.iter().map(|row| user(row, report)).collect();
+    let dummies = tables.dummies.iter().map(|row| User { is_active: false, ..user(row, &mut Report::default()) });
+    users.extend(dummies);
+    users.extend(tables.system_bots.iter().map(|row| system_bot(row.id, &row.email)));
+    let mut known: BTreeSet<UserId> = BTreeSet::new();
+    users.retain(|user| known.insert(user.id));
+    let mut addresses: HashMap<String, UserId> = HashMap::new();
+    for user in &mut users {
+        if let Some(bot) = &mut user.bot {
+            bot.owner_id = bot.owner_id.filter(|owner| known.contains(owner));
+        }
+        if let Some(other) = addresses.insert(user.email_key(), user.id) {
+            return Err(ImportError::SameAddress(other, user.id));
+        }
+    }
+    let runs = |user: &User| user.is_active && user.bot.is_none() && user.is_administrator();
+    if !users.iter().any(runs) {
+        return Err(ImportError::NoAdministrator);
+    }
+    let people = users.iter().filter(|user| user.bot.is_none() && user.is_active).count();
+    report.leave("passwords, which no export has: people need another one", people);
+    Ok(users)
+}
+
+fn user(row: &UserRow, report: &mut Report) -> User {
+    let UserRow { columns, .. } = row;
+    let email = columns.delivery_email.as_deref().filter(|email| !email.is_empty()).unwrap_or(&columns.email);
+    if columns.avatar_source == "U" {
+        report.leave("pictures of users", 1);
+    }
+    let bot_kind = match columns.bot_type {
+        Some(2) => BotKind::IncomingWebhook,
+        Some(3) => BotKind::OutgoingWebhook,
+        _ => BotKind::Generic,
+    };
+    User {
+        id: UserId(columns.id),
+        email: clean(email),
+        full_name: clean(&columns.full_name),
+        role: role(row),
+        is_active: columns.is_active,
+        joined_s: columns.date_joined,
+        bot: columns.is_bot.then(|| Bot { kind: bot_kind, owner_id: columns.bot_owner.map(UserId) }),
+        timezone: timezone(&columns.timezone).unwrap_or_default().to_owned(),
+        avatar_url: None,
+        avatar_version: 1,
+    }
+}
+
+fn role(row: &UserRow) -> Role {
+    match row.columns.role.map(Role::try_from) {
+        Some(Ok(role)) => role,
+        _ if row.columns.is_realm_admin => Role::Administrator,
+        _ if row.columns.is_guest => Role::Guest,
+        _ => Role::Member,
+    }
+}
+
+/// A bot of the server, of which an export has no more than this: `welcome-bot@…` is called Welcome Bot.
+fn system_bot(id: i64, email: &str) -> User {
+    let name = email.split('@').next().unwrap_or_default();
+    let words = name.split('-').map(|word| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        first.to_uppercase() + rest
+    });
+    User {
+        id: UserId(id),
+        email: clean(email),
+        full_name: words.collect::<Vec<_>>().join(" "),
+        role: Role::Member,
+        is_active: true,
+        joined_s: 0,
+        bot: Some(Bot { kind: BotKind::Generic, owner_id: None }),
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+    }
+}
+
+/// A text without the one character that Postgres does not take.
+pub(super) fn clean(text: &str) -> String {
+    text.replace('\0', "")
+}
+
+type Field = fn(&mut Rules) -> &mut Policy;
+
+/// Permissions that newer exports give to groups.
+const BY_GROUP: [(&str, Field); 14] = [
+    ("can_create_public_channel_group", |rules| &mut rules.create_public_channel),
+    ("can_create_private_channel_group", |rules| &mut rules.create_private_channel),
+    ("can_create_web_public_channel_group", |rules| &mut rules.create_web_public_channel),
+    ("can_add_subscribers_group", |rules| &mut rules.subscribe_others),
+    ("can_invite_users_group", |rules| &mut rules.invite),
+    ("can_add_custom_emoji_group", |rules| &mut rules.add_custom_emoji),
+    ("can_create_groups", |rules| &mut rules.edit_groups),
+    ("can_create_bots_group", |rules| &mut rules.create_bots),
+    ("can_delete_own_message_group", |rules| &mut rules.delete_own_message),
+    ("can_move_messages_between_topics_group", |rules| &mut rules.edit_topic),
+    ("can_move_messages_between_channels_group", |rules| &mut rules.move_between_channels),
+    ("can_mention_many_users_group", |rules| &mut rules.wildcard_mention),
+    ("direct_message_permission_group", |rules| &mut rules.direct_messages),
+    ("direct_message_initiator_group", |rules| &mut rules.initiate_direct_messages),
+];
+
+fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Realm {
+    let text = |column: &str| clean(row.get(column).and_then(Value::as_str).unwrap_or_default());
+    let mut realm = Realm {
+        name: text("name"),
+        description: text("description"),
+        #[expect(clippy::cast_possible_truncation, reason = "a cast of a float stops at the ends of the integers")]
+        created_s: row.get("date_created").and_then(Value::as_f64).unwrap_or_default().floor() as i64,
+        is_deactivated: row.get("deactivated").and_then(Value::as_bool).unwrap_or_default(),
+        rules: Rules::default(),
+    };
+    let plain = SETTINGS.iter().filter(|setting| !matches!(setting.kind, Kind::Group(..) | Kind::Text(..)));
+    for setting in plain {
+        let Some(value) = row.get(setting.name) else { continue };
+        // No place is given to it that it did not have: what cannot be read stays as in a new organization.
+        if setting.put(&RealmSnapshot::default(), value, &mut realm).is_err() {
+            report.leave("settings of the organization", 1);
+        }
+    }
+    for (column, field) in BY_GROUP {
+        let Some(id) = row.get(column).and_then(Value::as_i64) else { continue };
+        *field(&mut realm.rules) = groups.policy(id).unwrap_or_else(|| {
+            // Nobody may do more than they could.
+            report.leave("permissions of users and groups, which administrators have now", 1);
+            Policy::Administrators
+        });
+    }
+    report.take("organizations", 1);
+    realm
+}
+
+fn channels(
+    tables: &Tables,
+    groups: &Groups,
+    users: &BTreeSet<UserId>,
+    report: &mut Report,
+) -> Result<Vec<Channel>, ImportError> {
+    let mut names: BTreeMap<String, ChannelId> = BTreeMap::new();
+    let mut channels = Vec::with_capacity(tables.channels.len());
+    for row in &tables.channels {
+        let channel = channel(row, groups, users, report);
+        if !channel.is_archived
+            && let Some(other) = names.insert(name_key(&channel.name), channel.id)
+        {
+            return Err(ImportError::SameChannelName(other, channel.id));
+        }
+        channels.push(channel);
+    }
+    Ok(channels)
+}
+
+fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: &mut Report) -> Channel {
+    let privacy = match (row.is_web_public, row.invite_only, row.history_public_to_subscribers) {
+        (true, ..) => Privacy::WebPublic,
+        (_, false, _) => Privacy::Public,
+        (_, true, Some(true)) => Privacy::PrivateSharedHistory,
+        (_, true, _) => Privacy::PrivateProtectedHistory,
+    };
+    let administrators = groups.of_system(SystemGroup::Administrators).unwrap_or(UserGroupId(0));
+    let remover = row.can_remove_subscribers_group.filter(|id| groups.has(*id)).map(UserGroupId);
+    if remover.is_none() && row.can_remove_subscribers_group.is_some() {
+        report.leave("permissions of users and groups, which administrators have now", 1);
+    }
+    Channel {
+        id: ChannelId(row.id),
+        name: clean(&row.name),
+        description: clean(&row.description),
+        rendered_description: String::new(),
+        created_s: row.date_created,
+        creator_id: row.creator.map(UserId).filter(|creator| users.contains(creator)),
+        privacy,
+        post_policy: post_policy(row, groups, report),
+        message_retention_days: row.message_retention_days.filter(|days| *days == -1 || *days > 0),
+        can_remove_subscribers_group: remover.unwrap_or(administrators),
+        is_archived: row.deactivated,
+    }
+}
+
+/// Who may write. There are fewer ways to say that here; nobody may write who could not.
+fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut Report) -> PostPolicy {
+    let numbered = |number| PostPolicy::ALL.into_iter().find(|policy| policy.number() == number);
+    let Some(id) = row.can_send_message_group else {
+        return row
+            .stream_post_policy
+            .map_or(PostPolicy::Everyone, |number| numbered(number).unwrap_or(PostPolicy::Administrators));
+    };
+    let (policy, is_the_same) = match groups.policy(id) {
+        Some(Policy::Everyone) => (PostPolicy::Everyone, true),
+        Some(Policy::FullMembers) => (PostPolicy::FullMembers, true),
+        Some(Policy::Members) => (PostPolicy::FullMembers, false),
+        Some(Policy::Moderators) => (PostPolicy::Moderators, true),
+        Some(Policy::Administrators) => (PostPolicy::Administrators, true),
+        Some(Policy::Owners | Policy::Nobody) | None => (PostPolicy::Administrators, false),
+    };
+    if !is_the_same {
+        report.leave("permissions to write to a channel, which fewer have now", 1);
+    }
+    policy
+}
+
+fn subscriptions(
+    tables: &Tables,
+    survey: &Survey,
+    users: &BTreeSet<UserId>,
+    organization: &mut Organization,
+    report: &mut Report,
+) {
+    let (atlas, happened) = (Atlas::of(tables), Happened::of(tables));
+    let mut seen = BTreeSet::new();
+    for row in tables.subscriptions.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
+        let Some(Recipient::Channel(channel_id)) = atlas.channel(row.recipient) else { continue };
+        let place = (channel_id, UserId(row.user_profile));
+        if !seen.insert(place) {
+            continue;
+        }
+        let known = known(survey, (row.user_profile, row.recipient), row.active);
+        let spans = happened.spans(place, known, organization.head);
+        organization.spans.extend(spans.into_iter().map(|span| (place.0, place.1, span)));
+        if row.active {
+            organization.changes.push(Change::Subscription(Box::new(subscription(row, place))));
+            report.take("subscriptions", 1);
+        }
+    }
+}
+
+fn subscription(row: &SubscriptionRow, (channel_id, user_id): (ChannelId, UserId)) -> Subscription {
+    let is_color = row.color.len() == 7 && row.color.starts_with('#');
+    Subscription {
+        channel_id,
+        user_id,
+        color: if is_color { row.color.clone() } else { USUAL_COLOR.to_owned() },
+        is_muted: row.is_muted,
+        pin_to_top: row.pin_to_top,
+        notifications: Notifications {
+            desktop: row.desktop_notifications,
+            audible: row.audible_notifications,
+            push: row.push_notifications,
+            email: row.email_notifications,
+            wildcard_mentions: row.wildcard_mentions_notify,
+        },
+    }
+}
+
+/// Renders what channels are for and what users say of themselves, once it is known who and what can be named.
+fn describe(changes: &mut [Change], realm_url: &str) {
+    let realm = RealmSnapshot::default().after(changes);
+    let lexicon = Lexicon::of(&realm);
+    let setting = Setting { realm_url, lexicon: &lexicon, uploads: None, now_s: 0 };
+    for change in changes {
+        match change {
+            Change::Channel(channel) => {
+                channel.rendered_description = setting.describe(&realm, &channel.description);
+            }
+            Change::UserItem {
+                kind: UserItemKind::ProfileValue, key, document: Some(Value::Object(answer)), ..
+            } => {
+                let field = key.parse().ok().and_then(|id| profile::known(&realm, id).ok());
+                if let Some(text) = answer.get("value").and_then(Value::as_str)
+                    && field.is_some_and(|field| field.kind.is_rendered())
+                {
+                    let html = setting.describe(&realm, text);
+                    answer.insert("rendered_value".to_owned(), html.into());
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What an import took over, and what it did not.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Counts by what they count, in the words an operator reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// What is here now.
+    pub taken: BTreeMap<String, u64>,
+    /// What was in the export and is not here, or not as it was.
+    pub left: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Counts things that were taken over.
+    pub fn take(&mut self, what: &str, count: usize) {
+        add(&mut self.taken, what, count);
+    }
+
+    /// Counts things that were not, or not as they were.
+    pub fn leave(&mut self, what: &str, count: usize) {
+        add(&mut self.left, what, count);
+    }
+
+    /// Counts what another report has, too.
+    pub fn add(&mut self, other: &Self) {
+        let count = |count: &u64| usize::try_from(*count).unwrap_or(usize::MAX);
+        for (what, taken) in &other.taken {
+            self.take(what, count(taken));
+        }
+        for (what, left) in &other.left {
+            self.leave(what, count(left));
+        }
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, what: &str, count: usize) {
+    if count > 0 {
+        let before = counts.entry(what.to_owned()).or_default();
+        *before = before.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    }
+}

@@ -1,0 +1,192 @@
+//! Small things of the organization and of its users.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::Report;
+use super::layout::{StatusRow, Tables};
+use super::organization::clean;
+use crate::change::{Change, ItemKind, UserItemKind};
+use crate::id::{ChannelId, UserId};
+use crate::markdown::Linkifier;
+use crate::message::{ReactionType, topic_key};
+use crate::personal::preference::{Scope, fitting};
+use crate::profile::{Field, FieldKind};
+
+/// Adds them all.
+pub(super) fn things(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+    let before = changes.len();
+    of_realm(tables, changes, report);
+    profile_fields(tables, users, changes, report);
+    let items = changes.len() - before;
+    report.take("linkifiers, playgrounds, domains, default channels and profile fields", items);
+    preferences(tables, changes, report);
+    topics(tables, users, changes, report);
+    of_users(tables, users, changes, report);
+}
+
+fn item(kind: ItemKind, id: i64, document: Value) -> Change {
+    Change::Item { kind, id, document: Some(document) }
+}
+
+fn of_user(user: i64, kind: UserItemKind, key: &str, document: Value) -> Change {
+    Change::UserItem { user_id: UserId(user), kind, key: key.to_owned(), document: Some(document) }
+}
+
+fn of_realm(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
+    let known: BTreeSet<i64> = tables.channels.iter().map(|row| row.id).collect();
+    let defaults = tables.default_channels.iter().filter(|row| known.contains(&row.stream));
+    changes.extend(defaults.map(|row| item(ItemKind::DefaultChannel, row.stream, json!({}))));
+    for row in &tables.linkifiers {
+        let template = row.url_template.as_deref().unwrap_or_default();
+        if template.is_empty() || Linkifier::new(&row.pattern, template).is_err() {
+            report.leave("linkifiers with a pattern or template that is none here", 1);
+            continue;
+        }
+        let document = json!({"pattern": row.pattern, "url_template": template, "order": row.order});
+        changes.push(item(ItemKind::Linkifier, row.id, document));
+    }
+    for row in &tables.playgrounds {
+        let Some(template) = &row.url_template else {
+            report.leave("playgrounds without a template", 1);
+            continue;
+        };
+        let language = &row.pygments_language;
+        let document = json!({"name": row.name, "pygments_language": language, "url_template": template});
+        changes.push(item(ItemKind::Playground, row.id, document));
+    }
+    changes.extend(tables.domains.iter().map(|row| {
+        let document = json!({"domain": row.domain.to_lowercase(), "allow_subdomains": row.allow_subdomains});
+        item(ItemKind::Domain, row.id, document)
+    }));
+}
+
+fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+    let mut kinds = BTreeMap::new();
+    for row in &tables.profile_fields {
+        let Ok(kind) = FieldKind::try_from(row.field_type) else {
+            report.leave("profile fields of an unknown kind", 1);
+            continue;
+        };
+        let field = Field {
+            name: clean(&row.name),
+            kind,
+            hint: clean(&row.hint),
+            field_data: clean(row.field_data.as_deref().unwrap_or_default()),
+            order: row.order,
+            required: row.required,
+            display_in_profile_summary: row.display_in_profile_summary,
+        };
+        kinds.insert(row.id, kind);
+        changes.push(item(ItemKind::ProfileField, row.id, json!(field)));
+    }
+    let mut taken = 0;
+    for row in tables.profile_values.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
+        let value = match (&row.value, kinds.get(&row.field)) {
+            (Value::String(text), Some(kind)) => answer(*kind, &clean(text), users),
+            _ => None,
+        };
+        let Some(value) = value else {
+            report.leave("answers to profile fields", 1);
+            continue;
+        };
+        changes.push(of_user(row.user_profile, UserItemKind::ProfileValue, &row.field.to_string(), value));
+        taken += 1;
+    }
+    report.take("answers to profile fields", taken);
+}
+
+/// An answer as it is kept, but for its HTML.
+fn answer(kind: FieldKind, text: &str, users: &BTreeSet<UserId>) -> Option<Value> {
+    match kind {
+        FieldKind::People => {
+            let named: Vec<UserId> = serde_json::from_str(text).ok()?;
+            let here: Vec<UserId> = named.into_iter().filter(|user| users.contains(user)).collect();
+            Some(json!({"value": json!(here).to_string()}))
+        }
+        _ => Some(json!({"value": text})),
+    }
+}
+
+fn preferences(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
+    let (mut users, mut refused) = (0, 0);
+    for row in &tables.users {
+        let (chosen, wrong) = fitting(Scope::Own, &row.all);
+        refused += wrong;
+        if !chosen.is_empty() {
+            users += 1;
+            changes.push(of_user(row.columns.id, UserItemKind::Settings, "", Value::Object(chosen)));
+        }
+    }
+    if let Some(row) = tables.user_defaults.first() {
+        let (chosen, wrong) = fitting(Scope::Newcomers, row);
+        refused += wrong;
+        changes.push(item(ItemKind::UserDefaults, 0, Value::Object(chosen)));
+    }
+    report.take("users with preferences of their own", users);
+    report.leave("preferences with a value that is none here", refused);
+}
+
+fn topics(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+    let channels: BTreeSet<i64> = tables.channels.iter().map(|row| row.id).collect();
+    let (mut taken, mut left) = (0, 0);
+    for row in &tables.topics {
+        let is_here = users.contains(&UserId(row.user_profile)) && channels.contains(&row.stream);
+        if !is_here || !(1..=3).contains(&row.visibility_policy) {
+            left += 1;
+            continue;
+        }
+        let topic = clean(&row.topic_name);
+        let document = json!({
+            "stream_id": row.stream,
+            "topic_name": topic,
+            "last_updated": row.last_updated,
+            "visibility_policy": row.visibility_policy,
+        });
+        let key = format!("{}/{}", ChannelId(row.stream), topic_key(&topic));
+        changes.push(of_user(row.user_profile, UserItemKind::TopicPolicy, &key, document));
+        taken += 1;
+    }
+    report.take("topics muted, unmuted or followed", taken);
+    report.leave("topics muted, unmuted or followed", left);
+}
+
+fn of_users(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+    let known = |id: i64| users.contains(&UserId(id));
+    for row in tables.muted_users.iter().filter(|row| known(row.user_profile) && known(row.muted_user)) {
+        let document = json!({"timestamp": row.date_muted});
+        changes.push(of_user(row.user_profile, UserItemKind::MutedUser, &row.muted_user.to_string(), document));
+        report.take("muted users", 1);
+    }
+    let mut words: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    for row in tables.alert_words.iter().filter(|row| known(row.user_profile)) {
+        words.entry(row.user_profile).or_default().push(clean(&row.word));
+    }
+    for (user, words) in words {
+        report.take("alert words", words.len());
+        changes.push(of_user(user, UserItemKind::AlertWords, "", json!(words)));
+    }
+    for row in tables.statuses.iter().filter(|row| known(row.user_profile)) {
+        let document = status(row, report);
+        if !document.is_empty() {
+            changes.push(of_user(row.user_profile, UserItemKind::Status, "", Value::Object(document)));
+            report.take("statuses", 1);
+        }
+    }
+}
+
+fn status(row: &StatusRow, report: &mut Report) -> Map<String, Value> {
+    let mut kept = Map::new();
+    if !row.status_text.is_empty() {
+        kept.insert("status_text".to_owned(), clean(&row.status_text).into());
+    }
+    if row.reaction_type == ReactionType::RealmEmoji.name() {
+        report.leave("custom emoji of statuses", 1);
+    } else if !row.emoji_name.is_empty() && ReactionType::named(&row.reaction_type).is_some() {
+        let keys =
+            [("emoji_name", &row.emoji_name), ("emoji_code", &row.emoji_code), ("reaction_type", &row.reaction_type)];
+        kept.extend(keys.map(|(key, text)| (key.to_owned(), clean(text).into())));
+    }
+    kept
+}

@@ -1,0 +1,336 @@
+//! Taking over an organization that was somewhere else.
+//!
+//! What is written looks as if it had happened here, but for the log: it begins after all of it, since nobody had a queue
+//! that could want it. A step and the mark that it is done are one transaction.
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use chat_core::change::{Change, Credential};
+use chat_core::id::{DirectId, MessageId, UserId};
+use chat_core::import::{ImportStore, ImportedMessage, Mark, Organization, Reactions, Step};
+use chat_core::message::{Recipient, topic_key};
+use chat_core::ports::StoreError;
+
+use crate::dialect::{Sql, insert_rows, numbers, pieces};
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::read_set::{self, Reading};
+use crate::row::users_key;
+use crate::store::Store;
+use crate::write::Writing;
+use crate::{realm, widget, words};
+
+const MARK: &str = "SELECT source, steps, is_done, report FROM import_mark WHERE one = 1";
+const BEGIN: &str = "INSERT INTO import_mark (one, source, steps, is_done, report) VALUES (1, $1, $2, $3, $4)
+ON CONFLICT (one) DO NOTHING";
+const GO_ON: &str = "UPDATE import_mark SET steps = $2, is_done = $3, report = $4
+WHERE one = 1 AND source = $1 AND steps = $2 - 1 AND is_done = 0";
+const HEAD: &str = "UPDATE log_head SET last_event = $1, last_change = $1, last_id = $2, pruned = $1 WHERE one = 1";
+const PUSHED: &str = "UPDATE push_turn SET event_id = $1 WHERE one = 1";
+const INSERT_SUBSCRIPTIONS: &str = "INSERT INTO subscription (channel_id, user_id, document)";
+const INSERT_SPANS: &str = "INSERT INTO subscription_span (channel_id, user_id, after_event, until_event)";
+const INSERT_DIRECTS: &str = "INSERT INTO direct (recipient_id, users)";
+const INSERT_DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id)";
+const INSERT_MESSAGES: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, topic_key, content, html,
+    sent_s, client, marks, last_edit_s, revision)";
+const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)";
+const INSERT_EDITS: &str = "INSERT INTO message_edit (message_id, event_id, at_s, user_id, content, html,
+    recipient_id, to_recipient_id, topic, to_topic)";
+const INSERT_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id)";
+static DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
+static THERE: Sql = Sql::new("SELECT id FROM message WHERE id {in_numbers:$1}");
+
+#[async_trait]
+impl ImportStore for Store {
+    async fn import_mark(&self) -> Result<Option<Mark>, StoreError> {
+        let row: Option<(String, i64, i64, String)> =
+            run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(MARK)).map_err(failed)?;
+        let mark = |(source, steps, is_done, report): (String, i64, i64, String)| {
+            let report = serde_json::from_str(&report).map_err(failed)?;
+            Ok(Mark { source, steps, is_done: is_done == 1, report })
+        };
+        row.map(mark).transpose()
+    }
+
+    async fn import_organization(&self, organization: &Organization, after: &Mark) -> Result<Step, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        // The first writer of an empty database is here alone: the head is locked.
+        if writing.draft.head().0 > 0 || !mark(&mut writing.tx, BEGIN, after).await? {
+            writing.roll_back().await?;
+            return Ok(Step::Refused);
+        }
+        let (subscriptions, others): (Vec<&Change>, Vec<&Change>) =
+            organization.changes.iter().partition(|change| matches!(change, Change::Subscription(_)));
+        for change in others {
+            realm::put(&mut writing, organization.head, change).await?;
+        }
+        for (user_id, key) in &organization.keys {
+            realm::put_credential(&mut writing.tx, &Credential::ApiKey(*user_id, key.clone())).await?;
+        }
+        write_subscriptions(&mut writing.tx, &subscriptions).await?;
+        write_spans(&mut writing.tx, organization).await?;
+        let (head, last_id) = (organization.head.0, writing.last_id);
+        run!(writing.tx.on(), execute: sqlx::query(HEAD).bind(head).bind(last_id)).map_err(failed)?;
+        run!(writing.tx.on(), execute: sqlx::query(PUSHED).bind(head)).map_err(failed)?;
+        writing.tx.commit().await.map_err(failed)?;
+        Ok(Step::Done)
+    }
+
+    async fn import_messages(&self, messages: &[ImportedMessage], after: &Mark) -> Result<Step, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let tx = &mut writing.tx;
+        if !mark(tx, GO_ON, after).await? {
+            writing.roll_back().await?;
+            return Ok(Step::Refused);
+        }
+        let messages = placed(tx, messages).await?;
+        write_messages(tx, &messages).await?;
+        let indexed: Vec<_> = messages.iter().map(|imported| words::of(&imported.message)).collect();
+        words::add(tx, &indexed).await?;
+        widget::write(tx, messages.iter().map(|imported| &imported.message)).await?;
+        write_flags(tx, &messages).await?;
+        write_past(tx, &messages).await?;
+        let known = self.shared.realm.load_full();
+        for (place, reading) in readings(&messages) {
+            read_set::change(tx, &known, place, &reading).await?;
+        }
+        writing.tx.commit().await.map_err(failed)?;
+        Ok(Step::Done)
+    }
+
+    async fn import_reactions(&self, reactions: &[Reactions], after: &Mark) -> Result<Step, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let tx = &mut writing.tx;
+        if !mark(tx, GO_ON, after).await? {
+            writing.roll_back().await?;
+            return Ok(Step::Refused);
+        }
+        let sql = THERE.on(tx.dialect());
+        let wanted = numbers(reactions.iter().map(|(id, _)| id.0));
+        let there: Vec<i64> =
+            run!(tx.on(), fetch_all: sqlx::query_scalar(sql.clone()).bind(&wanted)).map_err(failed)?;
+        let there: std::collections::HashSet<i64> = there.into_iter().collect();
+        let there = reactions.iter().filter(|(id, _)| there.contains(&id.0));
+        // The places of the log are larger: who reacts later comes after these.
+        let rows: Vec<_> = there
+            .flat_map(|(id, given)| (1_i64..).zip(given).map(|(order, reaction)| (id.0, order, reaction)))
+            .collect();
+        for piece in pieces(&rows) {
+            let sql = insert_rows(INSERT_REACTIONS, (piece.len(), 6), " ON CONFLICT DO NOTHING");
+            run!(tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for (id, order, reaction) in piece {
+                    query = query
+                        .bind(*id)
+                        .bind(reaction.user_id.0)
+                        .bind(reaction.reaction_type.name())
+                        .bind(&reaction.emoji_code)
+                        .bind(&reaction.emoji_name)
+                        .bind(*order);
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        writing.tx.commit().await.map_err(failed)?;
+        Ok(Step::Done)
+    }
+}
+
+/// Notes that a step is done; says whether it was its turn.
+async fn mark(tx: &mut Tx, sql: &'static str, after: &Mark) -> Result<bool, StoreError> {
+    let report = serde_json::to_string(&after.report).map_err(failed)?;
+    let done = run!(tx.on(), execute: sqlx::query(sql)
+        .bind(&after.source)
+        .bind(after.steps)
+        .bind(i64::from(after.is_done))
+        .bind(&report))
+    .map_err(failed)?;
+    Ok(done == 1)
+}
+
+async fn write_subscriptions(tx: &mut Tx, changes: &[&Change]) -> Result<(), StoreError> {
+    let mut rows = Vec::with_capacity(changes.len());
+    for change in changes {
+        if let Change::Subscription(subscription) = change {
+            let document = serde_json::to_string(subscription).map_err(failed)?;
+            rows.push((subscription.channel_id.0, subscription.user_id.0, document));
+        }
+    }
+    for piece in pieces(&rows) {
+        let sql = insert_rows(INSERT_SUBSCRIPTIONS, (piece.len(), 3), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (channel, user, document) in piece {
+                query = query.bind(*channel).bind(*user).bind(document);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+async fn write_spans(tx: &mut Tx, organization: &Organization) -> Result<(), StoreError> {
+    for piece in pieces(&organization.spans) {
+        let sql = insert_rows(INSERT_SPANS, (piece.len(), 4), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (channel, user, span) in piece {
+                query = query.bind(channel.0).bind(user.0).bind(span.after.0).bind(span.until.map(|until| until.0));
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The messages with the numbers of their sets of users; those that write to each other for the first time get the number
+/// of that message.
+async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<ImportedMessage>, StoreError> {
+    let of_users = |imported: &&ImportedMessage| matches!(imported.message.recipient, Recipient::Direct(_));
+    let wanted: Vec<String> =
+        messages.iter().filter(of_users).map(|imported| users_key(&imported.message.direct_users)).collect();
+    let wanted = serde_json::to_string(&wanted).map_err(failed)?;
+    let sql = DIRECTS.on(tx.dialect());
+    let rows: Vec<(String, i64)> =
+        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
+    let mut known: HashMap<String, i64> = rows.into_iter().collect();
+    let (mut directs, mut users) = (Vec::new(), Vec::new());
+    let mut placed = messages.to_vec();
+    for imported in &mut placed {
+        let message = &mut imported.message;
+        if let Recipient::Direct(_) = message.recipient {
+            let key = users_key(&message.direct_users);
+            let number = *known.entry(key.clone()).or_insert_with(|| {
+                let number = i64::from(Recipient::Direct(DirectId(message.id.0)));
+                directs.push((number, key));
+                users.extend(message.direct_users.iter().map(|user| (*user, number)));
+                number
+            });
+            message.recipient = Recipient::from(number);
+        }
+    }
+    write_directs(tx, &directs, &users).await?;
+    Ok(placed)
+}
+
+async fn write_directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(UserId, i64)]) -> Result<(), StoreError> {
+    for piece in pieces(directs) {
+        let sql = insert_rows(INSERT_DIRECTS, (piece.len(), 2), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (recipient, users) in piece {
+                query = query.bind(*recipient).bind(users);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    for piece in pieces(users) {
+        let sql = insert_rows(INSERT_DIRECT_USERS, (piece.len(), 2), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (user, recipient) in piece {
+                query = query.bind(user.0).bind(*recipient);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+async fn write_messages(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), StoreError> {
+    for piece in pieces(messages) {
+        let keys: Vec<String> = piece.iter().map(|imported| topic_key(&imported.message.topic)).collect();
+        let sql = insert_rows(INSERT_MESSAGES, (piece.len(), 12), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (ImportedMessage { message, .. }, key) in piece.iter().zip(&keys) {
+                query = query
+                    .bind(message.id.0)
+                    .bind(message.sender_id.0)
+                    .bind(i64::from(message.recipient))
+                    .bind(&message.topic)
+                    .bind(key)
+                    .bind(&message.content)
+                    .bind(&message.html)
+                    .bind(message.sent_s)
+                    .bind(&message.client)
+                    .bind(message.marks.bits())
+                    .bind(message.last_edit_s)
+                    .bind(message.revision.0);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+async fn write_flags(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), StoreError> {
+    let rows: Vec<_> = messages
+        .iter()
+        .flat_map(|imported| imported.flags.iter().map(|(user, flag)| (*user, *flag, imported.message.id)))
+        .collect();
+    for piece in pieces(&rows) {
+        let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (user, flag, message) in piece {
+                query = query.bind(user.0).bind(flag.number()).bind(message.0);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// A message's earlier states are numbered from 1: the places of later edits are larger.
+async fn write_past(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), StoreError> {
+    let rows: Vec<_> = messages
+        .iter()
+        .flat_map(|imported| (1_i64..).zip(&imported.past).map(|(order, edit)| (&imported.message, order, edit)))
+        .collect();
+    for piece in pieces(&rows) {
+        let sql = insert_rows(INSERT_EDITS, (piece.len(), 10), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (message, order, edit) in piece {
+                let (from, to) = edit.channel.unwrap_or((message.recipient, message.recipient));
+                let (content, html) = edit.content.as_ref().map(|(content, html)| (content, html)).unzip();
+                query = query
+                    .bind(message.id.0)
+                    .bind(*order)
+                    .bind(edit.at_s)
+                    .bind(edit.user_id.map(|user| user.0))
+                    .bind(content)
+                    .bind(html)
+                    .bind(i64::from(from))
+                    .bind(i64::from(to))
+                    .bind(&edit.topic.0)
+                    .bind(&edit.topic.1);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// What each user has read and not read of each recipient, of these messages.
+fn readings(messages: &[ImportedMessage]) -> BTreeMap<(UserId, Recipient), Reading> {
+    let mut readings: BTreeMap<(UserId, Recipient), Reading> = BTreeMap::new();
+    for ImportedMessage { message, readers, .. } in messages {
+        let MessageId(id) = message.id;
+        for (user, is_read) in readers {
+            let reading = readings.entry((*user, message.recipient)).or_default();
+            if *is_read { &mut reading.read } else { &mut reading.unread }.push(id);
+        }
+    }
+    readings
+}

@@ -1,0 +1,175 @@
+//! An organization from elsewhere, as the store has it afterwards.
+
+use chat_core::event::Filter;
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::import::layout::{MessageFile, Tables};
+use chat_core::import::{self, Atlas, ImportStore as _, ImportedMessage, Mark, Organization, Report, Step, Survey};
+use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::message::{Flag, Recipient};
+use chat_core::ports::{EventLog as _, MessageStore, Queue, QueueStore, RealmStore as _};
+use chat_core::user::ApiKey;
+use chat_storage::Store;
+use serde_json::{Value, json};
+
+use crate::home::{Home, NOW_S, told};
+
+fn tables() -> Tables {
+    let tables = json!({
+        "zerver_realm": [{"name": "Acme"}],
+        "zerver_userprofile": [
+            {"id": 7, "email": "ann@x.org", "full_name": "Ann", "role": 100},
+            {"id": 8, "email": "bob@x.org", "full_name": "Bob", "role": 400},
+            {"id": 9, "email": "eve@x.org", "full_name": "Eve", "role": 400},
+        ],
+        "zerver_stream": [{"id": 20, "name": "dev"}],
+        "zerver_recipient": [{"id": 1, "type": 2, "type_id": 20}, {"id": 2, "type": 1, "type_id": 8}],
+        "zerver_subscription": [{"user_profile": 7, "recipient": 1}, {"user_profile": 8, "recipient": 1},
+            {"user_profile": 9, "recipient": 1}],
+        "zerver_realmauditlog": [
+            {"id": 1, "event_type": 301, "modified_user": 7, "modified_stream": 20, "event_last_message_id": 1},
+            {"id": 2, "event_type": 301, "modified_user": 8, "modified_stream": 20, "event_last_message_id": 1},
+            {"id": 3, "event_type": 301, "modified_user": 9, "modified_stream": 20, "event_last_message_id": 1001},
+        ],
+        "zerver_reaction": [{"id": 3, "user_profile": 8, "message": 1000, "emoji_name": "tada", "emoji_code": "1f389",
+            "reaction_type": "unicode_emoji"}],
+    });
+    serde_json::from_value(tables).unwrap()
+}
+
+fn files() -> [MessageFile; 2] {
+    let message = |id: i64, recipient: i64, content: &str| json!({"id": id, "sender": 7, "recipient": recipient, "subject": "Lunch", "date_sent": 20.0, "content": content});
+    let copy =
+        |user: i64, message: i64, flags: i64| json!({"user_profile": user, "message": message, "flags_mask": flags});
+    let mut edited = message(1_000, 1, "sandwiches today");
+    edited["edit_history"] = json!(json!([{"user_id": 8, "timestamp": 30, "prev_topic": "Food"}]).to_string());
+    let file = |messages: &[Value], copies: &[Value]| {
+        serde_json::from_value(json!({"zerver_message": messages, "zerver_usermessage": copies})).unwrap()
+    };
+    [
+        file(
+            &[edited, message(1_002, 1, "more"), message(1_003, 2, "psst")],
+            &[
+                copy(7, 1_000, 1),
+                copy(8, 1_000, 1),
+                copy(7, 1_002, 1),
+                copy(8, 1_002, 8),
+                copy(9, 1_002, 1),
+                copy(7, 1_003, 1),
+                copy(8, 1_003, 0),
+            ],
+        ),
+        // Older than what the file before has, as exports may be.
+        file(&[message(1_001, 1, "older"), message(1_004, 2, "again")], &[copy(7, 1_001, 1), copy(8, 1_001, 0)]),
+    ]
+}
+
+fn mark(steps: i64) -> Mark {
+    Mark { source: "a".to_owned(), steps, is_done: steps == 4, report: Report::default() }
+}
+
+fn organization() -> Organization {
+    let mut survey = Survey::default();
+    for file in files() {
+        survey.look_at(&file);
+    }
+    let mut seed = 0;
+    let key = || {
+        seed += 1;
+        ApiKey::from_random(&[seed; 64])
+    };
+    import::organization(&tables(), &survey, "https://chat.example.org", key, &mut Report::default()).unwrap()
+}
+
+fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
+    let realm = store.realm();
+    let lexicon = Lexicon::of(&realm);
+    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    import::messages(&setting, &realm, &Atlas::of(&tables()), file, &mut Report::default())
+}
+
+async fn imported(home: &Home) -> Store {
+    let store = home.open().await;
+    assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), Step::Done);
+    store.stop().await;
+    let store = home.open().await;
+    for (steps, file) in (2..).zip(files()) {
+        assert_eq!(store.import_messages(&messages(&store, &file), &mark(steps)).await.unwrap(), Step::Done);
+    }
+    let reactions = import::reactions(&store.realm(), &tables().reactions, &mut Report::default());
+    assert_eq!(store.import_reactions(&reactions, &mark(4)).await.unwrap(), Step::Done);
+    store
+}
+
+async fn flags(store: &Store, user: i64) -> Vec<(i64, Vec<Flag>)> {
+    let ids: Vec<MessageId> = (1_000..1_005).map(MessageId).collect();
+    let found = MessageStore::find(store, UserId(user), &ids).await.unwrap();
+    found.into_iter().map(|(message, flags)| (message.id.0, flags)).collect()
+}
+
+told! {
+    async fn what_was_read_and_received_elsewhere_is_so_here(home) {
+        let store = imported(&home).await;
+        let (read, new) = (vec![Flag::Read], Vec::new());
+        assert_eq!(flags(&store, 7).await, (1_000..1_005).map(|id| (id, read.clone())).collect::<Vec<_>>());
+        let bob = [read.clone(), new.clone(), vec![Flag::Mentioned], new, read.clone()];
+        assert_eq!(flags(&store, 8).await, (1_000..).zip(bob).collect::<Vec<_>>());
+        let before = vec![Flag::Read, Flag::Historical];
+        let eve: Vec<_> = flags(&store, 9).await.into_iter().take(3).map(|(_, flags)| flags).collect();
+        assert_eq!(eve, [before.clone(), before, read]);
+        store.stop().await;
+    }
+
+    async fn messages_keep_their_numbers_their_reactions_and_their_past(home) {
+        let store = imported(&home).await;
+        let ids = [1_000, 1_003, 1_004].map(MessageId);
+        let found = MessageStore::find(&store, UserId(8), &ids).await.unwrap();
+        let [(first, _), (direct, _), (again, _)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((first.recipient, first.html.as_str()), (Recipient::Channel(ChannelId(20)), "<p>sandwiches today</p>"));
+        assert_eq!((first.reactions.len(), first.reactions[0].user_id), (1, UserId(8)));
+        assert_eq!((direct.recipient, direct.direct_users.clone()), (again.recipient, vec![UserId(7), UserId(8)]));
+        let past = store.edits(MessageId(1_000)).await.unwrap();
+        assert_eq!(past[0].topic, Some(("Food".to_owned(), "Lunch".to_owned())));
+        assert_eq!((past.len(), past[0].user_id, past[0].channel), (1, Some(UserId(8)), None));
+        let recent = store.recent_directs(UserId(8), 10).await.unwrap();
+        assert_eq!(recent, [(vec![UserId(7), UserId(8)], MessageId(1_004))]);
+        let words = home.ask("SELECT CAST(count(*) AS TEXT) FROM message_words").await;
+        assert_eq!(words, ["5"]);
+        store.stop().await;
+    }
+
+    async fn the_log_begins_after_the_last_message(home) {
+        let store = imported(&home).await;
+        assert_eq!(store.head(), EventId(1_004));
+        let queue = Queue {
+            id: "q".to_owned(),
+            user_id: UserId(7),
+            filter: Filter::default(),
+            cursor: store.head(),
+            seen_s: NOW_S,
+            idle_limit_s: 600,
+        };
+        store.register(queue).await.unwrap();
+        assert!(store.after(EventId(1_004), 10).await.unwrap().unwrap().is_empty());
+        assert!(store.after(EventId(5), 10).await.unwrap().is_err());
+        let pushed = home.ask("SELECT CAST(event_id AS TEXT) FROM push_turn").await;
+        assert_eq!(pushed, ["1004"]);
+        store.stop().await;
+    }
+
+    async fn a_step_is_done_once_and_in_its_turn(home) {
+        let store = home.open().await;
+        assert_eq!(store.import_mark().await.unwrap(), None);
+        assert_eq!(store.import_messages(&[], &mark(2)).await.unwrap(), Step::Refused);
+        assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), Step::Done);
+        assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), Step::Refused);
+        store.stop().await;
+        let store = home.open().await;
+        let [first, second] = files();
+        assert_eq!(store.import_messages(&messages(&store, &second), &mark(3)).await.unwrap(), Step::Refused);
+        assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), Step::Done);
+        assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), Step::Refused);
+        assert_eq!(store.import_mark().await.unwrap(), Some(mark(2)));
+        assert_eq!(flags(&store, 7).await.len(), 3);
+        store.stop().await;
+    }
+}
