@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use fhir_store::outcome::{Issue, Outcome, Severity};
-use fhir_store::{Stored, Written, format};
+use fhir_store::{ResourceType, Stored, Written, format};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
@@ -20,7 +20,17 @@ use crate::{document, gate, guarded};
 
 /// What a caller sees of a stored resource.
 pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
-    let document = guarded::redact(&stored.key.kind, stored.document());
+    as_seen(app, dialect, &stored.key.kind, stored.document())
+}
+
+/// The same of a resource that is not needed any more, without copying it.
+pub(crate) fn shown_whole(app: &App, dialect: Dialect, stored: Stored) -> Value {
+    let kind = stored.key.kind.clone();
+    as_seen(app, dialect, &kind, stored.into_document())
+}
+
+fn as_seen(app: &App, dialect: Dialect, kind: &ResourceType, document: Value) -> Value {
+    let document = guarded::redact(kind, document);
     match dialect {
         Dialect::Fhir if app.settings.correct_format => format::to_fhir(document),
         Dialect::Fhir | Dialect::Native => document,
@@ -41,19 +51,23 @@ pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Respon
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, conditional read; RFC 9110, section 13.2.2: the date is asked only where no tag is.
-pub(crate) fn found(app: &App, call: &Call, stored: &Stored) -> Result<Response, Fault> {
+pub(crate) fn found(app: &App, call: &Call, stored: Stored) -> Result<Response, Fault> {
     let view = match call.dialect {
         Dialect::Fhir => View::of(&call.query)?,
         Dialect::Native => View::default(),
     };
-    if is_held(&call.headers, stored) {
+    let mut described = HeaderMap::new();
+    describe_version(&mut described, &stored);
+    let mut response = if is_held(&call.headers, &stored) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        describe_version(response.headers_mut(), stored);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        return Ok(response);
-    }
-    Ok(version(call, stored, Some(view.of_document(shown(app, call.dialect, stored)))))
+        response
+    } else {
+        json(StatusCode::OK, call.dialect, &view.of_document(shown_whole(app, call.dialect, stored)))
+    };
+    response.headers_mut().extend(described);
+    Ok(response)
 }
 
 fn is_held(sent: &HeaderMap, stored: &Stored) -> bool {

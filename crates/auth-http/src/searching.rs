@@ -66,8 +66,7 @@ impl Searching<'_> {
         let Self { query, catalog, ignored, pairs } = self;
         let found = app.search.search(query).await??;
         let included = include::all(app, call, catalog, (&query.search, &found.entries)).await?;
-        let page = Page { found: &found, included: &included, ignored };
-        Ok(answer(app, call.dialect, (&query.search, pairs), &page))
+        Ok(answer(app, call.dialect, (&query.search, pairs), Page { found, included, ignored }))
     }
 }
 
@@ -154,25 +153,27 @@ fn counting(search: &Search) -> Counting {
 
 /// What the answer is made of.
 struct Page<'a> {
-    found: &'a Matches,
-    included: &'a [Stored],
+    found: Matches,
+    included: Vec<Stored>,
     ignored: &'a [Ignored],
 }
 
-fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: &Page<'_>) -> Value {
+fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: Page<'_>) -> Value {
+    let Page { found, included, ignored } = page;
     let base = answer::base(app, dialect);
     let view = View::of_search(search);
-    let entry = |stored: &Stored, mode| {
-        let shown = view.of_document(answer::shown(app, dialect, stored));
-        bundle::found_entry(&base, &stored.key, shown, mode)
+    let entry = |stored: Stored, mode| {
+        let key = stored.key.clone();
+        let shown = view.of_document(answer::shown_whole(app, dialect, stored));
+        bundle::found_entry(&base, &key, shown, mode)
     };
-    let matches = page.found.entries.iter().map(|stored| entry(stored, SearchMode::Match));
-    let included = page.included.iter().map(|stored| entry(stored, SearchMode::Include));
-    let passed_over = (!page.ignored.is_empty()).then(|| bundle::outcome_entry(passed_over(page.ignored).to_value()));
+    let matches = found.entries.into_iter().map(|stored| entry(stored, SearchMode::Match));
+    let included = included.into_iter().map(|stored| entry(stored, SearchMode::Include));
+    let passed_over = (!ignored.is_empty()).then(|| bundle::outcome_entry(passed_over(ignored).to_value()));
     let entries = matches.chain(included).chain(passed_over).collect();
     let address = format!("{base}/{}", search.kind);
-    let links = links(&address, (pairs, page.ignored), search.cursor.as_deref(), page.found.next.as_deref());
-    bundle::found(links, page.found.total, entries)
+    let links = links(&address, (pairs, ignored), search.cursor.as_deref(), found.next.as_deref());
+    bundle::found(links, found.total, entries)
 }
 
 fn passed_over(ignored: &[Ignored]) -> Outcome {

@@ -42,20 +42,26 @@ impl Stored {
     /// The whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
     #[must_use]
     pub fn document(&self) -> Value {
+        self.clone().into_document()
+    }
+
+    /// The same of a resource that is not needed any more, without copying it.
+    #[must_use]
+    pub fn into_document(self) -> Value {
         let mut meta = Map::new();
         meta.insert("versionId".to_owned(), self.version.to_string().into());
         meta.insert("lastUpdated".to_owned(), self.last_updated().into());
-        if let Some(Value::Object(own)) = self.resource.get("meta") {
-            meta.extend(own.clone());
-        }
         let mut document = Map::new();
         document.insert("resourceType".to_owned(), self.key.kind.as_str().into());
         document.insert("id".to_owned(), self.key.id.as_str().into());
-        document.insert("meta".to_owned(), Value::Object(meta));
-        if let Value::Object(body) = &self.resource {
-            let rest = body.iter().filter(|(name, _)| *name != "meta");
-            document.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
+        document.insert("meta".to_owned(), Value::Null);
+        if let Value::Object(mut body) = self.resource {
+            if let Some(Value::Object(own)) = body.shift_remove("meta") {
+                meta.extend(own);
+            }
+            document.extend(body);
         }
+        document.insert("meta".to_owned(), Value::Object(meta));
         Value::Object(document)
     }
 

@@ -15,7 +15,7 @@ use crate::{answer, confine, criteria, save};
 pub(crate) async fn get(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
     let stored = confine::current(&app, &key, &within).await?;
-    answer::found(&app, &call, &stored)
+    answer::found(&app, &call, stored)
 }
 
 /// Creates or replaces a resource.

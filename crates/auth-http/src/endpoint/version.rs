@@ -31,5 +31,5 @@ pub(crate) async fn get(
     let within = gate::permit(&app, &call, &Act::vread(&key, &beneath, &call.asked)).await?;
     let Ok(number) = version.parse() else { return Err(Fault::NoVersion { key, version }) };
     let stored = confine::version(&app, (&key, number), &within).await?;
-    answer::found(&app, &call, &stored)
+    answer::found(&app, &call, stored)
 }
