@@ -159,16 +159,7 @@ pub(crate) struct Endpoint<W, P, F> {
 impl<W: Who, P: Params, F> Endpoint<W, P, F> {
     /// Says of the endpoint what it does, and what it answers beside the envelope.
     pub(crate) fn says(self, summary: &'static str, answer: fn() -> Vec<Member>) -> Said<Self> {
-        let saying = Saying {
-            summary,
-            parameters: declared::<P>,
-            answer,
-            needs_account: W::NEEDS_ACCOUNT,
-            takes_file: false,
-            is_document: false,
-            texts: &[],
-        };
-        Said::new(self, saying)
+        Said::new(self, Saying::new(summary, declared::<P>, answer, W::NEEDS_ACCOUNT))
     }
 }
 

@@ -53,17 +53,13 @@ fn paths(operations: &[Operation]) -> Map<String, Value> {
     let mut paths = Map::new();
     for operation in operations {
         let path = operation.path.replace("{*", "{");
-        let item = paths.entry(path).or_insert_with(|| json!({"parameters": shared(operation)}));
+        let item =
+            paths.entry(path).or_insert_with(|| json!({"parameters": [{"$ref": "#/components/parameters/client"}]}));
         if let Value::Object(item) = item {
             item.insert(operation.method.to_owned(), described(operation));
         }
     }
     paths
-}
-
-/// What differs in a path, as the document has it for all its methods; and what every operation takes.
-fn shared(_: &Operation) -> Vec<Value> {
-    vec![json!({"$ref": "#/components/parameters/client"})]
 }
 
 /// Taken everywhere.

@@ -53,16 +53,7 @@ pub(crate) struct Handled<W, F> {
 impl<W: Who, F> Handled<W, F> {
     /// Says of a call of the API what it does, and what it answers. It takes no parameters.
     pub(crate) fn says(self, summary: &'static str, answer: fn() -> Vec<Member>) -> Said<Self> {
-        let saying = Saying {
-            summary,
-            parameters: Vec::new,
-            answer,
-            needs_account: W::NEEDS_ACCOUNT,
-            takes_file: false,
-            is_document: false,
-            texts: &[],
-        };
-        Said::new(self, saying)
+        Said::new(self, Saying::new(summary, Vec::new, answer, W::NEEDS_ACCOUNT))
     }
 }
 

@@ -93,6 +93,18 @@ pub(crate) struct Saying {
     pub(crate) texts: &'static [(&'static str, &'static str)],
 }
 
+impl Saying {
+    /// Of an operation without files and texts in its path.
+    pub(crate) const fn new(
+        summary: &'static str,
+        parameters: fn() -> Vec<Declared>,
+        answer: fn() -> Vec<Member>,
+        needs_account: bool,
+    ) -> Self {
+        Self { summary, parameters, answer, needs_account, takes_file: false, is_document: false, texts: &[] }
+    }
+}
+
 /// A handler and what it says of itself.
 pub(crate) struct Said<H> {
     handler: H,

@@ -90,7 +90,22 @@ impl FromJson for Element {
 }
 
 fn members(mut object: Object<'_>) -> Result<(i64, Value), ParamFault> {
-    Ok((object.required("id")?, object.required("value")?))
+    let id = object.required("id")?;
+    let Said(value) = object.required("value")?;
+    Ok((id, value))
+}
+
+/// An answer as it is given: a text, people, or nothing.
+struct Said(Value);
+
+impl FromJson for Said {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        Value::from_json(value, path).map(Self)
+    }
+
+    fn schema() -> Schema {
+        Schema::any_of([Schema::string(), Vec::<UserId>::schema()]).or_null()
+    }
 }
 
 fn answer(value: Value, path: &Path<'_>) -> Result<Answer, ParamFault> {

@@ -149,7 +149,36 @@ impl FromJson for Chosen {
 }
 
 fn chosen(mut object: Object<'_>) -> Result<(ChannelId, String, Value), ParamFault> {
-    Ok((object.required("stream_id")?, object.required("property")?, object.required("value")?))
+    let channel_id = object.required("stream_id")?;
+    let Property(property) = object.required("property")?;
+    let Setting(value) = object.required("value")?;
+    Ok((channel_id, property, value))
+}
+
+/// The name of a property. Which there are is said where it is looked for.
+struct Property(String);
+
+impl FromJson for Property {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        String::from_json(value, path).map(Self)
+    }
+
+    fn schema() -> Schema {
+        Schema::words(PROPERTIES)
+    }
+}
+
+/// What a property can be. Which of the two, its name says.
+struct Setting(Value);
+
+impl FromJson for Setting {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        Value::from_json(value, path).map(Self)
+    }
+
+    fn schema() -> Schema {
+        Schema::any_of([Schema::boolean(), Schema::string()])
+    }
 }
 
 /// The names of the properties of [`choice`].

@@ -168,7 +168,64 @@ fn of_other_types(document: &Document, name: &str, schema: &Value) -> Vec<(Strin
     if schema["type"] == "integer" {
         wrong.extend(out_of_range(name, schema));
     }
+    wrong.extend(within_lists(name, schema));
     wrong
+}
+
+/// Lists of which an element is wrong, or there are too many. A list that may also be null is one.
+fn within_lists(name: &str, schema: &Value) -> Vec<(String, Said)> {
+    let schema = if schema["type"] == "array" { schema } else { &schema["anyOf"][0] };
+    if schema["type"] != "array" {
+        return Vec::new();
+    }
+    let element = &schema["items"];
+    let right = sample(element);
+    let mut wrong = Vec::new();
+    if let Some(most) = schema["maxItems"].as_u64() {
+        let many = vec![right.clone(); usize::try_from(most).unwrap() + 1];
+        wrong.push((Value::from(many).to_string(), Said::Names));
+    }
+    if let Some(most) = element["maxLength"].as_u64() {
+        let most = usize::try_from(most).unwrap();
+        let text = format!("{name}[1] is too long (limit: {most} characters)");
+        wrong.push((json!([right, "x".repeat(most + 1)]).to_string(), Said::Exactly(text)));
+    }
+    match element["type"].as_str() {
+        Some("integer") => wrong.push((json!([right, "x"]).to_string(), said(name, "[1] is not an integer"))),
+        Some("string") => wrong.push((json!([right, 7]).to_string(), said(name, "[1] is not a string"))),
+        Some("object") => {
+            wrong.push((json!([right, 7]).to_string(), said(name, "[1] is not a dict")));
+            if element["additionalProperties"] == false {
+                let mut foreign = right;
+                foreign["foreign"] = json!(1);
+                let text = format!("Argument \"foreign\" at {name}[0][\"foreign\"] is unexpected");
+                wrong.push((json!([foreign]).to_string(), Said::Exactly(text)));
+            }
+        }
+        _ => {}
+    }
+    wrong
+}
+
+fn said(name: &str, rest: &str) -> Said {
+    Said::Exactly(format!("{name}{rest}"))
+}
+
+/// A value that the schema describes.
+fn sample(schema: &Value) -> Value {
+    if let Some(value) = schema["examples"].get(0).or_else(|| schema["enum"].get(0)) {
+        return value.clone();
+    }
+    match schema["type"].as_str() {
+        Some("integer") => json!(1),
+        Some("string") => json!("x"),
+        Some("array") => json!([sample(&schema["items"])]),
+        Some("object") => {
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            required.map(|key| (key.to_owned(), sample(&schema["properties"][key]))).collect()
+        }
+        _ => schema["anyOf"].get(0).map_or(json!(true), sample),
+    }
 }
 
 /// Whole numbers that are none of the schema's.
