@@ -6,6 +6,7 @@ use chat_core::event::Audience;
 use chat_core::id::{MessageId, UserId};
 use chat_core::message::Flag;
 use chat_core::narrow::{Condition, Selection, Term};
+use chat_core::own_copy::OwnCopy;
 use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _};
 use chat_storage::Store;
 use proptest::prelude::*;
@@ -151,6 +152,40 @@ told! {
         assert_eq!(flags, [Flag::Read, Flag::Starred, Flag::Historical]);
         set(&store, Flag::Starred, FlagOp::Remove, &[id]).await;
         assert!(store.flagged(READER, Flag::Starred).await.unwrap().is_empty());
+        store.stop().await;
+    }
+
+    async fn many_copies_at_once_say_what_the_messages_do(home) {
+        let store = home.open().await;
+        found(&store).await;
+        say(&store, 1, 11, "before").await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut ids = Vec::new();
+        for at in 0..520 {
+            ids.push(match at % 3 {
+                0 => send(&store, message(&store, 1, to_users(&[1, 2]), ("", "psst"))).await,
+                1 => say(&store, 2, 11, "mine").await,
+                _ => say(&store, 1, 11, "yours").await,
+            });
+        }
+        assert!(!unread(&store).await.is_empty());
+        set(&store, Flag::Starred, FlagOp::Add, &ids[..9]).await;
+        set(&store, Flag::Read, FlagOp::Add, &ids[5..505]).await;
+        set(&store, Flag::Read, FlagOp::Remove, &ids[300..310]).await;
+        let (gone, _) = store.find(READER, &ids[7..8]).await.unwrap().remove(0);
+        let event = (NOW_S, vec![notice(Audience::Everyone, "gone")]);
+        store.delete(&[(gone.id, gone.revision)], event).await.unwrap();
+        let messages = store.find(READER, &ids).await.unwrap();
+        assert_eq!(messages.len(), 519);
+        let whole: Vec<OwnCopy> = messages.into_iter().map(|(message, flags)| OwnCopy::of(&message, flags)).collect();
+        assert_eq!(store.copies(READER, &ids, Flag::Starred).await.unwrap(), whole);
+        // Of those that are asked for to be read, nothing else is told.
+        let without_stars = |mut copy: OwnCopy| {
+            copy.flags.retain(|flag| *flag != Flag::Starred);
+            copy
+        };
+        let expected: Vec<OwnCopy> = whole.into_iter().map(without_stars).collect();
+        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap(), expected);
         store.stop().await;
     }
 
