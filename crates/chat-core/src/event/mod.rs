@@ -8,6 +8,7 @@
 mod filter;
 mod later;
 mod message;
+mod weight;
 
 use std::sync::{Arc, OnceLock};
 
@@ -241,7 +242,9 @@ impl EventRecord {
         const ANY: usize = 1_024;
         match self.event.as_ref().map(|event| &event.body) {
             Some(Body::Message(message)) => ANY + 3 * (message.message.content.len() + message.message.html.len()),
-            Some(Body::Plain { .. } | Body::Edit { .. }) | None => ANY,
+            // Its text, when it is made, is no longer than what it is made of.
+            Some(Body::Plain { event, .. } | Body::Edit { event, .. }) => ANY + 2 * weight::of(event),
+            None => ANY,
         }
     }
 
