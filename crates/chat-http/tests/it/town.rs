@@ -230,14 +230,6 @@ impl Town {
         self.answer(request.body(form.into()).unwrap()).await.1
     }
 
-    /// The methods that a path takes, as the server tells them.
-    pub(crate) async fn methods(&self, path: &str) -> Vec<String> {
-        let request = Request::builder().method("OPTIONS").uri(path).body(Body::empty()).unwrap();
-        let (headers, _) = self.answer(request).await;
-        let allowed = headers.get("allow").unwrap_or_else(|| panic!("{path} says nothing of its methods"));
-        allowed.to_str().unwrap().split(", ").map(str::to_owned).collect()
-    }
-
     /// Fetches a file outside `/api/v1` with these headers: status, headers, and what is in it.
     pub(crate) async fn fetch_bytes(&self, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, Vec<u8>) {
         let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));

@@ -27,6 +27,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET /events", &[("queue_id", "{queue}"), ("last_event_id", "{last}"), ("dont_block", "true")], All),
     row("DELETE /events", &[("queue_id", "{queue}")], All),
     row("GET /server_settings", &[], Everybody),
+    row("GET /openapi.json", &[], Everybody),
     // Messages.
     row("GET /messages", &WINDOW, All),
     row("POST /messages", &TO_SQUARE, All),
