@@ -210,6 +210,8 @@ async fn serve_sqlite(file: &str) -> Outcome<()> {
 
 async fn serve_postgres(url: &str) -> Outcome<()> {
     let mut session = PgConnection::connect(url).await?;
+    // Without the words a plan cannot know how common they are.
+    sqlx::raw_sql("SET plan_cache_mode = force_custom_plan").execute(&mut session).await?;
     let backend: Option<i32> = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut session).await?;
     serve!(&mut session, POSTGRES, backend)
 }

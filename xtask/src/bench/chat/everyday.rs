@@ -58,7 +58,9 @@ const SEARCH_TIMES_MAX: f64 = 2.0;
 pub(in super::super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let shell = Shell::new()?;
     shell.change_dir(&bench.workspace.root);
-    cmd!(shell, "cargo bench --quiet --package chat-storage --bench everyday --no-run").quiet().run()?;
+    for (package, name) in [("chat-storage", "everyday"), ("chat-core", "render")] {
+        cmd!(shell, "cargo bench --quiet --package {package} --bench {name} --no-run").quiet().run()?;
+    }
     let mut rows = vec![rendering(bench, &shell)?];
     // In the build folder, because what is for temporary files may be memory, where a sync costs nothing.
     let folder = tempfile::Builder::new()
@@ -95,7 +97,6 @@ struct Measured<'b, 'p> {
     processes: Vec<u32>,
     /// Who is in every room.
     reader: Member,
-    callers: Callers,
 }
 
 impl<'b, 'p> Measured<'b, 'p> {
@@ -113,9 +114,8 @@ impl<'b, 'p> Measured<'b, 'p> {
         })?;
         println!("  {}: started in {} ms", deployment.engine(), took.as_millis());
         let reader = deployment.members.first().context("there is no member")?.clone();
-        let callers = Callers::open(deployment.address())?;
         let statements = statements.context("nothing was written")?;
-        Ok(Self { bench, processes: deployment.processes(), deployment, statements, reader, callers })
+        Ok(Self { bench, processes: deployment.processes(), deployment, statements, reader })
     }
 
     fn rows(mut self) -> Result<Vec<Row>> {
@@ -138,9 +138,15 @@ impl<'b, 'p> Measured<'b, 'p> {
     }
 
     /// What each of so many requests takes from server and database; the slice in the middle.
-    fn each_us(&mut self, requests: &[Wire], count: usize) -> Result<f64> {
-        self.callers.drive(requests, requests.len().min(count))?;
-        slices::repeat(|| slice_us(&self.processes, &mut self.callers, requests, count))
+    fn each_us(&self, requests: &[Wire], count: usize) -> Result<f64> {
+        let mut callers = self.callers()?;
+        callers.drive(requests, requests.len().min(count))?;
+        slices::repeat(|| slice_us(&self.processes, &mut callers, requests, count))
+    }
+
+    /// Connections for one kind of work: the server closes those that say nothing for too long.
+    fn callers(&self) -> Result<Callers> {
+        Callers::open(self.deployment.address())
     }
 
     /// A bare server that answers as many bytes.
@@ -155,7 +161,7 @@ impl<'b, 'p> Measured<'b, 'p> {
     }
 
     /// A client starts; the numbers of what is not read come back with the rows.
-    fn registration(&mut self) -> Result<(Vec<Row>, Vec<i64>)> {
+    fn registration(&self) -> Result<(Vec<Row>, Vec<i64>)> {
         let fields = [("apply_markdown", "true"), ("client_gravatar", "true"), ("client_capabilities", CAPABILITIES)];
         let request = load::post_form(self.deployment.address(), "/api/v1/register", &fields);
         let request = [self.reader.signed(request)];
@@ -183,7 +189,7 @@ impl<'b, 'p> Measured<'b, 'p> {
     }
 
     /// The newest messages get a flag and lose it again.
-    fn flags(&mut self, unread: &[i64]) -> Result<Vec<Row>> {
+    fn flags(&self, unread: &[i64]) -> Result<Vec<Row>> {
         let newest: Vec<i64> = unread.iter().rev().take(FLAGGED).copied().collect();
         let messages = json!(newest).to_string();
         let mut rows = Vec::new();
@@ -193,7 +199,7 @@ impl<'b, 'p> Measured<'b, 'p> {
                 [self.reader.signed(load::post_form(self.deployment.address(), "/api/v1/messages/flags", &fields))]
             };
             let (add, remove) = (request("add"), request("remove"));
-            let callers = RefCell::new(&mut self.callers);
+            let callers = RefCell::new(self.callers()?);
             let medians = slices::alternate(
                 |_| slice_us(&self.processes, &mut callers.borrow_mut(), &add, 1),
                 || slice_us(&self.processes, &mut callers.borrow_mut(), &remove, 1),
@@ -209,7 +215,7 @@ impl<'b, 'p> Measured<'b, 'p> {
     }
 
     /// What a client shows that narrows by nothing.
-    fn newest(&mut self) -> Result<Row> {
+    fn newest(&self) -> Result<Row> {
         let path = format!("/api/v1/messages?anchor=newest&num_before={WANTED}&num_after=0");
         let request = [self.reader.signed(load::get(self.deployment.address(), &path))];
         let bytes = self.found(&request)?;
@@ -230,10 +236,11 @@ impl<'b, 'p> Measured<'b, 'p> {
             })
             .collect();
         self.found(&requests)?;
-        self.callers.drive(&requests, SEARCHES)?;
+        let mut callers = self.callers()?;
+        callers.drive(&requests, SEARCHES)?;
         self.statements.ask("search", SEARCHES)?;
         let medians = slices::alternate(
-            |_| slice_us(&self.processes, &mut self.callers, &requests, SEARCHES),
+            |_| slice_us(&self.processes, &mut callers, &requests, SEARCHES),
             || Ok(self.statements.ask("search", SEARCHES)?.cpu_us),
         )?;
         let work = format!("search {} messages, {WANTED} results; limit: the bare statement", self.bench.messages);
@@ -264,7 +271,7 @@ impl<'b, 'p> Measured<'b, 'p> {
     }
 
     /// Telling a hundred subscribers of whom none waits: what is decided, and kept for who asks next.
-    fn typing(&mut self) -> Result<Row> {
+    fn typing(&self) -> Result<Row> {
         for member in &self.deployment.members {
             self.deployment.register_for(member, TYPING)?;
         }
