@@ -17,8 +17,9 @@ use crate::search::{Finder, Findings};
 const BATCH_MAX: usize = 1000;
 /// Bytes of JSON from which a batch is full, whatever it counts.
 const BATCH_BYTES: usize = 2 * 1024 * 1024;
-/// Batches that wait for the database.
-const WAITING_MAX: usize = 2;
+/// Batches that wait for the database, beside the one that is read, the one whose rows are found and the one that is
+/// stored. One resource of megabytes is a batch.
+const WAITING_MAX: usize = 1;
 
 /// Canonicals of one type.
 #[derive(Debug)]
