@@ -6,6 +6,7 @@ use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Marks, Reaction, Recipient, topic_key};
 use chat_core::ports::{Edit, PastEdit, StoreError, Written};
+use chat_core::snapshot::RealmSnapshot;
 
 use crate::attachment;
 use crate::copies;
@@ -151,7 +152,8 @@ async fn move_messages(
     let place = writing.next();
     let ids = numbers(edit.moves.iter().map(|id| id.0));
     let key = topic_key(topic);
-    let read = if from == to { Vec::new() } else { read_states(writing, (from, to), &edit.moves).await? };
+    let realm = shared.realm.load_full();
+    let read = if from == to { Vec::new() } else { read_states(writing, &realm, (from, to), &edit.moves).await? };
     let sql = MOVE.on(writing.tx.dialect());
     let moved_in = Marks { moved_in: from != to, ..Marks::default() };
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
@@ -163,16 +165,17 @@ async fn move_messages(
         .bind(place.0)
         .bind(moved_in.bits()))
     .map_err(failed)?;
-    let realm = shared.realm.load_full();
     for (user_id, reading) in read {
         read_set::change(&mut writing.tx, &realm, (user_id, to), &reading).await?;
     }
     Ok(())
 }
 
-/// Who has read which of the messages that move, of all who have read anything where they were or will be.
+/// Who has read which of the messages that move, of all who have read anything where they were or will be. What
+/// somebody did not receive where it was is not read by them: there it is only passed over.
 async fn read_states(
     writing: &mut Writing,
+    realm: &RealmSnapshot,
     (from, to): (Recipient, Recipient),
     ids: &[MessageId],
 ) -> Result<Vec<(UserId, Reading)>, StoreError> {
@@ -182,7 +185,8 @@ async fn read_states(
     let mut states = Vec::with_capacity(users.len());
     for user_id in users.into_iter().map(UserId) {
         let set = read_set::load_in(&mut writing.tx, user_id, from).await?.unwrap_or_default();
-        let (read, unread): (Vec<&MessageId>, Vec<&MessageId>) = ids.iter().partition(|id| set.contains(**id));
+        let is_read = |id: &&MessageId| set.is_read_by(realm, user_id, (from, **id));
+        let (read, unread): (Vec<&MessageId>, Vec<&MessageId>) = ids.iter().partition(is_read);
         let numbers = |ids: Vec<&MessageId>| ids.into_iter().map(|id| id.0).collect();
         states.push((user_id, Reading { read: numbers(read), unread: numbers(unread) }));
     }

@@ -50,7 +50,26 @@ impl ReadSet {
         Self { all_until: first_received_after(realm, user_id, recipient), ..Self::default() }
     }
 
-    /// Moves the mark before a message; `read` is what was behind it from there on.
+    /// Whether they read it themselves, and it is not only what they did not receive.
+    pub(crate) fn is_read_by(&self, realm: &RealmSnapshot, user_id: UserId, message: (Recipient, MessageId)) -> bool {
+        self.beyond.contains(key(message.1.0)) || self.contains(message.1) && received(realm, user_id, message)
+    }
+
+    /// Passes over a message, unless it was received and is not read. Says whether it did.
+    ///
+    /// What was read and is not received stays in the set: it may have been moved there, and move on to where it is.
+    fn pass(&mut self, id: MessageId, is_own: bool, is_received: bool) -> bool {
+        if is_received {
+            if !is_own && !self.contains(id) {
+                return false;
+            }
+            self.beyond.remove(key(id.0));
+        }
+        self.all_until = id.0;
+        true
+    }
+
+    /// Moves the mark before a message; `read` is what was behind it from there on and received.
     fn set_back(&mut self, lowest: i64, read: impl IntoIterator<Item = i64>) {
         self.beyond.extend(read.into_iter().map(key));
         self.all_until = lowest - 1;
@@ -214,7 +233,8 @@ async fn follow(
         let read: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(BETWEEN)
             .bind(i64::from(recipient)).bind(lowest).bind(set.all_until))
         .map_err(failed)?;
-        set.set_back(lowest, read);
+        let is_received = |id: &i64| received(realm, user_id, (recipient, MessageId(*id)));
+        set.set_back(lowest, read.into_iter().filter(is_received));
     }
     set.take(reading);
     advance(tx, realm, (user_id, recipient), set).await
@@ -233,19 +253,18 @@ fn follow_kept(
     }
     if let Some(lowest) = lowest {
         let until = set.all_until;
-        let read = kept.entries_after(recipient, lowest - 1).map(|entry| entry.id.0).take_while(|id| *id <= until);
-        set.set_back(lowest, read);
+        let behind = kept.entries_after(recipient, lowest - 1).map(|entry| entry.id).take_while(|id| id.0 <= until);
+        let read = behind.filter(|id| received(realm, user_id, (recipient, *id)));
+        set.set_back(lowest, read.map(|id| id.0));
     }
     set.take(reading);
     for entry in kept.entries_after(recipient, set.all_until) {
         let id = entry.id;
         // What the sender has no longer read is not in memory yet.
         let own = entry.sender_id == user_id && entry.marks().read_by_sender && !reading.unread.contains(&id.0);
-        if !own && !set.contains(id) && received(realm, user_id, (recipient, id)) {
+        if !set.pass(id, own, received(realm, user_id, (recipient, id))) {
             break;
         }
-        set.beyond.remove(key(id.0));
-        set.all_until = id.0;
     }
     true
 }
@@ -273,11 +292,9 @@ async fn advance(
         let last = rows.len() < usize::try_from(STEP).unwrap_or_default();
         for (id, sender, marks) in rows {
             let own = sender == user_id.0 && Marks::from_bits(marks).read_by_sender;
-            if !own && !set.contains(MessageId(id)) && received(realm, user_id, (recipient, MessageId(id))) {
+            if !set.pass(MessageId(id), own, received(realm, user_id, (recipient, MessageId(id)))) {
                 return Ok(());
             }
-            set.beyond.remove(key(id));
-            set.all_until = id;
         }
         if last {
             return Ok(());

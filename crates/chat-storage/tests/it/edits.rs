@@ -149,6 +149,38 @@ told! {
         store.stop().await;
     }
 
+    async fn what_moves_in_from_where_somebody_is_not_is_new_to_them(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(12, 2)]).await;
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            seen.push(say(&store, 1, 12, "t").await);
+        }
+        let event = (NOW_S, notice(Audience::users([UserId(2)]), "read"));
+        store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), &seen, event).await.unwrap();
+        let relocate = |id: MessageId, channel: i64| {
+            let store = store.clone();
+            async move {
+                let to = Some((ChannelId(channel), "t".to_owned()));
+                let change = Edit { to, moves: vec![id], revision: revision(&store, id).await, ..edit(id) };
+                assert!(matches!(store.edit(change).await.unwrap(), Written::Done(_)));
+            }
+        };
+        // They have read something that is there now, and that is all.
+        let there = say(&store, 1, 11, "t").await;
+        relocate(seen[1], 11).await;
+        let later = say(&store, 1, 11, "t").await;
+        for id in [there, later, seen[1]] {
+            assert_eq!(flags(&store, 2, id).await, [Flag::Read, Flag::Historical]);
+            relocate(id, 12).await;
+        }
+        for (id, expected) in [(seen[0], vec![Flag::Read]), (there, vec![]), (seen[1], vec![Flag::Read]), (later, vec![])] {
+            assert_eq!(flags(&store, 2, id).await, expected, "{id:?}");
+        }
+        store.stop().await;
+    }
+
     async fn a_deleted_message_leaves_nothing(home) {
         let store = home.open().await;
         found(&store).await;
