@@ -265,7 +265,10 @@ impl Scheduled {
     pub fn notice(&self, failure: &str) -> String {
         let quoted: Vec<String> = failure.lines().map(|line| format!("> {line}")).collect();
         let (due_s, quoted) = (self.due_s, quoted.join("\n"));
-        format!("The message you scheduled for <time:{due_s}> was not sent because of the following error:\n\n{quoted}")
+        format!(
+            "The message you scheduled for <time:{due_s}> was not sent because of the following error:\n\n{quoted}\n\n\
+             [View scheduled messages](#scheduled)"
+        )
     }
 }
 
@@ -411,7 +414,7 @@ mod tests {
     #[test]
     fn the_notice_quotes_every_line() {
         let notice = to_channel().notice("a\nb");
-        assert!(notice.ends_with("error:\n\n> a\n> b"), "{notice}");
+        assert!(notice.ends_with("error:\n\n> a\n> b\n\n[View scheduled messages](#scheduled)"), "{notice}");
         assert!(notice.contains("<time:100>"), "{notice}");
     }
 }

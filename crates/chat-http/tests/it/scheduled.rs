@@ -308,8 +308,8 @@ async fn a_failed_message_says_so_and_an_edit_must_carry_a_new_time() {
     assert!(inbox(&town, &town.ada).await.is_empty());
     let notices = inbox(&town, &sam).await;
     assert_eq!(notices.len(), 1);
-    let reason = "> Only organization administrators can send to this channel.";
-    assert!(notices[0].2 && notices[0].0.ends_with(reason), "{notices:?}");
+    let reason = "> Only organization administrators can send to this channel.\n\n";
+    assert!(notices[0].2 && notices[0].0.contains(reason), "{notices:?}");
     let told = edit(&town, &sam, id, &[("content", "again")]).await;
     told.refused("Scheduled delivery time must be in the future.");
     let (sandbox, at) = (town.realm().channel_by_name("sandbox").unwrap().id, (LATER_S + 60).to_string());
@@ -331,7 +331,7 @@ async fn what_nobody_could_send_for_ten_minutes_fails() {
     town.send_due().await;
     assert_eq!(list(&town, &town.ada).await[0]["failed"], true);
     let notices = inbox(&town, &town.ada).await;
-    assert!(notices[0].0.ends_with("> Message could not be sent at the scheduled time."), "{notices:?}");
+    assert!(notices[0].0.contains("> Message could not be sent at the scheduled time.\n\n"), "{notices:?}");
 }
 
 #[tokio::test]
