@@ -120,13 +120,14 @@ pub fn to_channel_named<'a>(
     Ok(channel)
 }
 
-/// Whether the sender may write to the channel.
+/// Whether the sender may write to the channel. Guests write only where they are: what is open to the web they read.
 ///
 /// # Errors
 /// See [`SendError`].
 pub fn to_channel(realm: &RealmSnapshot, sender: &User, channel: &Channel, now_s: i64) -> Result<(), SendError> {
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    if !takes_part(realm, sender, channel) {
+    let is_visiting = sender.is_guest() && realm.subscription(channel.id, sender.id).is_none();
+    if is_visiting || !takes_part(realm, sender, channel) {
         return Err(SendError::NotInChannel(channel.name.clone()));
     }
     match channel.post_policy {
@@ -235,6 +236,8 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::channel::Privacy;
+    use crate::event::EventRecord;
+    use crate::id::EventId;
     use crate::realm::Rules;
     use crate::testing::{self, NOW_S};
 
@@ -247,6 +250,12 @@ mod tests {
         testing::realm(rules, vec![Change::Channel(Box::new(channel))])
     }
 
+    /// The same with the guest in it.
+    fn with_guest(realm: &RealmSnapshot) -> RealmSnapshot {
+        let inside = vec![Change::Subscription(Box::new(testing::subscription(20, 6)))];
+        realm.with(&EventRecord::new(EventId(11), 0, inside, None))
+    }
+
     fn said_to(realm: &RealmSnapshot) -> [String; 5] {
         [1, 2, 3, 4, 6].map(|id| {
             let sender = realm.user(UserId(id)).unwrap();
@@ -257,7 +266,7 @@ mod tests {
     #[test]
     fn a_post_policy_says_who_may_write() {
         let in_private = "Not authorized to send to channel 'Channel 20'";
-        let public = |policy, rules| said_to(&with_channel(policy, Privacy::WebPublic, rules));
+        let public = |policy, rules| said_to(&with_guest(&with_channel(policy, Privacy::WebPublic, rules)));
         assert_eq!(public(PostPolicy::Everyone, Rules::default()), ["sent"; 5]);
         let refused = "Only organization administrators can send to this channel.";
         assert_eq!(public(PostPolicy::Administrators, Rules::default()), ["sent", "sent", refused, refused, refused]);
@@ -270,6 +279,14 @@ mod tests {
         let private = with_channel(PostPolicy::Everyone, Privacy::PrivateSharedHistory, Rules::default());
         let unknown = "Channel with ID '20' does not exist";
         assert_eq!(said_to(&private), [in_private, in_private, unknown, unknown, unknown]);
+    }
+
+    #[test]
+    fn a_guest_reads_what_is_open_to_the_web_and_writes_only_where_they_are() {
+        let visited = with_channel(PostPolicy::Everyone, Privacy::WebPublic, Rules::default());
+        let refused = "Not authorized to send to channel 'Channel 20'";
+        assert_eq!(said_to(&visited), ["sent", "sent", "sent", "sent", refused]);
+        assert_eq!(said_to(&with_guest(&visited)), ["sent"; 5]);
     }
 
     #[test]
