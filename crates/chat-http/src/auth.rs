@@ -110,12 +110,23 @@ pub enum Unauthenticated {
     /// The account is closed.
     #[error("Account is deactivated")]
     AccountDeactivated,
-    /// Nobody has that address and password. Which of the two is wrong is not told.
-    #[error("Your username or password is incorrect")]
-    WrongPassword,
     /// The key is an incoming webhook's, which may send through its own address only.
     #[error("This API is not available to incoming webhook bots.")]
     IncomingWebhook,
+}
+
+/// Why a password opens nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LoginFault {
+    /// Nobody has that address and password. Which of the two is wrong is not told.
+    #[error("Your username or password is incorrect")]
+    WrongPassword,
+    /// The organization is closed.
+    #[error("This organization has been deactivated")]
+    RealmDeactivated,
+    /// The account is closed.
+    #[error("Account is deactivated")]
+    AccountDeactivated,
 }
 
 /// Why a request shows no credentials that could be checked.

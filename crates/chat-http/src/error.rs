@@ -54,7 +54,7 @@ use chat_core::user::{FullNameError, MalformedEmail};
 use chat_core::widget::WidgetError;
 
 use crate::answer;
-use crate::auth::{CredentialsFault, Unauthenticated};
+use crate::auth::{CredentialsFault, LoginFault, Unauthenticated};
 use crate::params::{ParamFault, RawFault};
 use crate::rate::Exceeded;
 
@@ -63,9 +63,10 @@ pub use people::ChoiceFault;
 pub use things::ThingFault;
 
 /// Every code there is, for who has to know them all.
-pub(crate) const CODES: [&str; 23] = [
+pub(crate) const CODES: [&str; 26] = [
     BAD_REQUEST,
     UNAUTHORIZED,
+    "AUTHENTICATION_FAILED",
     "BAD_EVENT_QUEUE_ID",
     "BAD_IMAGE",
     "BAD_NARROW",
@@ -81,12 +82,14 @@ pub(crate) const CODES: [&str; 23] = [
     "RATE_LIMIT_HIT",
     "REACTION_ALREADY_EXISTS",
     "REACTION_DOES_NOT_EXIST",
+    "REALM_DEACTIVATED",
     "REALM_UPLOAD_QUOTA",
     "REQUEST_CONFUSING_VAR",
     "STREAM_DOES_NOT_EXIST",
     "STREAM_WILDCARD_MENTION_NOT_ALLOWED",
     "SYSTEM_GROUP_REQUIRED",
     "TOPIC_WILDCARD_MENTION_NOT_ALLOWED",
+    "USER_DEACTIVATED",
 ];
 /// The code of everything that has none of its own.
 const BAD_REQUEST: &str = "BAD_REQUEST";
@@ -118,6 +121,9 @@ pub enum Fault {
     /// The credentials are refused.
     #[error(transparent)]
     Unauthenticated(#[from] Unauthenticated),
+    /// The password is refused.
+    #[error(transparent)]
+    Login(#[from] LoginFault),
     /// Nobody answers at this address.
     #[error("no such address")]
     UnknownRoute,
@@ -390,6 +396,7 @@ impl Fault {
             Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
             Self::Panicked(_) | Self::Failed(_) => failure(),
             Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
+            Self::Login(refused) => people::login(*refused),
             Self::Send(refused) => messages::send(refused),
             Self::Typing(refused) => later::typing(refused),
             Self::Scheduled(refused) => later::scheduled(refused),

@@ -6,7 +6,7 @@ use chat_core::user::{ApiKey, User, email, fold};
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::auth::{Unauthenticated, may_enter};
+use crate::auth::LoginFault;
 use crate::call::{Anyone, Call, endpoint};
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
@@ -42,14 +42,16 @@ async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
     let app = &call.app;
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(Unauthenticated::RealmDeactivated.into());
+        return Err(LoginFault::RealmDeactivated.into());
     }
     let address = fold(email(&login.username)?);
     let user = person(&realm, &address);
     let claim = Claim { account: &address, user_id: user.map(|user| user.id), from: call.from };
     let credentials = password::check(app, claim, login.password).await?;
-    let (user, credentials) = user.zip(credentials).ok_or(Unauthenticated::WrongPassword)?;
-    may_enter(&realm, user)?;
+    let (user, credentials) = user.zip(credentials).ok_or(LoginFault::WrongPassword)?;
+    if !user.is_active {
+        return Err(LoginFault::AccountDeactivated.into());
+    }
     let api_key = match credentials.api_key {
         Some(key) => key,
         None => new_key(app, user.id).await?,

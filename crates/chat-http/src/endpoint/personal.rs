@@ -19,7 +19,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("users")
         .api("/users/me/status", post(endpoint(status::post).says("Change the caller's status.", nothing)))
         .api("/users/{user_id}/status", get(endpoint(status::get).says("Tell a user's status.", status::told)))
-        .api("/users/me/muted_users/{user_id}", mute)
+        .api("/users/me/muted_users/{muted_user_id}", mute)
         .api("/users/me/subscriptions/muted_topics", muted_topics)
         .api("/user_topics", post(endpoint(topics::post).says("Follow a topic in another way.", nothing)))
         .api("/users/me/alert_words", words)

@@ -6,8 +6,10 @@ use chat_core::personal::mute::MuteError;
 use chat_core::personal::preference::PreferenceError;
 use chat_core::personal::status::StatusError;
 use chat_core::personal::topic::TopicPolicyError;
+use http::StatusCode;
 
 use super::{BAD_REQUEST, Fault, Verdict, refusal};
+use crate::auth::LoginFault;
 
 /// Why somebody's choice is refused.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +35,16 @@ pub enum ChoiceFault {
     /// The organization stays as it is.
     #[error(transparent)]
     Organization(#[from] OrganizationError),
+}
+
+/// Passwords that give no key. Programs tell apart why, unlike with a key: who is at the keyboard can do something.
+pub(super) fn login(refused: LoginFault) -> Verdict {
+    let code = match refused {
+        LoginFault::WrongPassword => "AUTHENTICATION_FAILED",
+        LoginFault::RealmDeactivated => "REALM_DEACTIVATED",
+        LoginFault::AccountDeactivated => "USER_DEACTIVATED",
+    };
+    Verdict::new(StatusCode::UNAUTHORIZED, code, refused)
 }
 
 /// # Source

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::town::{NOW_S, Person, Told, Town};
 
-const WRONG: (u16, &str, &str) = (401, "UNAUTHORIZED", "Your username or password is incorrect");
+const WRONG: (u16, &str, &str) = (401, "AUTHENTICATION_FAILED", "Your username or password is incorrect");
 const LIMITED: (u16, &str, &str) = (429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
 
 async fn log_in(town: &Town, username: &str, password: &str) -> Told {
@@ -68,7 +68,7 @@ async fn a_closed_account_is_told_so_to_who_knows_its_password() {
     let sam = with_password(&town, "sam").await;
     town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
     assert_eq!(log_in(&town, &sam.email, "x").await.error(), WRONG);
-    assert_eq!(log_in(&town, &sam.email, "secret").await.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
+    assert_eq!(log_in(&town, &sam.email, "secret").await.error(), (401, "USER_DEACTIVATED", "Account is deactivated"));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `/users/me/muted_users/{user_id}`: whom the caller does not want to hear.
+//! `/users/me/muted_users/{muted_user_id}`: whom the caller does not want to hear.
 
 use chat_core::change::Commit;
 use chat_core::id::UserId;
@@ -24,7 +24,7 @@ pub(crate) async fn delete(call: Call<Caller>, (): ()) -> Result<Answer, Fault> 
 type Decision = fn(&RealmSnapshot, &User, UserId, &mut Commit) -> Result<(), MuteError>;
 
 async fn decide(call: &Call<Caller>, decision: Decision) -> Result<Answer, Fault> {
-    let other = UserId(call.path_id("user_id")?);
+    let other = UserId(call.path_id("muted_user_id")?);
     let decide =
         |realm: &RealmSnapshot, commit: &mut Commit| Ok(decision(realm, call.who.again(realm)?, other, commit)?);
     call.app.commit(decide).await?;

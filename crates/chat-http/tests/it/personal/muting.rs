@@ -1,4 +1,4 @@
-//! `POST` and `DELETE /users/me/muted_users/{user_id}`, sentence by sentence.
+//! `POST` and `DELETE /users/me/muted_users/{muted_user_id}`, sentence by sentence.
 
 use chat_core::role::Role;
 use serde_json::json;
