@@ -3,6 +3,7 @@
 //! One module per rule. A rule is a pure function from what it reads to findings, so that each has unit
 //! tests that show it refusing; reading the disk happens here and in the rules about files.
 
+mod checklist;
 mod edges;
 mod manifests;
 mod schema;
@@ -47,6 +48,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut findings = edges::check(&workspace.packages);
     findings.extend(manifests::check(workspace)?);
     findings.extend(sources::check(workspace)?);
+    findings.extend(checklist::check(&workspace.root)?);
     findings.extend(schema::check(&workspace.root.join("migrations"))?);
 
     for finding in &findings {

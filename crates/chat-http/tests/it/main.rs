@@ -63,6 +63,8 @@ mod scheduled;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod spec;
+#[cfg(test)]
 mod startup;
 #[cfg(test)]
 mod texts;

@@ -14,7 +14,7 @@ use crate::town::{NOW_S, Person, Town};
 #[derive(Default)]
 pub(crate) struct Listening {
     told: Mutex<Vec<String>>,
-    payloads: Mutex<Vec<Value>>,
+    pub(crate) payloads: Mutex<Vec<Value>>,
 }
 
 impl Listening {
@@ -27,7 +27,7 @@ impl Listening {
         }
     }
 
-    fn told(&self) -> Vec<String> {
+    pub(crate) fn told(&self) -> Vec<String> {
         std::mem::take(&mut self.told.lock().unwrap())
     }
 }
@@ -56,7 +56,7 @@ impl Bouncer for Listening {
     }
 }
 
-async fn with_bouncer() -> (Town, Arc<Listening>) {
+pub(crate) async fn with_bouncer() -> (Town, Arc<Listening>) {
     let bouncer = Arc::<Listening>::default();
     let town = Town::with_bouncer(Arc::<Listening>::clone(&bouncer)).await;
     (town, bouncer)

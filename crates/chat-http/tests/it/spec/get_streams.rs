@@ -1,0 +1,109 @@
+//! `GET /streams`
+//!
+//! - every field of the channel object: `channels::seeing::a_channel_is_shown_with_every_field`,
+//!   `channels::seeing::topics_are_listed_the_newest_first_and_the_first_message_is_known`
+//! - `include_public` and `include_subscribed` are true unless they are said:
+//!   `channels::seeing::which_channels_are_listed_follows_from_what_is_asked`
+//! - `include_web_public`: `channels::listing::include_web_public_adds_what_everybody_sees_and_include_public_has_it_too`
+//! - `include_all_active` is for administrators only, and else `BAD_REQUEST`:
+//!   `channels::listing::include_all_active_is_for_administrators_and_leaves_archived_channels_out`
+//! - `include_default`: `channels::listing::include_default_tells_of_each_channel_whether_new_users_are_put_into_it`
+//! - `include_owner_subscribed`:
+//!   `channels::listing::include_owner_subscribed_adds_the_owners_subscribed_channels_for_bot_callers`
+//! - all are optional booleans: `channels::listing::every_flag_is_a_boolean_and_another_parameter_is_named_as_ignored`
+//! - guests: `channels::seeing::a_guest_sees_the_channels_they_were_put_into_and_those_open_to_all`
+
+use serde_json::{Value, json};
+
+use super::{archive, gather, private};
+use crate::personal::{bot, put};
+use crate::town::{Person, Town};
+use chat_core::change::Change;
+use chat_core::id::UserId;
+use chat_core::role::Role;
+use chat_core::user::User;
+
+async fn streams(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Vec<Value> {
+    let told = town.call(who, "GET /streams", parameters).await.success();
+    told["streams"].as_array().unwrap().clone()
+}
+
+async fn names(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Vec<String> {
+    let streams = streams(town, who, parameters).await;
+    streams.iter().map(|stream| stream["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn stream_post_policy_is_a_number_and_is_announcement_only_follows_from_it() {
+    let town = Town::found().await;
+    let id = gather(&town, "news", &[&town.ada], &[]).await;
+    for policy in 1..=4 {
+        let call = format!("PATCH /streams/{id}");
+        let told = town.call(&town.ada, &call, &[("stream_post_policy", &policy.to_string())]).await;
+        told.success();
+        let shown = streams(&town, &town.ada, &[]).await.pop().unwrap();
+        assert_eq!(
+            (&shown["stream_post_policy"], &shown["is_announcement_only"]),
+            (&json!(policy), &json!(policy == 2))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_channel_says_who_sees_it_and_its_history() {
+    let town = Town::found().await;
+    gather(&town, "open", &[&town.ada], &[("is_web_public", "true")]).await;
+    private(&town, "den", &[&town.ada]).await;
+    gather(&town, "club", &[&town.ada], &[("invite_only", "true"), ("history_public_to_subscribers", "true")]).await;
+    let shown = streams(&town, &town.ada, &[]).await;
+    let flags = |name: &str| {
+        let stream = shown.iter().find(|stream| stream["name"] == name).unwrap();
+        ["invite_only", "is_web_public", "history_public_to_subscribers"].map(|key| stream[key].as_bool().unwrap())
+    };
+    assert_eq!(flags("general"), [false, false, true]);
+    assert_eq!(flags("open"), [false, true, true]);
+    assert_eq!(flags("den"), [true, false, false]);
+    assert_eq!(flags("club"), [true, false, true]);
+}
+
+#[tokio::test]
+async fn a_channel_that_is_archived_is_in_no_list() {
+    let town = Town::found().await;
+    let old = gather(&town, "old", &[&town.ada], &[("is_web_public", "true")]).await;
+    archive(&town, old).await;
+    for flag in ["include_web_public", "include_subscribed", "include_all_active", "include_default"] {
+        assert_eq!(names(&town, &town.ada, &[(flag, "true")]).await, ["general", "sandbox"], "{flag}");
+    }
+}
+
+#[tokio::test]
+async fn include_default_alone_adds_no_channel() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let none = [("include_public", "false"), ("include_subscribed", "false"), ("include_default", "true")];
+    assert_eq!(names(&town, &sam, &none).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_bot_that_belongs_to_nobody_has_no_owners_channels() {
+    let town = Town::found().await;
+    let robot = bot(&town, "robot").await;
+    let mut user = User::clone(town.realm().user(UserId(robot.id)).unwrap());
+    user.bot.as_mut().unwrap().owner_id = None;
+    put(&town, vec![Change::User(Box::new(user))]).await;
+    let owned = [("include_public", "false"), ("include_owner_subscribed", "true")];
+    assert_eq!(names(&town, &robot, &owned).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn include_all_active_shows_private_channels_the_administrator_is_not_in() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let adam = town.person("adam", Role::Administrator).await;
+    private(&town, "den", &[&sam]).await;
+    assert_eq!(names(&town, &adam, &[("include_all_active", "true")]).await, ["general", "sandbox", "den"]);
+    let mona = town.person("mona", Role::Moderator).await;
+    let told = town.call(&mona, "GET /streams", &[("include_all_active", "true")]).await;
+    told.refused("User not authorized for this query");
+    assert_eq!(names(&town, &mona, &[("include_all_active", "false")]).await, ["general", "sandbox"]);
+}

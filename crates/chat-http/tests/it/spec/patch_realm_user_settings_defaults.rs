@@ -1,0 +1,122 @@
+//! `PATCH /realm/user_settings_defaults`
+//!
+//! - sets what users have who join later, existing users are not changed, and everybody is told of each:
+//!   `user_settings_defaults::it_sets_defaults_for_users_who_join_later_and_existing_users_are_not_changed`,
+//!   `user_settings_defaults::who_has_joined_keeps_what_the_defaults_were`
+//! - any subset may be sent, all are optional: `user_settings_defaults::any_subset_may_be_sent_and_none_at_all`
+//! - unsupported parameters are listed, profile and identity settings are not supported:
+//!   `user_settings_defaults::unsupported_parameters_are_listed`
+//! - every boolean, integer and string parameter of the specification:
+//!   `user_settings_defaults::the_parameters_are_those_of_the_table_that_users_have`
+//! - other values than the allowed ones are refused:
+//!   `user_settings_defaults::each_value_that_is_not_allowed_is_refused_and_nothing_changes`,
+//!   `user_settings_defaults::each_value_of_another_type_is_refused_and_nothing_changes`
+//! - ADMIN: `user_settings_defaults::it_is_only_for_organization_administrators`
+//! - where drafts are no longer synchronized those on the server are deleted:
+//!   `drafts::when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted`
+
+use chat_core::id::UserId;
+use chat_core::mail::MailStore as _;
+use chat_core::object::settings;
+use serde_json::{Value, json};
+
+use crate::personal::{heard, listen, state};
+use crate::town::{Person, Told, Town};
+
+async fn change(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
+    town.call(who, "PATCH /realm/user_settings_defaults", parameters).await
+}
+
+async fn defaults(town: &Town) -> Value {
+    state(town, &town.ada, "realm_user_settings_defaults").await
+}
+
+#[tokio::test]
+async fn each_allowed_value_is_taken() {
+    let town = Town::found().await;
+    for (name, last) in [
+        ("web_channel_default_view", 2),
+        ("color_scheme", 3),
+        ("user_list_style", 3),
+        ("web_stream_unreads_count_display_policy", 3),
+        ("demote_inactive_streams", 3),
+        ("realm_name_in_email_notifications_policy", 3),
+        ("desktop_icon_count_display", 4),
+        ("automatically_follow_topics_policy", 4),
+        ("automatically_unmute_topics_in_muted_streams_policy", 4),
+        ("email_address_visibility", 5),
+    ] {
+        for number in 1..=last {
+            change(&town, &town.ada, &[(name, &number.to_string())]).await.success();
+            assert_eq!(defaults(&town).await[name], json!(number), "{name}");
+        }
+    }
+    for (name, words) in [
+        ("web_home_view", &["recent_topics", "inbox", "all_messages"][..]),
+        ("emojiset", &["google", "twitter", "text", "google-blob"]),
+        ("web_animate_image_previews", &["always", "on_hover", "never"]),
+        ("notification_sound", &["none", "ding", "any name at all"]),
+    ] {
+        for word in words {
+            change(&town, &town.ada, &[(name, word)]).await.success();
+            assert_eq!(defaults(&town).await[name], json!(word), "{name}");
+        }
+    }
+    for (name, number) in [
+        ("web_font_size_px", 20),
+        ("web_line_height_percent", 120),
+        ("email_notifications_batching_period_seconds", 1),
+        ("email_notifications_batching_period_seconds", 604_800),
+    ] {
+        change(&town, &town.ada, &[(name, &number.to_string())]).await.success();
+        assert_eq!(defaults(&town).await[name], json!(number), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn no_value_is_null_and_no_number_is_too_long_to_be_refused() {
+    let town = Town::found().await;
+    for (name, sent, text) in [
+        ("color_scheme", "null", "color_scheme is not an integer"),
+        ("enter_sends", "null", "enter_sends is not a boolean"),
+        ("enter_sends", "1", "enter_sends is not a boolean"),
+        ("color_scheme", "99999999999999999999", "color_scheme is too large"),
+        ("color_scheme", "1.0", "color_scheme is not an integer"),
+        ("emojiset", "\"google\"", "Invalid emojiset: Value error, Not in the list of possible values"),
+    ] {
+        change(&town, &town.ada, &[(name, sent)]).await.refused(text);
+    }
+}
+
+#[tokio::test]
+async fn who_joins_by_an_invitation_begins_with_the_defaults() {
+    let town = Town::found().await;
+    change(&town, &town.ada, &[("color_scheme", "2"), ("receives_typing_notifications", "false")]).await.success();
+    let invitation = [("invitee_emails", "new@example.org"), ("stream_ids", "[]")];
+    town.call(&town.ada, "POST /invites", &invitation).await.success();
+    let mail = town.store.take_mail(i64::MAX, i64::MAX, 10).await.unwrap().pop().unwrap().mail;
+    let path = mail.text.split_once("https://chat.example.org/").unwrap().1.split_whitespace().next().unwrap();
+    let form = [("full_name", "New Person"), ("password", "correct horse")];
+    assert_eq!(town.browse(&format!("POST /{path}"), &form).await.0, 200);
+    let realm = town.realm();
+    let user = realm.user_by_email("new@example.org").unwrap();
+    let begun = settings::of(&realm, user);
+    assert_eq!((&begun["color_scheme"], &begun["receives_typing_notifications"]), (&json!(2), &json!(false)));
+    let ada = settings::of(&realm, realm.user(UserId(9)).unwrap());
+    assert_eq!(ada["color_scheme"], json!(1));
+}
+
+#[tokio::test]
+async fn of_two_changes_at_once_both_hold() {
+    let town = Town::found().await;
+    let ear = listen(&town, &town.ada, r#"["realm_user_settings_defaults"]"#, &[]).await;
+    let (first, second) = tokio::join!(
+        change(&town, &town.ada, &[("color_scheme", "3")]),
+        change(&town, &town.ada, &[("enter_sends", "true")])
+    );
+    first.success();
+    second.success();
+    let now = defaults(&town).await;
+    assert_eq!((&now["color_scheme"], &now["enter_sends"]), (&json!(3), &json!(true)));
+    assert_eq!(heard(&town, &ear).await.len(), 2);
+}

@@ -1,0 +1,58 @@
+//! `POST /fetch_api_key`
+//!
+//! - no prior authentication; `username` is usually an email address, and the answer is `api_key`, `email` and
+//!   `user_id`: `login::a_password_gives_the_key_and_the_address_as_it_is_kept`
+//! - both fields are required: `login::what_is_missing_or_no_address_is_said`
+//! - wrong credentials give no key: `login::a_wrong_address_and_a_wrong_password_are_told_alike`,
+//!   `login::a_closed_account_is_told_so_to_who_knows_its_password`,
+//!   `login::five_wrong_passwords_close_an_account_to_where_they_came_from_and_to_nobody_else`
+//! - Basic authentication takes that address and key: `login::another_key_ends_the_one_before`
+
+use chat_core::change::{Change, Commit, Committed, Credential};
+use chat_core::id::UserId;
+use chat_core::ports::RealmStore as _;
+use chat_core::user::PasswordHash;
+use serde_json::json;
+
+use crate::personal::{bot, put};
+use crate::town::{Person, Told, Town};
+
+async fn log_in(town: &Town, email: &str, password: &str) -> Told {
+    town.call_as_nobody("POST /fetch_api_key", &[("username", email), ("password", password)]).await
+}
+
+#[tokio::test]
+async fn a_program_tells_a_wrong_password_from_a_closed_organization_by_the_code() {
+    let town = Town::found().await;
+    let wrong = log_in(&town, "ada@example.org", "x").await;
+    assert_eq!(wrong.error(), (401, "AUTHENTICATION_FAILED", "Your username or password is incorrect"));
+    let mut realm = town.realm().realm().unwrap().clone();
+    realm.is_deactivated = true;
+    put(&town, vec![Change::Realm(Box::new(realm))]).await;
+    for password in ["x", "ada's"] {
+        let closed = log_in(&town, "ada@example.org", password).await;
+        assert_eq!(closed.error(), (401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+    }
+}
+
+#[tokio::test]
+async fn a_bot_has_no_password_whatever_it_is() {
+    let town = Town::found().await;
+    let Person { id, email, .. } = bot(&town, "robot").await;
+    let mut commit = Commit { decided_at: town.realm().changed(), ..Commit::default() };
+    commit.credentials.push(Credential::PasswordHash(UserId(id), Some(PasswordHash("secret".to_owned()))));
+    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    assert_eq!(log_in(&town, &email, "secret").await.error().1, "AUTHENTICATION_FAILED");
+}
+
+#[tokio::test]
+async fn the_fields_are_raw_and_others_are_named_as_ignored() {
+    let town = Town::found().await;
+    assert_eq!(log_in(&town, "ada@example.org", "\"ada's\"").await.error().1, "AUTHENTICATION_FAILED");
+    log_in(&town, "\"ada@example.org\"", "ada's").await.refused("Enter a valid email address.");
+    let all = [("username", "ada@example.org"), ("password", "ada's"), ("mobile_flow_otp", "x")];
+    let told = town.call_as_nobody("POST /fetch_api_key", &all).await.success();
+    assert_eq!(told["ignored_parameters_unsupported"], json!(["mobile_flow_otp"]));
+    // Who shows an account is answered as well.
+    town.call(&town.ada, "POST /fetch_api_key", &all[..2]).await.success();
+}

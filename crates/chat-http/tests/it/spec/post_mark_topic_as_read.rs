@@ -1,0 +1,79 @@
+//! `POST /mark_topic_as_read`
+//!
+//! - `stream_id` and `topic_name` are required:
+//!   `changes::flagging::mark_topic_as_read_asks_for_a_stream_id_and_a_topic_name`
+//! - the topic is read afterwards, and no other: `changes::flagging::a_topic_a_channel_and_everything_become_read`,
+//!   `changes::flagging::an_empty_topic_is_the_whole_channel`
+//! - its successor is to update personal message flags for a narrow:
+//!   `changes::flagging::a_stretch_of_a_narrow_is_marked_and_says_where_it_ended`
+
+use serde_json::json;
+
+use super::{archive, channel, gather, private, say, tell};
+use crate::personal::{heard, listen, state};
+use crate::town::{Person, Told, Town};
+use chat_core::role::Role;
+
+async fn read(town: &Town, who: &Person, channel: i64, topic: &str) -> Told {
+    let channel = channel.to_string();
+    town.call(who, "POST /mark_topic_as_read", &[("stream_id", &channel), ("topic_name", topic)]).await
+}
+
+#[tokio::test]
+async fn what_is_unread_elsewhere_stays_unread() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let general = gather(&town, "general", &[&sam], &[]).await;
+    let sandbox = gather(&town, "sandbox", &[&sam], &[]).await;
+    say(&town, &town.ada, general, ("Lunch", "soup")).await;
+    let kept = [
+        say(&town, &town.ada, general, ("lunches", "soup")).await,
+        say(&town, &town.ada, sandbox, ("lunch", "soup")).await,
+    ];
+    let direct = tell(&town, &town.ada, &[&sam], "soup").await;
+    read(&town, &sam, general, " LUNCH ").await.success();
+    let unread = state(&town, &sam, "unread_msgs").await;
+    let left: Vec<_> = unread["streams"].as_array().unwrap().iter().map(|topic| &topic["unread_message_ids"]).collect();
+    assert_eq!(left, [&json!([kept[0]]), &json!([kept[1]])]);
+    assert_eq!(unread["pms"][0]["unread_message_ids"], json!([direct]));
+}
+
+#[tokio::test]
+async fn of_two_who_read_at_once_each_message_is_told_once() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let general = gather(&town, "general", &[&sam], &[]).await;
+    let id = say(&town, &town.ada, general, ("lunch", "soup")).await;
+    let ear = listen(&town, &sam, r#"["update_message_flags"]"#, &[]).await;
+    let (first, second) = tokio::join!(read(&town, &sam, general, "lunch"), read(&town, &sam, general, "lunch"));
+    first.success();
+    second.success();
+    read(&town, &sam, general, "lunch").await.success();
+    let told = heard(&town, &ear).await;
+    assert_eq!(told[0]["messages"], json!([id]));
+    assert!(told[1..].iter().all(|event| event["messages"] == json!([id]) && event["op"] == "add"), "{told:?}");
+    assert_eq!(state(&town, &sam, "unread_msgs").await["count"], json!(0));
+}
+
+#[tokio::test]
+async fn a_channel_that_is_archived_or_not_there_for_the_caller_is_none() {
+    let town = Town::found().await;
+    let (sam, gus) = (town.person("sam", Role::Member).await, town.person("gus", Role::Guest).await);
+    let (den, old) = (private(&town, "den", &[&town.ada]).await, gather(&town, "old", &[&sam], &[]).await);
+    say(&town, &town.ada, den, ("lunch", "soup")).await;
+    archive(&town, old).await;
+    for (who, id) in [(&sam, den), (&sam, old), (&sam, 0), (&sam, -1), (&gus, channel(&town, "general"))] {
+        read(&town, who, id, "lunch").await.refused("Invalid channel ID");
+    }
+    let told = town.call_as_nobody("POST /mark_topic_as_read", &[("stream_id", "1"), ("topic_name", "x")]).await;
+    assert_eq!(told.error().0, 401);
+}
+
+#[tokio::test]
+async fn of_a_channel_the_caller_never_was_in_there_is_no_topic_to_read() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let general = channel(&town, "general");
+    say(&town, &town.ada, general, ("lunch", "soup")).await;
+    read(&town, &sam, general, "lunch").await.refused("No such topic 'lunch'");
+}

@@ -1,0 +1,74 @@
+//! `POST /mobile_push/test_notification`
+//!
+//! - `token` is optional, and when it is omitted all of the user's devices are notified:
+//!   `push::all_devices_are_tested_unless_one_is_named`
+//! - `INVALID_PUSH_DEVICE_TOKEN`: `push::a_device_unknown_to_the_server_is_not_tested`
+//! - `INVALID_REMOTE_PUSH_DEVICE_TOKEN`: `push::a_device_unknown_to_the_bouncer_is_told_apart`
+//! - the event is `test`, and `realm_name` is in it:
+//!   `push::a_test_is_called_test_and_carries_the_name_of_the_organization`
+//! - all mobile pushes carry `realm_name`:
+//!   `chat_core::push::payload::tests::a_message_says_where_it_is_and_how_it_begins`
+//! - without a bouncer: `push::without_a_bouncer_devices_are_kept_and_tests_succeed`
+
+use serde_json::json;
+
+use crate::personal::{bot, close};
+use crate::push::with_bouncer;
+use chat_core::role::Role;
+
+const TEST: &str = "POST /mobile_push/test_notification";
+
+#[tokio::test]
+async fn a_test_names_the_organization_in_every_way_apps_know() {
+    let (town, bouncer) = with_bouncer().await;
+    let gus = town.person("gus", Role::Guest).await;
+    town.call(&gus, "POST /users/me/apns_device_token", &[("token", "c0ffee")]).await.success();
+    town.call(&gus, TEST, &[]).await.success();
+    let payload = bouncer.payloads.lock().unwrap().pop().unwrap();
+    for (key, value) in [
+        ("event", json!("test")),
+        ("realm_id", json!(1)),
+        ("realm_uri", json!("https://chat.example.org")),
+        ("realm_url", json!("https://chat.example.org")),
+        ("realm_name", json!("Example")),
+        ("user_id", json!(gus.id)),
+    ] {
+        assert_eq!(payload[key], value, "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_device_that_was_forgotten_or_belongs_to_another_is_unknown() {
+    let (town, bouncer) = with_bouncer().await;
+    let sam = town.person("sam", Role::Member).await;
+    let token = [("token", "one")];
+    town.call(&sam, "POST /users/me/android_gcm_reg_id", &token).await.success();
+    for who in [&town.ada, &sam] {
+        if who.id == sam.id {
+            town.call(&sam, "DELETE /users/me/android_gcm_reg_id", &token).await.success();
+        }
+        bouncer.told();
+        let told = town.call(who, TEST, &token).await;
+        assert_eq!(told.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
+    }
+    assert_eq!(bouncer.told(), Vec::<String>::new());
+    // Who has no device at all is not refused.
+    town.call(&town.ada, TEST, &[]).await.success();
+}
+
+#[tokio::test]
+async fn bots_and_closed_accounts_have_no_devices_to_be_tested() {
+    let (town, _) = with_bouncer().await;
+    let (robot, gone) = (bot(&town, "robot").await, town.person("gone", Role::Member).await);
+    close(&town, &gone).await;
+    town.call(&robot, TEST, &[]).await.refused("This endpoint does not accept bot requests.");
+    assert_eq!(town.call(&gone, TEST, &[]).await.error().0, 401);
+    assert_eq!(town.call_as_nobody(TEST, &[]).await.error().0, 401);
+}
+
+#[tokio::test]
+async fn another_parameter_is_named_as_ignored() {
+    let (town, _) = with_bouncer().await;
+    let told = town.call(&town.ada, TEST, &[("device", "x")]).await.success();
+    assert_eq!(told["ignored_parameters_unsupported"], json!(["device"]));
+}
