@@ -17,12 +17,14 @@ mod user;
 
 mod bootstrap;
 mod database;
+mod export;
 mod files;
 mod health;
 mod import;
 mod machine;
 mod mail;
 mod passwords;
+mod progress;
 mod push;
 
 mod listen;
@@ -68,6 +70,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
             Command::Serve => serve::serve(config).await,
             Command::User(command) => user::run(config, command).await,
             Command::Import { folder } => import::run(config, folder).await,
+            Command::Export { folder } => export::run(config, folder).await,
         }
     })
 }

@@ -22,7 +22,8 @@
 //! - [`profile`] asks users about themselves and keeps what they answer;
 //! - [`attempts`] says how often a password may be tried;
 //! - [`organization`] is what administrators choose for all;
-//! - [`founding`] is the first commit of a realm, and [`import`] takes over one that was elsewhere;
+//! - [`founding`] is the first commit of a realm, [`import`] takes over one that was elsewhere, and [`export`] hands one
+//!   out;
 //! - [`invitation`] asks people in, [`mail`] is the letters that go out, and [`push`] notifies telephones;
 //! - [`narrow`] says which messages someone asks for and which of those they may have;
 //! - [`object`] is what clients are shown of all that, in answers and events alike;
@@ -64,6 +65,7 @@ pub mod custom_emoji;
 pub mod domains;
 pub mod draft;
 pub mod edit;
+pub mod export;
 pub mod founding;
 pub mod groups;
 pub mod import;

@@ -241,6 +241,22 @@ fn told(setting: &Setting, value: &Value) -> NewEvent {
 }
 
 impl Setting {
+    /// What was chosen, in the form in which it is given; `None` for a policy that has no number.
+    pub(crate) fn chosen(&self, realm: &Realm) -> Option<Value> {
+        let mut realm = realm.clone();
+        Some(match &self.kind {
+            Kind::Text(_, field) => field(&mut realm).as_str().into(),
+            Kind::Switch(field) => (*field(&mut realm.rules)).into(),
+            Kind::Days(field) => (*field(&mut realm.rules)).into(),
+            Kind::Limit(field) => (*field(&mut realm.rules)).into(),
+            Kind::Policy(numbers, field) => {
+                let policy = *field(&mut realm.rules);
+                numbers.iter().find(|(_, known)| *known == policy)?.0.into()
+            }
+            Kind::Group(..) => return None,
+        })
+    }
+
     pub(crate) fn put(
         &'static self,
         snapshot: &RealmSnapshot,

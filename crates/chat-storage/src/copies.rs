@@ -101,22 +101,32 @@ impl Own {
     }
 
     /// The user's flags of a message, of which the rare ones are known.
-    pub(crate) fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
-        if received(&self.realm, self.user_id, (message.recipient, message.id)) {
-            let own = message.sender_id == self.user_id && message.marks.read_by_sender;
-            if own || self.read.get(&message.recipient).is_some_and(|set| set.contains(message.id)) {
-                flags.push(Flag::Read);
-            }
-            if message.marks.mentions_channel {
-                flags.push(Flag::StreamWildcardMentioned);
-            }
-        } else {
-            flags.extend([Flag::Read, Flag::Historical]);
-        }
-        flags.sort_unstable();
-        flags.dedup();
-        flags
+    pub(crate) fn flags_of(&self, message: &Facts, rare: Vec<Flag>) -> Vec<Flag> {
+        flags_of((&self.realm, self.user_id), message, self.read.get(&message.recipient), rare)
     }
+}
+
+/// A user's flags of a message, by what they have read where it is and by the rare ones.
+pub(crate) fn flags_of(
+    (realm, user_id): (&RealmSnapshot, UserId),
+    message: &Facts,
+    read: Option<&ReadSet>,
+    mut flags: Vec<Flag>,
+) -> Vec<Flag> {
+    if received(realm, user_id, (message.recipient, message.id)) {
+        let own = message.sender_id == user_id && message.marks.read_by_sender;
+        if own || read.is_some_and(|set| set.contains(message.id)) {
+            flags.push(Flag::Read);
+        }
+        if message.marks.mentions_channel {
+            flags.push(Flag::StreamWildcardMentioned);
+        }
+    } else {
+        flags.extend([Flag::Read, Flag::Historical]);
+    }
+    flags.sort_unstable();
+    flags.dedup();
+    flags
 }
 
 /// What a user has of one recipient.

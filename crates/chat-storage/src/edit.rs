@@ -200,25 +200,30 @@ pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<PastEdit
 
 /// The earlier states of several messages, of each the newest first.
 pub(crate) async fn edits_of(shared: &Shared, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError> {
-    type Row = (i64, i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
     let sql = EDITS.on(shared.db.dialect());
     let ids = numbers(ids.iter().map(|id| id.0));
-    let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    let rows: Vec<EditRow> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    Ok(rows.into_iter().map(past).collect())
+}
+
+/// Message, time, user, text and HTML, recipient before and after, topic before and after.
+pub(crate) type EditRow = (i64, i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
+
+/// The earlier state that a row tells of.
+pub(crate) fn past((id, at_s, user_id, content, html, from, to, topic, to_topic): EditRow) -> (MessageId, PastEdit) {
     let channel = |recipient: i64| match Recipient::from(recipient) {
         Recipient::Channel(id) => Some(id),
         Recipient::Direct(_) => None,
     };
-    let past = |(id, at_s, user_id, content, html, from, to, topic, to_topic): Row| {
-        let past = PastEdit {
-            at_s,
-            user_id: user_id.map(UserId),
-            content: content.zip(html),
-            channel: channel(from).zip(channel(to)).filter(|(from, to)| from != to),
-            topic: (topic != to_topic).then_some((topic, to_topic)),
-        };
-        (MessageId(id), past)
+    let past = PastEdit {
+        at_s,
+        user_id: user_id.map(UserId),
+        content: content.zip(html),
+        channel: channel(from).zip(channel(to)).filter(|(from, to)| from != to),
+        topic: (topic != to_topic).then_some((topic, to_topic)),
     };
-    Ok(rows.into_iter().map(past).collect())
+    (MessageId(id), past)
 }
 
 /// Deletes messages with everything users made of them.

@@ -71,6 +71,7 @@ mod begun;
 mod copies;
 mod draft;
 mod edit;
+mod export;
 mod history;
 mod import;
 mod newest;

@@ -24,6 +24,8 @@ const STEP: i64 = 500;
 static LOAD: Sql = Sql::new(
     "SELECT recipient_id, all_until, messages FROM read_set WHERE user_id = $1 AND recipient_id {in_numbers:$2}",
 );
+static OF_ALL: Sql =
+    Sql::new("SELECT user_id, recipient_id, all_until, messages FROM read_set WHERE recipient_id {in_numbers:$1}");
 const READERS: &str = "SELECT user_id, all_until, messages FROM read_set WHERE recipient_id = $1 ORDER BY user_id";
 const PUT: &str = "INSERT INTO read_set (user_id, recipient_id, all_until, messages)";
 const OR_REPLACE: &str =
@@ -122,6 +124,22 @@ pub(crate) async fn load(
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
     rows.into_iter().map(set).collect()
+}
+
+/// What everybody has read of these recipients, inside a transaction, by recipient and user.
+pub(crate) async fn load_all_in(
+    tx: &mut Tx,
+    recipients: impl IntoIterator<Item = Recipient>,
+) -> Result<HashMap<(Recipient, UserId), ReadSet>, StoreError> {
+    let recipients = numbers(recipients.into_iter().map(i64::from));
+    let sql = OF_ALL.on(tx.dialect());
+    let rows: Vec<(i64, i64, i64, Vec<u8>)> =
+        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&recipients)).map_err(failed)?;
+    let of = |(user_id, recipient, all_until, messages)| {
+        let (recipient, set) = set((recipient, all_until, messages))?;
+        Ok(((recipient, UserId(user_id)), set))
+    };
+    rows.into_iter().map(of).collect()
 }
 
 type Row = (i64, i64, Vec<u8>);

@@ -65,18 +65,24 @@ const CREDENTIALS: &str = "SELECT api_key, password_hash FROM credential WHERE u
 /// The realm at the head of the log.
 pub(crate) async fn load(db: &Db) -> Result<RealmSnapshot, StoreError> {
     let mut tx = db.begin_reading().await.map_err(failed)?;
+    let realm = load_in(&mut tx).await?;
+    tx.commit().await.map_err(failed)?;
+    Ok(realm)
+}
+
+/// The same inside a transaction that sees one state.
+pub(crate) async fn load_in(tx: &mut Tx) -> Result<RealmSnapshot, StoreError> {
     let (at, last_change, last_id): (i64, i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(HEAD)).map_err(failed)?;
     let mut changes = Vec::new();
-    changes.extend(documents(&mut tx, REALM).await?.into_iter().map(|realm| Change::Realm(Box::new(realm))));
-    changes.extend(documents(&mut tx, ACCOUNTS).await?.into_iter().map(|user| Change::User(Box::new(user))));
-    changes.extend(documents(&mut tx, CHANNELS).await?.into_iter().map(|channel| Change::Channel(Box::new(channel))));
-    let subscriptions = documents(&mut tx, SUBSCRIPTIONS).await?;
+    changes.extend(documents(tx, REALM).await?.into_iter().map(|realm| Change::Realm(Box::new(realm))));
+    changes.extend(documents(tx, ACCOUNTS).await?.into_iter().map(|user| Change::User(Box::new(user))));
+    changes.extend(documents(tx, CHANNELS).await?.into_iter().map(|channel| Change::Channel(Box::new(channel))));
+    let subscriptions = documents(tx, SUBSCRIPTIONS).await?;
     changes.extend(subscriptions.into_iter().map(|subscription| Change::Subscription(Box::new(subscription))));
-    changes.extend(documents(&mut tx, GROUPS).await?.into_iter().map(|group| Change::Group(Box::new(group))));
-    changes.extend(keys(&mut tx).await?);
-    changes.extend(items(&mut tx).await?);
-    let spans = spans(&mut tx).await?;
-    tx.commit().await.map_err(failed)?;
+    changes.extend(documents(tx, GROUPS).await?.into_iter().map(|group| Change::Group(Box::new(group))));
+    changes.extend(keys(tx).await?);
+    changes.extend(items(tx).await?);
+    let spans = spans(tx).await?;
     Ok(RealmSnapshot::load(Loaded { at: EventId(at), changed: EventId(last_change), last_id, changes, spans }))
 }
 

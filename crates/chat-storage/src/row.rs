@@ -6,6 +6,7 @@ use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::{Marks, Message, Reaction, ReactionType, Recipient};
 use chat_core::narrow::Candidate;
 use chat_core::ports::StoreError;
+use chat_core::widget::Submessage;
 
 use crate::db::Db;
 use crate::dialect::{Sql, numbers};
@@ -24,7 +25,8 @@ static REACTIONS: Sql = Sql::new(
 WHERE message_id {in_numbers:$1} ORDER BY message_id, event_id",
 );
 
-type MessageRow = (i64, i64, i64, Option<String>, String, String, String, i64, String, i64, Option<i64>, i64);
+pub(crate) type MessageRow =
+    (i64, i64, i64, Option<String>, String, String, String, i64, String, i64, Option<i64>, i64);
 
 /// Number, recipient, users, topic, sender, marks, whether it has a reaction.
 pub(crate) type CandidateRow = (i64, i64, Option<String>, String, i64, i64, bool);
@@ -39,31 +41,44 @@ pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) 
     let is_widget = |(id, .., marks, _, _): &MessageRow| Marks::from_bits(*marks).is_widget.then_some(*id);
     let mut submessages = widget::of(db, rows.iter().filter_map(is_widget)).await?;
     let message = |row: MessageRow| {
-        let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, last_edit_s, revision) = row;
-        Message {
-            id: MessageId(id),
-            sender_id: UserId(sender),
-            recipient: Recipient::from(recipient),
-            direct_users: users.as_deref().map(users_of).unwrap_or_default(),
-            topic,
-            content,
-            html,
-            sent_s,
-            client,
-            marks: Marks::from_bits(marks),
-            last_edit_s,
-            revision: EventId(revision),
-            reactions: reactions.remove(&id).unwrap_or_default(),
-            submessages: submessages.remove(&id).unwrap_or_default(),
-        }
+        let id = row.0;
+        message(row, reactions.remove(&id).unwrap_or_default(), submessages.remove(&id).unwrap_or_default())
     };
     Ok(rows.into_iter().map(message).collect())
 }
 
+/// The message of a row, with what stands in rows of its own.
+pub(crate) fn message(row: MessageRow, reactions: Vec<Reaction>, submessages: Vec<Submessage>) -> Message {
+    let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, last_edit_s, revision) = row;
+    Message {
+        id: MessageId(id),
+        sender_id: UserId(sender),
+        recipient: Recipient::from(recipient),
+        direct_users: users.as_deref().map(users_of).unwrap_or_default(),
+        topic,
+        content,
+        html,
+        sent_s,
+        client,
+        marks: Marks::from_bits(marks),
+        last_edit_s,
+        revision: EventId(revision),
+        reactions,
+        submessages,
+    }
+}
+
+/// Message, user, name, code, kind.
+pub(crate) type ReactionRow = (i64, i64, String, String, String);
+
 async fn reactions(db: &Db, ids: &str) -> Result<HashMap<i64, Vec<Reaction>>, StoreError> {
     let sql = REACTIONS.on(db.dialect());
-    let rows: Vec<(i64, i64, String, String, String)> =
-        run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(ids)).map_err(failed)?;
+    let rows: Vec<ReactionRow> = run!(db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(ids)).map_err(failed)?;
+    reactions_of(rows)
+}
+
+/// The reactions of these rows by their messages, in the order of the rows.
+pub(crate) fn reactions_of(rows: Vec<ReactionRow>) -> Result<HashMap<i64, Vec<Reaction>>, StoreError> {
     let mut found: HashMap<i64, Vec<Reaction>> = HashMap::new();
     for (message, user, emoji_name, emoji_code, kind) in rows {
         let reaction_type =

@@ -42,7 +42,7 @@ Example, behind a proxy that serves https://chat.example.org:
 /// What `import` reads of the configuration.
 const IMPORT_FLAGS: [&str; 6] =
     ["database-url", "data-dir", "database-connections", "base-url", "log-format", "log-filter"];
-/// What the `user` commands read of the configuration.
+/// What the `user` commands, and `export`, read of the configuration.
 const USER_FLAGS: [&str; 5] = ["database-url", "data-dir", "database-connections", "log-format", "log-filter"];
 
 /// What the organization is called when nobody said.
@@ -89,6 +89,13 @@ pub(crate) enum Command {
     /// No server may run on the database meanwhile
     Import {
         /// Folder with realm.json and messages-000001.json
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
+    /// Write the organization into a new folder, in the layout that `import` reads, as it is at the moment the command
+    /// begins; prints as JSON what is in it and what is not. Servers may run on the database meanwhile
+    Export {
+        /// Folder that does not exist yet, or is empty
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
@@ -414,6 +421,7 @@ where
     command.build();
     let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
     let command = command.mut_subcommand("import", |import| show_only(import, &IMPORT_FLAGS));
+    let command = command.mut_subcommand("export", |export| show_only(export, &USER_FLAGS));
     let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
     let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
     config.check().map_err(End::Fault)?;

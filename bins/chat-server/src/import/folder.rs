@@ -16,6 +16,8 @@ const OTHERS: [(&str, &str); 4] = [
     ("realm_icons", "folders of icons and logos"),
     ("analytics.json", "files of statistics"),
 ];
+/// What the name of a file or folder ends in while it is written.
+pub(crate) const PARTIAL: &str = "partial";
 /// What says which uploads there are.
 const UPLOADS: &str = "attachment.json";
 
@@ -33,6 +35,9 @@ impl Folder {
     /// # Errors
     /// When the folder has no export, or one that was not finished.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        if path.extension().is_some_and(|ending| ending == PARTIAL) {
+            bail!("the export in {} was not finished", path.display());
+        }
         let mut messages = Vec::new();
         let entries = fs::read_dir(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
         for entry in entries {
@@ -40,7 +45,7 @@ impl Folder {
             let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let ending = file.extension().and_then(|ending| ending.to_str());
             match ending {
-                Some("partial") => bail!("the export in {} was not finished: {name}", path.display()),
+                Some(PARTIAL) => bail!("the export in {} was not finished: {name}", path.display()),
                 Some("json") if name.starts_with("messages-") => messages.push(file),
                 _ => {}
             }

@@ -3,8 +3,7 @@
 //! It reads every file twice: first all of them, so that what cannot be used is known before anything is written, then one
 //! after the other. What is done is noted with what was written, so the same command goes on after it broke off.
 
-mod folder;
-mod progress;
+pub(crate) mod folder;
 
 use std::path::Path;
 
@@ -20,8 +19,8 @@ use crate::bootstrap::fresh_key;
 use crate::config::Config;
 use crate::database;
 use crate::import::folder::Folder;
-use crate::import::progress::Progress;
 use crate::machine::Machine;
+use crate::progress::Progress;
 
 /// Messages with reactions that are written in one step.
 const REACTIONS_STEP: usize = 5_000;
@@ -117,7 +116,7 @@ async fn begin(store: &Store, export: &Export, base_url: &str) -> anyhow::Result
 /// Does the steps that are missing.
 async fn go_on(store: &Store, export: &Export, base_url: &str, mut mark: Mark) -> anyhow::Result<Mark> {
     let realm = store.realm();
-    let (lexicon, atlas) = (Lexicon::of(&realm), Atlas::of(&export.tables));
+    let (lexicon, atlas) = (Lexicon::of(&realm), Atlas::of(&export.tables, &export.survey));
     let setting = Setting { realm_url: base_url, lexicon: &lexicon, uploads: None, now_s: Machine.now_s() };
     let files = export.folder.message_files();
     let mut given = Report::default();

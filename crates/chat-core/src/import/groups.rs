@@ -42,7 +42,9 @@ impl Groups {
             }
         }
         groups.fill(tables, users);
-        for row in rows().filter(|row| row.name.is_empty()) {
+        // A group with a name has a row without one, too.
+        let known: BTreeSet<i64> = groups.named.keys().copied().collect();
+        for row in rows().filter(|row| row.name.is_empty() && !known.contains(&row.id)) {
             groups.unnamed.insert(row.id, unnamed(tables, users, row.id));
         }
         groups.settle(tables, report);

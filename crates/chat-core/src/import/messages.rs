@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::clean;
 use super::{ImportedEdit, ImportedMessage, Reactions, Report};
@@ -14,26 +15,6 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::widget::{self, Submessage};
 
-/// Kinds of what messages go to.
-const PERSON: i64 = 1;
-const CHANNEL: i64 = 2;
-const PEOPLE: i64 = 3;
-
-/// The bits of a copy.
-///
-/// # Source
-/// Not specified; the numbers existing servers use.
-const READ: i64 = 1;
-const HISTORICAL: i64 = 1 << 10;
-const RARE: [(i64, Flag); 6] = [
-    (1 << 1, Flag::Starred),
-    (1 << 2, Flag::Collapsed),
-    (1 << 3, Flag::Mentioned),
-    (1 << 5, Flag::TopicWildcardMentioned),
-    (1 << 6, Flag::Mentioned),
-    (1 << 9, Flag::HasAlertWord),
-];
-
 /// The program of a message that does not say.
 const UNKNOWN_CLIENT: &str = "unknown";
 
@@ -42,6 +23,7 @@ const UNKNOWN_CLIENT: &str = "unknown";
 pub struct Survey {
     messages: u64,
     last_message: i64,
+    last_submessage: i64,
     /// By user and recipient, the first and the last message that was received when it was sent.
     received: HashMap<(i64, i64), (i64, i64)>,
 }
@@ -52,7 +34,9 @@ impl Survey {
         let recipients: HashMap<i64, i64> = file.messages.iter().map(|row| (row.id, row.recipient)).collect();
         self.messages = self.messages.saturating_add(u64::try_from(recipients.len()).unwrap_or(u64::MAX));
         self.last_message = recipients.keys().copied().max().unwrap_or_default().max(self.last_message);
-        for copy in file.copies.iter().filter(|copy| copy.flags_mask & HISTORICAL == 0) {
+        let parts = file.submessages.iter().map(|row| row.id);
+        self.last_submessage = parts.max().unwrap_or_default().max(self.last_submessage);
+        for copy in file.copies.iter().filter(|copy| copy.flags_mask & codes::bit(Flag::Historical) == 0) {
             let Some(recipient) = recipients.get(&copy.message) else { continue };
             let known = self.received.entry((copy.user_profile, *recipient)).or_insert((copy.message, copy.message));
             *known = (known.0.min(copy.message), known.1.max(copy.message));
@@ -65,10 +49,10 @@ impl Survey {
         self.messages
     }
 
-    /// The largest number of a message; 0 when there is none.
+    /// The largest number of a message or of what came later; 0 when there is none. The log begins after it.
     #[must_use]
-    pub fn last_message(&self) -> i64 {
-        self.last_message
+    pub fn head(&self) -> i64 {
+        self.last_message.max(self.last_submessage)
     }
 
     pub(super) fn received(&self, user: i64, recipient: i64) -> Option<(i64, i64)> {
@@ -90,12 +74,14 @@ pub struct Atlas {
     places: HashMap<i64, Place>,
     clients: HashMap<i64, String>,
     idle: HashSet<UserId>,
+    /// Whether the export has the parts of polls and lists; otherwise the first of each is made of its text.
+    has_parts: bool,
 }
 
 impl Atlas {
-    /// Of these tables.
+    /// Of these tables, and what all messages say together.
     #[must_use]
-    pub fn of(tables: &Tables) -> Self {
+    pub fn of(tables: &Tables, survey: &Survey) -> Self {
         let place = |kind: i64, of: i64| match kind {
             PERSON => Some(Place::Person(UserId(of))),
             CHANNEL => Some(Place::Channel(ChannelId(of))),
@@ -114,6 +100,7 @@ impl Atlas {
             places,
             clients: tables.clients.iter().map(|row| (row.id, clean(&row.name))).collect(),
             idle: idle.map(|row| UserId(row.columns.id)).collect(),
+            has_parts: survey.last_submessage > 0,
         }
     }
 
@@ -150,14 +137,22 @@ pub fn messages(
     for copy in file.copies.iter().filter(|copy| realm.user(UserId(copy.user_profile)).is_some()) {
         copies.entry(copy.message).or_default().insert(UserId(copy.user_profile), copy.flags_mask);
     }
-    let nobody = BTreeMap::new();
+    let mut parts: HashMap<i64, BTreeMap<i64, Submessage>> = HashMap::new();
+    for row in file.submessages.iter().filter(|row| realm.user(UserId(row.sender)).is_some()) {
+        let part = Submessage { id: row.id, sender_id: UserId(row.sender), content: clean(&row.content) };
+        parts.entry(row.message).or_default().insert(row.id, part);
+    }
+    let (nobody, nothing) = (BTreeMap::new(), BTreeMap::new());
     let work = Work { setting, realm, atlas };
-    let made = file.messages.iter().filter_map(|row| work.message(row, copies.get(&row.id).unwrap_or(&nobody)));
+    let made = file.messages.iter().filter_map(|row| {
+        work.message(row, (copies.get(&row.id).unwrap_or(&nobody), parts.get(&row.id).unwrap_or(&nothing)))
+    });
     let mut made: Vec<ImportedMessage> = made.collect();
     made.sort_by_key(|made| made.message.id);
     made.dedup_by_key(|made| made.message.id);
     report.take("messages", made.len());
     report.take("earlier states of messages", made.iter().map(|made| made.past.len()).sum());
+    report.take("parts of polls and lists", made.iter().map(|made| made.message.submessages.len()).sum());
     report.leave("messages of or to somebody the export does not have", file.messages.len() - made.len());
     for (table, rows) in &file.others {
         report.leave(table, usize::try_from(*rows).unwrap_or(usize::MAX));
@@ -172,7 +167,11 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn message(&self, row: &MessageRow, copies: &BTreeMap<UserId, i64>) -> Option<ImportedMessage> {
+    fn message(
+        &self,
+        row: &MessageRow,
+        (copies, parts): (&BTreeMap<UserId, i64>, &BTreeMap<i64, Submessage>),
+    ) -> Option<ImportedMessage> {
         let sender = self.realm.user(UserId(row.sender))?;
         let (recipient, direct_users) = self.atlas.place(row)?;
         let is_known = match recipient {
@@ -186,13 +185,18 @@ impl Work<'_> {
         let past = self.past(sender, row, (recipient, &topic));
         let content = clean(&row.content);
         let rendered = self.setting.render(self.realm, sender, &content);
-        let read_by_sender = copies.get(&sender.id).is_none_or(|flags| flags & READ != 0);
+        let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
         let mut marks = marks(&rendered, read_by_sender);
         marks.moved_in = past.iter().any(|edit| edit.channel.is_some());
         // Only who may mention everybody did, and that they did stands in the copies.
-        marks.mentions_channel &= copies.is_empty() || copies.values().any(|flags| flags & (1 << 4) != 0);
-        let widget = widget::of(&content).map(|content| Submessage { id: row.id, sender_id: sender.id, content });
-        marks.is_widget = widget.is_some();
+        marks.mentions_channel &=
+            copies.is_empty() || copies.values().any(|flags| is(*flags, Flag::StreamWildcardMentioned));
+        let mut submessages: Vec<Submessage> = parts.values().cloned().collect();
+        if !self.atlas.has_parts {
+            let first = widget::of(&content).map(|content| Submessage { id: row.id, sender_id: sender.id, content });
+            submessages.extend(first);
+        }
+        marks.is_widget = !submessages.is_empty();
         let client = row.sending_client.and_then(|id| self.atlas.clients.get(&id));
         let message = Message {
             id: MessageId(row.id),
@@ -208,7 +212,7 @@ impl Work<'_> {
             last_edit_s: row.last_edit_time,
             revision: EventId(row.id),
             reactions: Vec::new(),
-            submessages: widget.into_iter().collect(),
+            submessages,
         };
         Some(ImportedMessage { readers: self.readers(&message, copies), flags: flags(copies), message, past })
     }
@@ -217,7 +221,7 @@ impl Work<'_> {
     /// to them as new; who has been away for long is given their copies, unread, when they are back.
     fn readers(&self, message: &Message, copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, bool)> {
         let read = |user: UserId| match copies.get(&user) {
-            Some(flags) => flags & READ != 0,
+            Some(flags) => is(*flags, Flag::Read),
             None => !self.atlas.idle.contains(&user),
         };
         let mut users: BTreeSet<UserId> = message.direct_users.iter().copied().collect();
@@ -269,11 +273,16 @@ fn topic(recipient: Recipient, written: &str) -> String {
     }
 }
 
+fn is(bits: i64, flag: Flag) -> bool {
+    bits & codes::bit(flag) != 0
+}
+
+/// The flags that are rows: the others follow from where a message is, who received it and what it says.
 fn flags(copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, Flag)> {
+    let is_row = |flag: &Flag| !matches!(flag, Flag::Read | Flag::StreamWildcardMentioned | Flag::Historical);
     let of = |(user, bits): (&UserId, &i64)| {
-        let set: BTreeSet<Flag> = RARE.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, flag)| *flag).collect();
         let user = *user;
-        set.into_iter().map(move |flag| (user, flag)).collect::<Vec<_>>()
+        codes::flags(*bits).filter(is_row).map(move |flag| (user, flag)).collect::<Vec<_>>()
     };
     copies.iter().flat_map(of).collect()
 }

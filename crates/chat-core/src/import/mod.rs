@@ -55,7 +55,7 @@ pub enum ImportError {
 /// An organization without its messages, ready to be written.
 #[derive(Debug)]
 pub struct Organization {
-    /// The place at which the log begins: no message has a larger number.
+    /// The place at which the log begins: nothing that stands in it has a larger number.
     pub head: EventId,
     /// Everything there is, each thing before what refers to it.
     pub changes: Vec<Change>,

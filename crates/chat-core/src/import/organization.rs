@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::{Map, Value};
 
 use super::groups::Groups;
-use super::layout::{ChannelRow, SubscriptionRow, Tables, UserRow};
+use super::layout::codes::{self, BY_GROUP};
+use super::layout::{ChannelRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
 use super::messages::{Atlas, Survey};
 use super::spans::{Happened, known};
 use super::{ImportError, Organization, Report, small};
@@ -47,7 +48,7 @@ pub fn organization(
     let realm = realm(row, &groups, report);
     let channels = channels(tables, &groups, &ids, report)?;
     let mut organization = Organization {
-        head: EventId(survey.last_message().max(1)),
+        head: EventId(survey.head().max(1)),
         changes: vec![Change::Realm(Box::new(realm))],
         spans: Vec::new(),
         keys: Vec::new(),
@@ -82,7 +83,7 @@ fn users(tables: &Tables, report: &mut Report) -> Result<Vec<User>, ImportError>
     let mut users: Vec<User> = tables.users.iter().map(|row| user(row, report)).collect();
     let dummies = tables.dummies.iter().map(|row| User { is_active: false, ..user(row, &mut Report::default()) });
     users.extend(dummies);
-    users.extend(tables.system_bots.iter().map(|row| system_bot(row.id, &row.email)));
+    users.extend(tables.system_bots.iter().map(system_bot));
     let mut known: BTreeSet<UserId> = BTreeSet::new();
     users.retain(|user| known.insert(user.id));
     let mut addresses: HashMap<String, UserId> = HashMap::new();
@@ -109,22 +110,16 @@ fn user(row: &UserRow, report: &mut Report) -> User {
     if columns.avatar_source == "U" {
         report.leave("pictures of users", 1);
     }
-    let bot_kind = match columns.bot_type {
-        Some(2) => BotKind::IncomingWebhook,
-        Some(3) => BotKind::OutgoingWebhook,
-        _ => BotKind::Generic,
-    };
     User {
-        id: UserId(columns.id),
-        email: clean(email),
         full_name: clean(&columns.full_name),
         role: role(row),
         is_active: columns.is_active,
         joined_s: columns.date_joined,
-        bot: columns.is_bot.then(|| Bot { kind: bot_kind, owner_id: columns.bot_owner.map(UserId) }),
+        bot: columns
+            .is_bot
+            .then(|| Bot { kind: codes::bot_kind(columns.bot_type), owner_id: columns.bot_owner.map(UserId) }),
         timezone: timezone(&columns.timezone).unwrap_or_default().to_owned(),
-        avatar_url: None,
-        avatar_version: 1,
+        ..account(columns.id, email)
     }
 }
 
@@ -138,20 +133,29 @@ fn role(row: &UserRow) -> Role {
 }
 
 /// A bot of the server, of which an export has no more than this: `welcome-bot@…` is called Welcome Bot.
-fn system_bot(id: i64, email: &str) -> User {
-    let name = email.split('@').next().unwrap_or_default();
+fn system_bot(row: &SystemBotRow) -> User {
+    let name = row.email.split('@').next().unwrap_or_default();
     let words = name.split('-').map(|word| {
         let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
         first.to_uppercase() + rest
     });
     User {
+        full_name: words.collect::<Vec<_>>().join(" "),
+        bot: Some(Bot { kind: BotKind::Generic, owner_id: None }),
+        ..account(row.id, &row.email)
+    }
+}
+
+/// An account of which no more is known than this.
+fn account(id: i64, email: &str) -> User {
+    User {
         id: UserId(id),
         email: clean(email),
-        full_name: words.collect::<Vec<_>>().join(" "),
+        full_name: String::new(),
         role: Role::Member,
         is_active: true,
         joined_s: 0,
-        bot: Some(Bot { kind: BotKind::Generic, owner_id: None }),
+        bot: None,
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
@@ -162,26 +166,6 @@ fn system_bot(id: i64, email: &str) -> User {
 pub(super) fn clean(text: &str) -> String {
     text.replace('\0', "")
 }
-
-type Field = fn(&mut Rules) -> &mut Policy;
-
-/// Permissions that newer exports give to groups.
-const BY_GROUP: [(&str, Field); 14] = [
-    ("can_create_public_channel_group", |rules| &mut rules.create_public_channel),
-    ("can_create_private_channel_group", |rules| &mut rules.create_private_channel),
-    ("can_create_web_public_channel_group", |rules| &mut rules.create_web_public_channel),
-    ("can_add_subscribers_group", |rules| &mut rules.subscribe_others),
-    ("can_invite_users_group", |rules| &mut rules.invite),
-    ("can_add_custom_emoji_group", |rules| &mut rules.add_custom_emoji),
-    ("can_create_groups", |rules| &mut rules.edit_groups),
-    ("can_create_bots_group", |rules| &mut rules.create_bots),
-    ("can_delete_own_message_group", |rules| &mut rules.delete_own_message),
-    ("can_move_messages_between_topics_group", |rules| &mut rules.edit_topic),
-    ("can_move_messages_between_channels_group", |rules| &mut rules.move_between_channels),
-    ("can_mention_many_users_group", |rules| &mut rules.wildcard_mention),
-    ("direct_message_permission_group", |rules| &mut rules.direct_messages),
-    ("direct_message_initiator_group", |rules| &mut rules.initiate_direct_messages),
-];
 
 fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Realm {
     let text = |column: &str| clean(row.get(column).and_then(Value::as_str).unwrap_or_default());
@@ -260,7 +244,7 @@ fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: 
     }
 }
 
-/// Who may write. There are fewer ways to say that here; nobody may write who could not.
+/// Who may write.
 fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut Report) -> PostPolicy {
     let numbered = |number| PostPolicy::ALL.into_iter().find(|policy| policy.number() == number);
     let Some(id) = row.can_send_message_group else {
@@ -268,14 +252,7 @@ fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut Report) -> PostPo
             .stream_post_policy
             .map_or(PostPolicy::Everyone, |number| numbered(number).unwrap_or(PostPolicy::Administrators));
     };
-    let (policy, is_the_same) = match groups.policy(id) {
-        Some(Policy::Everyone) => (PostPolicy::Everyone, true),
-        Some(Policy::FullMembers) => (PostPolicy::FullMembers, true),
-        Some(Policy::Members) => (PostPolicy::FullMembers, false),
-        Some(Policy::Moderators) => (PostPolicy::Moderators, true),
-        Some(Policy::Administrators) => (PostPolicy::Administrators, true),
-        Some(Policy::Owners | Policy::Nobody) | None => (PostPolicy::Administrators, false),
-    };
+    let (policy, is_the_same) = codes::post_policy(groups.policy(id));
     if !is_the_same {
         report.leave("permissions to write to a channel, which fewer have now", 1);
     }
@@ -289,7 +266,7 @@ fn subscriptions(
     organization: &mut Organization,
     report: &mut Report,
 ) {
-    let (atlas, happened) = (Atlas::of(tables), Happened::of(tables));
+    let (atlas, happened) = (Atlas::of(tables, survey), Happened::of(tables));
     let mut seen = BTreeSet::new();
     for row in tables.subscriptions.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
         let Some(Recipient::Channel(channel_id)) = atlas.channel(row.recipient) else { continue };

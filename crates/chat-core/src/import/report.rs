@@ -1,4 +1,4 @@
-//! What an import took over, and what it did not.
+//! What an import took over, or an export has in it, and what not.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// Counts by what they count, in the words an operator reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// What is here now.
+    /// What came along.
     pub taken: BTreeMap<String, u64>,
-    /// What was in the export and is not here, or not as it was.
+    /// What did not, or not as it was.
     pub left: BTreeMap<String, u64>,
 }
 
 impl Report {
-    /// Counts things that were taken over.
+    /// Counts things that came along.
     pub fn take(&mut self, what: &str, count: usize) {
         add(&mut self.taken, what, count);
     }

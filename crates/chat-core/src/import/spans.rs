@@ -2,17 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::layout::codes::{BEGAN, ENDED};
 use super::layout::{AuditRow, Tables};
 use super::messages::Survey;
 use crate::channel::Span;
 use crate::id::{ChannelId, EventId, UserId};
-
-/// Kinds of what happened.
-///
-/// # Source
-/// Not specified; the numbers existing servers use.
-const BEGAN: [i64; 2] = [301, 302];
-const ENDED: i64 = 303;
 
 /// What is known of one user and one channel beside what happened.
 #[derive(Debug, Clone, Copy)]

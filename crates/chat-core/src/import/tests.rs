@@ -125,6 +125,22 @@ fn groups_of_the_system_are_there_once_and_permissions_are_no_wider() {
 }
 
 #[test]
+fn a_group_of_the_system_stands_for_its_policy_whoever_is_in_it() {
+    let mut tables = tables();
+    tables["zerver_namedusergroup"] = json!([
+        {"usergroup_ptr": 30, "name": "role:members", "is_system_group": true},
+        {"usergroup_ptr": 31, "name": "role:everyone", "is_system_group": true},
+    ]);
+    tables["zerver_usergroup"] = json!([{"id": 30}, {"id": 31}]);
+    tables["zerver_usergroupmembership"] = json!([{"user_group": 30, "user_profile": 7}]);
+    tables["zerver_groupgroupmembership"] = json!([{"supergroup": 31, "subgroup": 30}]);
+    let Organization { head, changes, spans, .. } = made(tables).unwrap().0;
+    let realm = RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans });
+    assert_eq!(realm.realm().unwrap().rules.edit_groups, Policy::Everyone);
+    assert_eq!(realm.channel(ChannelId(20)).unwrap().post_policy, PostPolicy::Everyone);
+}
+
+#[test]
 fn the_report_says_what_is_left() {
     let (_, report) = made(tables()).unwrap();
     let left = |what: &str| report.left.get(what).copied();
@@ -158,7 +174,7 @@ fn a_message_comes_with_its_readers_and_its_past() {
     let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
     let mut report = Report::default();
-    let made = messages(&setting, &realm, &Atlas::of(&tables), &file(), &mut report);
+    let made = messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), &file(), &mut report);
     let [first, second] = made.as_slice() else { panic!("{made:?}") };
     assert_eq!(first.message.html, "<p><strong>hi</strong></p>");
     assert_eq!((first.message.sent_s, first.message.client.as_str()), (20, "website"));
@@ -192,7 +208,7 @@ fn who_was_away_for_long_has_read_nothing_and_who_has_no_copy_has_nothing_new() 
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
     let mut file = file();
     file.copies.clear();
-    let made = messages(&setting, &realm, &Atlas::of(&tables), &file, &mut Report::default());
+    let made = messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), &file, &mut Report::default());
     assert_eq!(made[0].readers, [(UserId(7), true), (UserId(8), false)]);
 }
 

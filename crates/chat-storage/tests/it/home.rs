@@ -23,6 +23,11 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// One more place beside that of the test, on SQLite.
+    pub(crate) fn embedded() -> Self {
+        Self { folder: Arc::new(tempfile::tempdir().unwrap()), url: None }
+    }
+
     /// A node on the database.
     pub(crate) async fn open(&self) -> Store {
         Store::start(self.try_open().await.unwrap()).await.unwrap()

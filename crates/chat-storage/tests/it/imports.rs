@@ -84,7 +84,7 @@ fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
     let realm = store.realm();
     let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
-    import::messages(&setting, &realm, &Atlas::of(&tables()), file, &mut Report::default())
+    import::messages(&setting, &realm, &Atlas::of(&tables(), &Survey::default()), file, &mut Report::default())
 }
 
 async fn imported(home: &Home) -> Store {

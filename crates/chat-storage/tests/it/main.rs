@@ -14,6 +14,8 @@ mod copies;
 #[cfg(test)]
 mod edits;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod imports;

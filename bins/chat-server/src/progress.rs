@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The steps of one part of a command.
-pub(super) struct Progress(ProgressBar);
+pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// Shows nothing where stderr is no terminal.
-    pub(super) fn new(what: &'static str, steps: usize) -> Self {
+    pub(crate) fn new(what: &'static str, steps: usize) -> Self {
         let bar = ProgressBar::new(u64::try_from(steps).unwrap_or(u64::MAX)).with_message(what);
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -20,11 +20,16 @@ impl Progress {
         Self(bar)
     }
 
-    pub(super) fn step(&self) {
+    pub(crate) fn step(&self) {
         self.0.inc(1);
     }
 
-    pub(super) fn end(&self) {
+    /// There are so many steps, now that they are known.
+    pub(crate) fn expect(&self, steps: u64) {
+        self.0.set_length(steps);
+    }
+
+    pub(crate) fn end(&self) {
         self.0.finish_and_clear();
     }
 }

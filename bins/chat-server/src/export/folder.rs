@@ -1,0 +1,156 @@
+//! The folder of an export that is being written. It and its files are their owner's alone: they hold what people wrote to
+//! each other.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use chat_core::export::{Sheet, SheetError, Sheets};
+use serde_json::Value;
+
+use crate::import::folder::PARTIAL;
+use crate::progress::Progress;
+
+/// The table whose rows are counted while one waits.
+const COUNTED: &str = "zerver_message";
+
+/// A folder that has another name until it is whole.
+pub(super) struct Folder {
+    /// What it will be called.
+    path: PathBuf,
+    /// What it is called until then.
+    partial: PathBuf,
+    organization: Tables,
+    messages: Option<(usize, Tables)>,
+    progress: Progress,
+}
+
+impl Folder {
+    /// Begins an export that will be at `path`.
+    ///
+    /// # Errors
+    /// When there is something already, or an export to that place was begun and not finished.
+    pub(super) fn begin(path: &Path) -> anyhow::Result<Self> {
+        let mut name =
+            path.file_name().with_context(|| format!("{} is no name of a folder", path.display()))?.to_owned();
+        if path.extension().is_some_and(|ending| ending == PARTIAL) {
+            bail!("{}: a name that ends so is that of an export that was not finished", path.display());
+        }
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => {}
+            Ok(false) => bail!("{} has something in it: an export needs a new or empty folder", path.display()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot look into {}", path.display())),
+        }
+        name.push(".");
+        name.push(PARTIAL);
+        let partial = path.with_file_name(name);
+        make_folder(&partial).with_context(|| {
+            format!("cannot make {}; one that another export left there can be deleted", partial.display())
+        })?;
+        let organization = Tables::create(&partial.join("realm.json"))?;
+        let progress = Progress::new("exporting", 0);
+        Ok(Self { path: path.to_owned(), partial, organization, messages: None, progress })
+    }
+
+    /// Gives it its name, once everything is on the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written; it keeps its other name then.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        let Self { path, partial, organization, messages, progress } = self;
+        progress.end();
+        let files = [Some(organization), messages.map(|(_, tables)| tables)];
+        let written: std::io::Result<()> = files.into_iter().flatten().try_for_each(Tables::end);
+        written.and_then(|()| sync(&partial)).with_context(|| format!("cannot write {}", partial.display()))?;
+        fs::rename(&partial, &path).with_context(|| format!("cannot call {} {}", partial.display(), path.display()))?;
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sync(above).with_context(|| format!("cannot write {}", above.display()))
+    }
+
+    /// Deletes what was written of an export that is none.
+    pub(super) fn give_up(self) {
+        self.progress.end();
+        if let Err(error) = fs::remove_dir_all(&self.partial) {
+            tracing::warn!(%error, folder = %self.partial.display(), "an export that was not finished stays");
+        }
+    }
+
+    fn sheet(&mut self, sheet: Sheet) -> std::io::Result<&mut Tables> {
+        let Sheet::Messages(number) = sheet else { return Ok(&mut self.organization) };
+        let open = match self.messages.take() {
+            Some(open) if open.0 == number => open,
+            before => {
+                before.map_or(Ok(()), |(_, tables)| tables.end())?;
+                (number, Tables::create(&self.partial.join(format!("messages-{number:06}.json")))?)
+            }
+        };
+        Ok(&mut self.messages.insert(open).1)
+    }
+}
+
+impl Sheets for Folder {
+    fn expect(&mut self, messages: u64) {
+        self.progress.expect(messages);
+    }
+
+    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+        if table == COUNTED {
+            self.progress.step();
+        }
+        self.sheet(sheet).and_then(|tables| tables.row(table, &row)).map_err(|error| SheetError(error.into()))
+    }
+}
+
+/// A file of tables: one JSON object, a table a key, a row a line.
+struct Tables {
+    file: BufWriter<File>,
+    table: Option<&'static str>,
+}
+
+impl Tables {
+    fn create(path: &Path) -> std::io::Result<Self> {
+        let mut file = BufWriter::new(make_file(path)?);
+        file.write_all(b"{")?;
+        Ok(Self { file, table: None })
+    }
+
+    fn row(&mut self, table: &'static str, row: &Value) -> std::io::Result<()> {
+        if self.table == Some(table) {
+            self.file.write_all(b",\n")?;
+        } else {
+            let before: &[u8] = if self.table.is_some() { b"\n],\n" } else { b"\n" };
+            self.file.write_all(before)?;
+            writeln!(self.file, "\"{table}\": [")?;
+            self.table = Some(table);
+        }
+        serde_json::to_writer(&mut self.file, row)?;
+        Ok(())
+    }
+
+    /// Returns when it is on the disk.
+    fn end(mut self) -> std::io::Result<()> {
+        self.file.write_all(if self.table.is_some() { b"\n]\n}\n" } else { b"}\n" })?;
+        self.file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+    }
+}
+
+fn make_folder(path: &Path) -> std::io::Result<()> {
+    let mut folder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(path)
+}
+
+fn make_file(path: &Path) -> std::io::Result<File> {
+    let mut file = OpenOptions::new();
+    file.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+    file.open(path)
+}
+
+fn sync(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}

@@ -1,0 +1,58 @@
+//! The command `export`: writes the organization into a folder, in the layout that `import` reads.
+//!
+//! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The folder
+//! has another name until it is whole, so that nobody takes a part of an export for all of it.
+
+mod folder;
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use chat_core::export::{Export, ExportStore as _};
+use chat_core::import::Report;
+use chat_core::ports::RealmStore as _;
+use chat_storage::Store;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::export::folder::Folder;
+use crate::machine::Machine;
+use crate::{database, import};
+
+/// Exports the organization into a folder and prints what is in it and what is not, as JSON.
+///
+/// # Errors
+/// When the folder has something in it, there is no organization, storage fails or the folder cannot be written. There is
+/// no folder of that name then.
+pub(crate) async fn run(config: &Config, folder: &Path) -> anyhow::Result<()> {
+    let store = Store::start(database::open(&config.database).await?).await.context("cannot read the organization")?;
+    let written = export(&store, folder).await;
+    store.stop().await;
+    println!("{}", told(&written?));
+    Ok(())
+}
+
+async fn export(store: &Store, path: &Path) -> anyhow::Result<Report> {
+    import::check(store).await?;
+    if store.realm().realm().is_none() {
+        bail!("there is no organization to export");
+    }
+    let mut folder = Folder::begin(path)?;
+    let mut export = Export::new(&mut folder, Machine.now_s());
+    let written = store.export(&mut export).await;
+    let report = export.into_report();
+    match written {
+        Ok(()) => folder.finish().map(|()| report),
+        Err(error) => {
+            folder.give_up();
+            Err(error).context("cannot export the organization")
+        }
+    }
+}
+
+fn told(report: &Report) -> Value {
+    json!({"exported": report.taken, "not_exported": report.left})
+}
+
+#[cfg(test)]
+mod tests;

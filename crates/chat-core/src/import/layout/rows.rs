@@ -1,0 +1,333 @@
+//! The rows of the tables, with the columns that are read.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+/// A time as whole unix seconds.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    Ok(some_seconds(deserializer)?.unwrap_or_default())
+}
+
+fn some_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float stops at the ends of the integers")]
+    let whole = |time: f64| time.floor() as i64;
+    Ok(Option::<f64>::deserialize(deserializer)?.map(whole))
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// An account: what it is, and every column of it, since its preferences are columns too.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+pub struct UserRow {
+    /// What it is.
+    pub columns: UserColumns,
+    /// Every column.
+    pub all: Map<String, Value>,
+}
+
+impl TryFrom<Map<String, Value>> for UserRow {
+    type Error = serde_json::Error;
+
+    fn try_from(all: Map<String, Value>) -> Result<Self, Self::Error> {
+        Ok(Self { columns: UserColumns::deserialize(Value::Object(all.clone()))?, all })
+    }
+}
+
+/// What an account is.
+#[derive(Debug, Clone, Deserialize)]
+#[expect(missing_docs, clippy::struct_excessive_bools, reason = "the columns of a table that is not ours")]
+pub struct UserColumns {
+    pub id: i64,
+    /// The address they log in with; in older exports it is `email`.
+    #[serde(default)]
+    pub delivery_email: Option<String>,
+    #[serde(default)]
+    pub email: String,
+    #[serde(default)]
+    pub full_name: String,
+    #[serde(default = "yes")]
+    pub is_active: bool,
+    #[serde(default)]
+    pub is_bot: bool,
+    #[serde(default)]
+    pub bot_type: Option<i64>,
+    #[serde(default)]
+    pub bot_owner: Option<i64>,
+    #[serde(default)]
+    pub role: Option<i64>,
+    #[serde(default)]
+    pub is_realm_admin: bool,
+    #[serde(default)]
+    pub is_guest: bool,
+    #[serde(default, deserialize_with = "seconds")]
+    pub date_joined: i64,
+    #[serde(default)]
+    pub timezone: String,
+    #[serde(default)]
+    pub avatar_source: String,
+    /// Whether copies of new messages are made for them only once they are back.
+    #[serde(default)]
+    pub long_term_idle: bool,
+}
+
+macro_rules! rows {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$column_doc:meta])* $column:ident: $kind:ty,)+ })+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Deserialize)]
+        #[expect(missing_docs, reason = "the columns of a table that is not ours, under their names there")]
+        pub struct $name {
+            $($(#[$column_doc])* pub $column: $kind,)+
+        }
+    )+};
+}
+
+rows! {
+    /// A bot of the server.
+    SystemBotRow {
+        id: i64,
+        email: String,
+    }
+    /// A channel.
+    ChannelRow {
+        id: i64,
+        name: String,
+        #[serde(default)]
+        description: String,
+        #[serde(default, deserialize_with = "seconds")]
+        date_created: i64,
+        #[serde(default)]
+        creator: Option<i64>,
+        #[serde(default)]
+        deactivated: bool,
+        #[serde(default)]
+        invite_only: bool,
+        #[serde(default)]
+        history_public_to_subscribers: Option<bool>,
+        #[serde(default)]
+        is_web_public: bool,
+        /// Older exports say by a number who may write.
+        #[serde(default)]
+        stream_post_policy: Option<i64>,
+        /// Newer ones by a group.
+        #[serde(default)]
+        can_send_message_group: Option<i64>,
+        #[serde(default)]
+        can_remove_subscribers_group: Option<i64>,
+        #[serde(default)]
+        message_retention_days: Option<i64>,
+    }
+    /// A channel new users are in.
+    DefaultChannelRow {
+        stream: i64,
+    }
+    /// What messages go to.
+    RecipientRow {
+        id: i64,
+        /// 1 a person, 2 a channel, 3 several people.
+        r#type: i64,
+        type_id: i64,
+    }
+    /// Who is in a channel or a conversation.
+    SubscriptionRow {
+        user_profile: i64,
+        recipient: i64,
+        #[serde(default = "yes")]
+        active: bool,
+        #[serde(default)]
+        is_muted: bool,
+        #[serde(default)]
+        pin_to_top: bool,
+        #[serde(default)]
+        color: String,
+        #[serde(default)]
+        desktop_notifications: Option<bool>,
+        #[serde(default)]
+        audible_notifications: Option<bool>,
+        #[serde(default)]
+        push_notifications: Option<bool>,
+        #[serde(default)]
+        email_notifications: Option<bool>,
+        #[serde(default)]
+        wildcard_mentions_notify: Option<bool>,
+    }
+    /// Something that happened. The kinds of old servers are words; none of them is read.
+    AuditRow {
+        #[serde(default)]
+        id: i64,
+        event_type: Value,
+        #[serde(default)]
+        modified_user: Option<i64>,
+        #[serde(default)]
+        modified_stream: Option<i64>,
+        #[serde(default)]
+        event_last_message_id: Option<i64>,
+    }
+    /// A group.
+    GroupRow {
+        #[serde(default, alias = "usergroup_ptr")]
+        id: i64,
+        #[serde(default)]
+        name: String,
+        #[serde(default)]
+        description: String,
+        #[serde(default)]
+        is_system_group: bool,
+        #[serde(default)]
+        deactivated: bool,
+        #[serde(default)]
+        can_mention_group: Option<i64>,
+    }
+    /// A user in a group.
+    GroupMemberRow {
+        user_group: i64,
+        user_profile: i64,
+    }
+    /// A group in a group.
+    SubgroupRow {
+        supergroup: i64,
+        subgroup: i64,
+    }
+    /// A question about users.
+    ProfileFieldRow {
+        id: i64,
+        name: String,
+        #[serde(default)]
+        hint: String,
+        field_type: i64,
+        #[serde(default)]
+        field_data: Option<String>,
+        #[serde(default)]
+        order: i64,
+        #[serde(default)]
+        required: bool,
+        #[serde(default)]
+        display_in_profile_summary: bool,
+    }
+    /// An answer to one.
+    ProfileValueRow {
+        user_profile: i64,
+        field: i64,
+        /// A text, or the text of a list of users.
+        value: Value,
+    }
+    /// A pattern that becomes a link.
+    LinkifierRow {
+        id: i64,
+        pattern: String,
+        #[serde(default)]
+        url_template: Option<String>,
+        #[serde(default)]
+        order: i64,
+    }
+    /// A place to run code.
+    PlaygroundRow {
+        id: i64,
+        name: String,
+        pygments_language: String,
+        #[serde(default)]
+        url_template: Option<String>,
+    }
+    /// A domain of mail.
+    DomainRow {
+        id: i64,
+        domain: String,
+        #[serde(default)]
+        allow_subdomains: bool,
+    }
+    /// How a user follows a topic.
+    TopicRow {
+        user_profile: i64,
+        stream: i64,
+        topic_name: String,
+        visibility_policy: i64,
+        #[serde(default, deserialize_with = "seconds")]
+        last_updated: i64,
+    }
+    /// A user that another does not hear.
+    MutedUserRow {
+        user_profile: i64,
+        muted_user: i64,
+        #[serde(default, deserialize_with = "seconds")]
+        date_muted: i64,
+    }
+    /// What a user says they are doing.
+    StatusRow {
+        user_profile: i64,
+        #[serde(default)]
+        status_text: String,
+        #[serde(default)]
+        emoji_name: String,
+        #[serde(default)]
+        emoji_code: String,
+        #[serde(default)]
+        reaction_type: String,
+    }
+    /// A word that alerts a user.
+    AlertWordRow {
+        user_profile: i64,
+        word: String,
+    }
+    /// A program.
+    ClientRow {
+        id: i64,
+        name: String,
+    }
+    /// An emoji that a user gave a message.
+    ReactionRow {
+        #[serde(default)]
+        id: i64,
+        user_profile: i64,
+        message: i64,
+        emoji_name: String,
+        emoji_code: String,
+        reaction_type: String,
+    }
+    /// A message.
+    MessageRow {
+        id: i64,
+        sender: i64,
+        recipient: i64,
+        #[serde(default)]
+        subject: String,
+        content: String,
+        #[serde(alias = "pub_date", deserialize_with = "seconds")]
+        date_sent: i64,
+        #[serde(default)]
+        sending_client: Option<i64>,
+        #[serde(default, deserialize_with = "some_seconds")]
+        last_edit_time: Option<i64>,
+        /// JSON of its own, the newest edit first.
+        #[serde(default)]
+        edit_history: Option<String>,
+    }
+    /// A user's copy of a message.
+    CopyRow {
+        user_profile: i64,
+        message: i64,
+        #[serde(alias = "flags")]
+        flags_mask: i64,
+    }
+    /// A part of a poll or a list. Its author's, which came with the message, is the first.
+    SubmessageRow {
+        id: i64,
+        message: i64,
+        sender: i64,
+        content: String,
+    }
+    /// An edit of a message, in the JSON of [`MessageRow::edit_history`].
+    EditRow {
+        #[serde(default)]
+        user_id: Option<i64>,
+        #[serde(default, deserialize_with = "seconds")]
+        timestamp: i64,
+        #[serde(default)]
+        prev_content: Option<String>,
+        #[serde(default, alias = "prev_subject")]
+        prev_topic: Option<String>,
+        #[serde(default)]
+        prev_stream: Option<i64>,
+    }
+}

@@ -1,0 +1,157 @@
+//! Showing an organization to whoever hands it out.
+//!
+//! All of it is read in one transaction that sees one state, so that no message is there without its channel and nothing
+//! twice, while others write. It changes nothing and takes no lock; an engine keeps what was overwritten meanwhile until
+//! the transaction ends.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chat_core::export::{Export, ExportError, ExportStore, ExportedMessage, Messages};
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::message::{Flag, Message, Reaction, Recipient};
+use chat_core::ports::{PastEdit, StoreError};
+use chat_core::snapshot::RealmSnapshot;
+use chat_core::widget::Submessage;
+
+use crate::copies::flags_of;
+use crate::edit::{self, EditRow};
+use crate::engine::{Tx, run};
+use crate::fault::failed;
+use crate::history::facts_of;
+use crate::row::{self, MessageRow, ReactionRow};
+use crate::store::Store;
+use crate::{read_set, realm};
+
+/// Messages that are read at once, and held in memory with everybody's flags of them.
+const PAGE: i64 = 1_000;
+
+const COUNT: &str = "SELECT count(*), coalesce(max(id), 0) FROM message";
+const MESSAGES: &str = "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s,
+    m.client, m.marks, m.last_edit_s, m.revision
+FROM message AS m LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id
+WHERE m.id > $1 ORDER BY m.id LIMIT $2";
+const REACTIONS: &str = "SELECT message_id, user_id, name, code, kind FROM reaction
+WHERE message_id > $1 AND message_id <= $2 ORDER BY message_id, event_id";
+const SUBMESSAGES: &str = "SELECT id, message_id, sender_id, content FROM submessage
+WHERE message_id > $1 AND message_id <= $2 ORDER BY message_id, id";
+const EDITS: &str = "SELECT message_id, at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic
+FROM message_edit WHERE message_id > $1 AND message_id <= $2 ORDER BY message_id, event_id DESC";
+const FLAGS: &str = "SELECT message_id, user_id, flag FROM message_flag WHERE message_id > $1 AND message_id <= $2";
+
+#[async_trait]
+impl ExportStore for Store {
+    async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError> {
+        let mut tx = self.shared.db.begin_reading().await.map_err(failed)?;
+        let shown = show(&mut tx, export).await;
+        tx.roll_back().await.map_err(failed)?;
+        shown
+    }
+}
+
+async fn show(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+    let realm = Arc::new(realm::load_in(tx).await?);
+    let (count, last): (i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(COUNT)).map_err(failed)?;
+    let messages = Messages { count: count.unsigned_abs(), last: MessageId(last) };
+    export.begin(&realm, messages)?;
+    let ever = ever_in(&realm);
+    let mut after = 0;
+    loop {
+        let page = page(tx, (&realm, &ever), after).await?;
+        let Some(last) = page.last() else { break };
+        after = last.message.id.0;
+        export.messages(&page)?;
+    }
+    Ok(export.end()?)
+}
+
+/// Who is or was in each channel.
+type Ever = HashMap<ChannelId, Vec<UserId>>;
+
+fn ever_in(realm: &RealmSnapshot) -> Ever {
+    let mut ever = Ever::new();
+    for user in realm.users() {
+        for (channel, _) in realm.memberships(user.id) {
+            ever.entry(channel).or_default().push(user.id);
+        }
+    }
+    ever
+}
+
+/// The messages after one, as many as are read at once.
+async fn page(
+    tx: &mut Tx,
+    (realm, ever): (&RealmSnapshot, &Ever),
+    after: i64,
+) -> Result<Vec<ExportedMessage>, StoreError> {
+    let rows: Vec<MessageRow> =
+        run!(tx.on(), fetch_all: sqlx::query_as(MESSAGES).bind(after).bind(PAGE)).map_err(failed)?;
+    let until = rows.last().map_or(after, |row| row.0);
+    let mut beside = Beside::load(tx, (after, until)).await?;
+    let messages: Vec<Message> = rows.into_iter().map(|row| beside.message(row)).collect();
+    let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
+    let read = read_set::load_all_in(tx, recipients).await?;
+    let page = messages.into_iter().map(|message| {
+        let facts = facts_of(&message);
+        let mut flags = beside.flags.remove(&message.id.0).unwrap_or_default();
+        let mut users: BTreeSet<UserId> = flags.keys().copied().collect();
+        match message.recipient {
+            Recipient::Direct(_) => users.extend(&message.direct_users),
+            Recipient::Channel(channel) => {
+                let there = ever.get(&channel).into_iter().flatten().copied();
+                let place = (message.recipient, message.id);
+                users.extend(there.filter(|user| read_set::received(realm, *user, place)));
+            }
+        }
+        let copy = |user: UserId| {
+            let set = read.get(&(message.recipient, user));
+            (user, flags_of((realm, user), &facts, set, flags.remove(&user).unwrap_or_default()))
+        };
+        let copies = users.into_iter().map(copy).collect();
+        let past = beside.past.remove(&message.id.0).unwrap_or_default();
+        ExportedMessage { message, past, copies }
+    });
+    Ok(page.collect())
+}
+
+/// What stands beside the messages of a page, by their numbers.
+struct Beside {
+    reactions: HashMap<i64, Vec<Reaction>>,
+    submessages: HashMap<i64, Vec<Submessage>>,
+    past: HashMap<i64, Vec<PastEdit>>,
+    flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>>,
+}
+
+impl Beside {
+    async fn load(tx: &mut Tx, (after, until): (i64, i64)) -> Result<Self, StoreError> {
+        let rows: Vec<ReactionRow> =
+            run!(tx.on(), fetch_all: sqlx::query_as(REACTIONS).bind(after).bind(until)).map_err(failed)?;
+        let reactions = row::reactions_of(rows)?;
+        let rows: Vec<(i64, i64, i64, String)> =
+            run!(tx.on(), fetch_all: sqlx::query_as(SUBMESSAGES).bind(after).bind(until)).map_err(failed)?;
+        let mut submessages: HashMap<i64, Vec<Submessage>> = HashMap::new();
+        for (id, message, sender, content) in rows {
+            submessages.entry(message).or_default().push(Submessage { id, sender_id: UserId(sender), content });
+        }
+        let rows: Vec<EditRow> =
+            run!(tx.on(), fetch_all: sqlx::query_as(EDITS).bind(after).bind(until)).map_err(failed)?;
+        let mut past: HashMap<i64, Vec<PastEdit>> = HashMap::new();
+        for (message, edit) in rows.into_iter().map(edit::past) {
+            past.entry(message.0).or_default().push(edit);
+        }
+        let rows: Vec<(i64, i64, i64)> =
+            run!(tx.on(), fetch_all: sqlx::query_as(FLAGS).bind(after).bind(until)).map_err(failed)?;
+        let mut flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>> = HashMap::new();
+        for (message, user, flag) in rows {
+            flags.entry(message).or_default().entry(UserId(user)).or_default().extend(Flag::numbered(flag));
+        }
+        Ok(Self { reactions, submessages, past, flags })
+    }
+
+    fn message(&mut self, row: MessageRow) -> Message {
+        let id = row.0;
+        let reactions = self.reactions.remove(&id).unwrap_or_default();
+        row::message(row, reactions, self.submessages.remove(&id).unwrap_or_default())
+    }
+}

@@ -1,0 +1,337 @@
+//! An organization that is handed out, taken over elsewhere, and handed out again.
+
+use std::collections::BTreeMap;
+
+use chat_core::export::{Export, ExportStore as _, Sheet, SheetError, Sheets};
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::import::layout::{MessageFile, Tables};
+use chat_core::import::{self, Atlas, ImportStore as _, Mark, Report, Step, Survey};
+use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::ports::{MessageStore, RealmStore as _};
+use chat_core::user::ApiKey;
+use chat_storage::Store;
+use serde_json::{Map, Value, json};
+
+use crate::home::{Home, NOW_S, told};
+
+/// What was written, by sheet and table.
+#[derive(Debug, Default, PartialEq)]
+struct Desk(BTreeMap<Sheet, Map<String, Value>>);
+
+impl Sheets for Desk {
+    fn expect(&mut self, _: u64) {}
+
+    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+        let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
+        rows.as_array_mut().unwrap().push(row);
+        Ok(())
+    }
+}
+
+impl Desk {
+    fn rows(&self, sheet: Sheet, table: &str) -> &[Value] {
+        self.0.get(&sheet).and_then(|tables| tables.get(table)?.as_array()).map_or(&[], Vec::as_slice)
+    }
+
+    fn organization(&self, table: &str) -> &[Value] {
+        self.rows(Sheet::Organization, table)
+    }
+
+    fn one(&self, table: &str, id: i64) -> &Value {
+        let is_it = |row: &&Value| row["id"] == id || row["usergroup_ptr"] == id;
+        self.organization(table).iter().find(is_it).unwrap()
+    }
+}
+
+async fn exported(store: &Store) -> (Desk, Report) {
+    let mut desk = Desk::default();
+    let mut export = Export::new(&mut desk, NOW_S);
+    store.export(&mut export).await.unwrap();
+    let report = export.into_report();
+    (desk, report)
+}
+
+/// Takes it over into an empty database.
+async fn imported(home: &Home, desk: &Desk) -> Store {
+    let read = |tables: &Map<String, Value>| serde_json::to_string(tables).unwrap();
+    let tables: Tables = serde_json::from_str(&read(&desk.0[&Sheet::Organization])).unwrap();
+    let files = desk.0.iter().filter(|(sheet, _)| **sheet != Sheet::Organization);
+    let files: Vec<MessageFile> = files.map(|(_, tables)| serde_json::from_str(&read(tables)).unwrap()).collect();
+    let mut survey = Survey::default();
+    for file in &files {
+        survey.look_at(file);
+    }
+    let mut seed = 0;
+    let key = || {
+        seed += 1;
+        ApiKey::from_random(&[seed; 64])
+    };
+    let mut report = Report::default();
+    let made = import::organization(&tables, &survey, "https://chat.example.org", key, &mut report).unwrap();
+    let mark = |steps: usize, is_done| Mark {
+        source: "a".to_owned(),
+        steps: i64::try_from(steps).unwrap(),
+        is_done,
+        report: Report::default(),
+    };
+    let store = home.open().await;
+    assert_eq!(store.import_organization(&made, &mark(1, false)).await.unwrap(), Step::Done);
+    store.stop().await;
+    let store = home.open().await;
+    let realm = store.realm();
+    let lexicon = Lexicon::of(&realm);
+    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let atlas = Atlas::of(&tables, &survey);
+    for (place, file) in files.iter().enumerate() {
+        let messages = import::messages(&setting, &realm, &atlas, file, &mut report);
+        assert_eq!(store.import_messages(&messages, &mark(place + 2, false)).await.unwrap(), Step::Done);
+    }
+    let reactions = import::reactions(&realm, &tables.reactions, &mut report);
+    assert_eq!(store.import_reactions(&reactions, &mark(files.len() + 2, true)).await.unwrap(), Step::Done);
+    store
+}
+
+fn organization() -> Value {
+    let joined = |user: i64, channel: i64, kind: i64, at: i64| json!({"event_type": kind, "modified_user": user, "modified_stream": channel, "event_last_message_id": at});
+    let in_channel = |user: i64, channel: i64| json!({"user_profile": user, "recipient": channel});
+    json!({
+        "zerver_realm": [{"name": "Acme", "description": "We *chat*", "date_created": 10, "mandatory_topics": true,
+            "message_content_edit_limit_seconds": null, "waiting_period_threshold": 3, "wildcard_mention_policy": 7,
+            "can_create_groups": 31, "can_create_bots_group": 31}],
+        "zerver_realmuserdefault": [{"enter_sends": true}],
+        "zerver_userprofile": [
+            {"id": 7, "delivery_email": "Ann@x.org", "full_name": "Ann", "role": 100, "date_joined": 11,
+                "timezone": "Europe/Paris", "enter_sends": true, "color_scheme": 2},
+            {"id": 8, "email": "bob@x.org", "full_name": "Bob", "role": 400},
+            {"id": 9, "email": "bot@x.org", "full_name": "Bot", "is_bot": true, "bot_type": 2, "bot_owner": 7},
+            {"id": 10, "email": "eve@x.org", "full_name": "Eve", "role": 600, "is_active": false},
+        ],
+        "zerver_stream": [
+            {"id": 20, "name": "dev", "description": "for *code*", "date_created": 12, "creator": 7,
+                "stream_post_policy": 4, "message_retention_days": 90},
+            {"id": 21, "name": "secret", "invite_only": true, "history_public_to_subscribers": false},
+            {"id": 22, "name": "old", "deactivated": true},
+            {"id": 23, "name": "open", "is_web_public": true, "history_public_to_subscribers": true},
+        ],
+        "zerver_defaultstream": [{"stream": 20}],
+        "zerver_namedusergroup": [
+            {"usergroup_ptr": 31, "name": "role:moderators", "is_system_group": true},
+            {"usergroup_ptr": 32, "name": "crew", "description": "us", "can_mention_group": 40},
+            {"usergroup_ptr": 33, "name": "past", "deactivated": true, "can_mention_group": 31},
+        ],
+        "zerver_usergroup": [{"id": 31}, {"id": 32}, {"id": 33}, {"id": 40}],
+        "zerver_usergroupmembership": [{"user_group": 32, "user_profile": 8}, {"user_group": 40, "user_profile": 7}],
+        "zerver_groupgroupmembership": [{"supergroup": 32, "subgroup": 33}],
+        "zerver_recipient": [
+            {"id": 1, "type": 2, "type_id": 20}, {"id": 2, "type": 2, "type_id": 21}, {"id": 3, "type": 1, "type_id": 8},
+            {"id": 4, "type": 3, "type_id": 90}, {"id": 5, "type": 1, "type_id": 7},
+        ],
+        "zerver_subscription": [
+            {"user_profile": 7, "recipient": 1, "color": "#ff0000", "is_muted": true, "push_notifications": false},
+            in_channel(8, 1), in_channel(7, 2), {"user_profile": 8, "recipient": 2, "active": false},
+            in_channel(7, 4), in_channel(8, 4), in_channel(9, 4),
+        ],
+        "zerver_realmauditlog": [
+            joined(7, 20, 301, 1), joined(8, 20, 301, 102), joined(7, 21, 301, 1),
+            joined(8, 21, 301, 1), joined(8, 21, 303, 101), joined(8, 21, 302, 103), joined(8, 21, 303, 106),
+        ],
+        "zerver_client": [{"id": 1, "name": "website"}, {"id": 2, "name": "phone"}],
+        "zerver_reaction": [
+            {"id": 3, "user_profile": 8, "message": 103, "emoji_name": "tada", "emoji_code": "1f389", "reaction_type": "unicode_emoji"},
+            {"id": 2, "user_profile": 7, "message": 103, "emoji_name": "wave", "emoji_code": "1f44b", "reaction_type": "unicode_emoji"},
+        ],
+    })
+}
+
+fn small_things() -> Value {
+    json!({
+        "zerver_customprofilefield": [{"id": 50, "name": "About", "hint": "you", "field_type": 1, "order": 1},
+            {"id": 51, "name": "Boss", "field_type": 6, "order": 2, "display_in_profile_summary": true}],
+        "zerver_customprofilefieldvalue": [{"user_profile": 7, "field": 50, "value": "*tall*"},
+            {"user_profile": 8, "field": 51, "value": "[7]"}],
+        "zerver_realmfilter": [{"id": 60, "pattern": "#(?P<id>[0-9]+)", "url_template": "https://x.org/{id}", "order": 2},
+            {"id": 61, "pattern": "T(?P<id>[0-9]+)", "url_template": "https://t.org/{id}", "order": 1}],
+        "zerver_realmplayground": [{"id": 62, "name": "Rust", "pygments_language": "Rust", "url_template": "https://r.org/{code}"}],
+        "zerver_realmdomain": [{"id": 63, "domain": "x.org", "allow_subdomains": true}],
+        "zerver_usertopic": [{"user_profile": 7, "stream": 20, "topic_name": "Lunch", "visibility_policy": 3, "last_updated": 40}],
+        "zerver_muteduser": [{"user_profile": 7, "muted_user": 8, "date_muted": 41}],
+        "zerver_userstatus": [{"user_profile": 8, "status_text": "away", "emoji_name": "car", "emoji_code": "1f697",
+            "reaction_type": "unicode_emoji"}],
+        "zerver_alertword": [{"user_profile": 7, "word": "cake"}, {"user_profile": 7, "word": "apple"}],
+    })
+}
+
+fn files() -> [Value; 2] {
+    let message = |id: i64, (sender, recipient): (i64, i64), content: &str| json!({"id": id, "sender": sender, "recipient": recipient, "subject": "Lunch", "date_sent": 20 + id, "content": content, "sending_client": 1 + id % 2});
+    let copy =
+        |user: i64, message: i64, flags: i64| json!({"user_profile": user, "message": message, "flags_mask": flags});
+    let mut edited = message(103, (7, 1), "**sandwiches** #5 today");
+    edited["last_edit_time"] = json!(200);
+    let edits = json!([{"user_id": 7, "timestamp": 200, "prev_content": "soup"},
+        {"user_id": 8, "timestamp": 150, "prev_topic": "Food", "prev_stream": 21}]);
+    edited["edit_history"] = json!(edits.to_string());
+    let messages = [
+        message(100, (7, 2), "in *secret*"),
+        message(102, (7, 1), "before Bob"),
+        edited,
+        message(104, (7, 3), "psst"),
+        message(105, (9, 4), "the three of us"),
+        message(106, (8, 5), "hm"),
+        message(107, (7, 1), "@**all** look"),
+    ];
+    let copies = [
+        copy(7, 100, 1),
+        copy(8, 100, 1),
+        copy(7, 102, 3),
+        copy(8, 102, 1 | 2 | 1 << 10),
+        copy(7, 103, 1),
+        copy(8, 103, 8 | 512),
+        copy(7, 104, 1),
+        copy(8, 104, 4),
+        copy(7, 105, 0),
+        copy(8, 105, 1),
+        copy(9, 105, 1),
+        copy(7, 106, 0),
+        copy(8, 106, 0),
+        copy(7, 107, 1 | 16),
+        copy(8, 107, 16 | 32),
+    ];
+    let poll = message(110, (8, 1), "/poll Where?\nHere");
+    let part = |id: i64, sender: i64, content: &str| json!({"id": id, "message": 110, "sender": sender, "msg_type": "widget", "content": content});
+    let parts = [part(110, 8, r#"{"widget_type": "poll", "extra_data": {}}"#), part(112, 7, r#"{"type":"vote"}"#)];
+    [
+        json!({"zerver_message": messages, "zerver_usermessage": copies}),
+        json!({"zerver_message": [poll], "zerver_usermessage": [copy(7, 110, 0), copy(8, 110, 1)],
+            "zerver_submessage": parts}),
+    ]
+}
+
+fn elsewhere() -> Desk {
+    let object = |value: Value| value.as_object().unwrap().clone();
+    let [first, second] = files();
+    let mut organization = object(organization());
+    organization.extend(object(small_things()));
+    Desk(BTreeMap::from([
+        (Sheet::Organization, organization),
+        (Sheet::Messages(1), object(first)),
+        (Sheet::Messages(2), object(second)),
+    ]))
+}
+
+/// Who sees what of each message.
+async fn seen(store: &Store) -> Vec<Value> {
+    let ids: Vec<MessageId> = (100..113).map(MessageId).collect();
+    let mut seen = Vec::new();
+    for user in [7, 8, 9, 10] {
+        for (mut message, flags) in MessageStore::find(store, UserId(user), &ids).await.unwrap() {
+            // The place of the last change is the server's own.
+            message.revision = message.id.into();
+            seen.push(json!([user, message, flags]));
+        }
+    }
+    for id in ids {
+        let past = store.edits(id).await.unwrap();
+        seen.push(json!(format!("{past:?}")));
+    }
+    seen
+}
+
+told! {
+    async fn what_was_exported_imported_and_exported_again_is_the_same(home) {
+        let before = imported(&Home::embedded(), &elsewhere()).await;
+        let (first, report) = exported(&before).await;
+        let after = imported(&home, &first).await;
+        let (second, same_report) = exported(&after).await;
+        for (sheet, tables) in &first.0 {
+            for (table, rows) in tables {
+                assert_eq!(second.0[sheet].get(table), Some(rows), "{table}");
+            }
+        }
+        assert_eq!((&second, same_report), (&first, report));
+        assert_eq!(seen(&after).await, seen(&before).await);
+        let realm = after.realm();
+        for (user, channel) in [(7, 20), (8, 20), (7, 21), (8, 21)].map(|(user, channel)| (UserId(user), ChannelId(channel))) {
+            assert_eq!(realm.membership(channel, user), before.realm().membership(channel, user));
+        }
+        before.stop().await;
+        after.stop().await;
+    }
+
+    async fn an_export_says_what_the_one_before_it_said(home) {
+        let elsewhere = elsewhere();
+        let store = imported(&home, &elsewhere).await;
+        let (desk, report) = exported(&store).await;
+        for table in ["zerver_stream", "zerver_customprofilefield", "zerver_realmfilter", "zerver_realmplayground",
+            "zerver_realmdomain", "zerver_userprofile", "zerver_namedusergroup"] {
+            for row in elsewhere.organization(table) {
+                let id = row["id"].as_i64().or(row["usergroup_ptr"].as_i64()).unwrap();
+                let now = desk.one(table, id);
+                let anew = ["can_mention_group", "email"];
+                for (column, value) in row.as_object().unwrap().iter().filter(|(column, _)| !anew.contains(&column.as_str())) {
+                    assert_eq!(now[column], *value, "{table} {id} {column}");
+                }
+            }
+        }
+        let realm = &desk.organization("zerver_realm")[0];
+        for (column, value) in elsewhere.organization("zerver_realm")[0].as_object().unwrap() {
+            assert_eq!(realm[column], *value, "{column}");
+        }
+        let happened: Vec<_> = desk.organization("zerver_realmauditlog").iter()
+            .filter(|row| row["modified_user"] == 8 && row["modified_stream"] == 21)
+            .map(|row| (row["event_type"].as_i64().unwrap(), row["event_last_message_id"].as_i64().unwrap()))
+            .collect();
+        assert_eq!(happened, [(301, 1), (303, 101), (302, 103), (303, 106)]);
+        let copies: Vec<_> = desk.rows(Sheet::Messages(1), "zerver_usermessage").iter()
+            .filter(|row| row["user_profile"] == 8)
+            .map(|row| (row["message"].as_i64().unwrap(), row["flags_mask"].as_i64().unwrap()))
+            .collect();
+        let expected = [(100, 1), (102, 1 | 2 | 1 << 10), (103, 8 | 512), (104, 4), (105, 1), (106, 0), (107, 16 | 32),
+            (110, 1)];
+        assert_eq!(copies, expected);
+        assert_eq!((report.taken["messages"], report.taken["users"], report.taken["reactions"]), (8, 4, 2));
+        assert_eq!(report.taken["parts of polls and lists"], 2);
+        store.stop().await;
+    }
+
+    async fn an_export_is_the_organization_at_one_moment(home) {
+        let store = imported(&home, &elsewhere()).await;
+        let mut watcher = Watcher { store: store.clone(), desk: Desk::default(), has_deleted: false };
+        let mut export = Export::new(&mut watcher, NOW_S);
+        store.export(&mut export).await.unwrap();
+        assert!(watcher.has_deleted);
+        let left: Vec<i64> = flags_left(&store).await;
+        assert_eq!(left, [100, 102, 104, 105, 106, 107, 110]);
+        let messages = watcher.desk.rows(Sheet::Messages(1), "zerver_message").len();
+        assert_eq!((messages, watcher.desk.organization("zerver_reaction").len()), (8, 2));
+        store.stop().await;
+    }
+}
+
+async fn flags_left(store: &Store) -> Vec<i64> {
+    let ids: Vec<MessageId> = (100..113).map(MessageId).collect();
+    let found = MessageStore::find(store, UserId(7), &ids).await.unwrap();
+    found.into_iter().map(|(message, _)| message.id.0).collect()
+}
+
+/// Deletes a message once the export has begun.
+struct Watcher {
+    store: Store,
+    desk: Desk,
+    has_deleted: bool,
+}
+
+impl Sheets for Watcher {
+    fn expect(&mut self, _: u64) {
+        let store = self.store.clone();
+        let deleted = async move {
+            let message = store.find(UserId(7), &[MessageId(103)]).await.unwrap().remove(0).0;
+            store.delete(&[(message.id, message.revision)], (NOW_S, Vec::new())).await.unwrap()
+        };
+        let deleted = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(deleted));
+        self.has_deleted = matches!(deleted, chat_core::ports::Written::Done(_));
+    }
+
+    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+        self.desk.row(sheet, table, row)
+    }
+}
