@@ -22,6 +22,8 @@ mod domains;
 #[cfg(test)]
 mod drafts;
 #[cfg(test)]
+mod event_keys;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod given;
@@ -52,6 +54,8 @@ mod profile_fields;
 mod properties;
 #[cfg(test)]
 mod push;
+#[cfg(test)]
+mod races;
 #[cfg(test)]
 mod recipients;
 #[cfg(test)]

@@ -39,7 +39,7 @@ fn channel(town: &Town, name: &str) -> i64 {
 }
 
 /// Makes a channel with these people in it, or puts them into one that is there. Its number.
-async fn gather(town: &Town, name: &str, people: &[&Person], parameters: &[(&str, &str)]) -> i64 {
+pub(crate) async fn gather(town: &Town, name: &str, people: &[&Person], parameters: &[(&str, &str)]) -> i64 {
     let subscriptions = json!([{"name": name}]).to_string();
     let principals = json!(people.iter().map(|person| person.id).collect::<Vec<_>>()).to_string();
     let all = [&[("subscriptions", subscriptions.as_str()), ("principals", &principals)], parameters].concat();
@@ -57,7 +57,7 @@ async fn archive(town: &Town, channel: i64) {
 }
 
 /// Says something under a topic of a channel. The number of the message.
-async fn say(town: &Town, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
+pub(crate) async fn say(town: &Town, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
     let to = channel.to_string();
     let parameters = [("type", "stream"), ("to", to.as_str()), ("topic", topic), ("content", content)];
     town.call(from, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
@@ -72,7 +72,7 @@ async fn tell(town: &Town, from: &Person, to: &[&Person], content: &str) -> i64 
 
 /// Of two calls that race, the success first, with the refusal.
 #[track_caller]
-fn one_succeeds(told: (Told, Told)) -> Told {
+pub(crate) fn one_succeeds(told: (Told, Told)) -> Told {
     let (won, lost) = if told.0.status.is_success() { told } else { (told.1, told.0) };
     won.success();
     lost

@@ -10,7 +10,7 @@ use crate::town::{NOW_S, Person, Town};
 /// Asserts that every key is there with a value of its type. A key is written `name:type`, with `?` for a value that
 /// may be null.
 #[track_caller]
-fn assert_typed(object: &Value, keys: &str) {
+pub(crate) fn assert_typed(object: &Value, keys: &str) {
     for key in keys.split_whitespace() {
         let (name, kind) = key.split_once(':').unwrap();
         let value = object.get(name).unwrap_or_else(|| panic!("{name} is missing"));
@@ -48,11 +48,12 @@ async fn lively() -> (Town, Person, Person) {
     (town, sam, eve)
 }
 
-const CHANNEL: &str = "stream_id:int name:text description:text rendered_description:text date_created:int
+pub(crate) const CHANNEL: &str = "stream_id:int name:text description:text rendered_description:text date_created:int
     creator_id:int? first_message_id:int? invite_only:bool is_web_public:bool is_announcement_only:bool
     history_public_to_subscribers:bool message_retention_days:int? stream_post_policy:int stream_weekly_traffic:int?
     can_remove_subscribers_group:int";
-const SUBSCRIPTION: &str = "color:text is_muted:bool in_home_view:bool pin_to_top:bool desktop_notifications:bool?
+pub(crate) const SUBSCRIPTION: &str =
+    "color:text is_muted:bool in_home_view:bool pin_to_top:bool desktop_notifications:bool?
     audible_notifications:bool? push_notifications:bool? email_notifications:bool? wildcard_mentions_notify:bool?";
 const USER: &str = "user_id:int email:text delivery_email:text? full_name:text date_joined:text is_owner:bool
     is_admin:bool is_guest:bool is_bot:bool bot_type:int? bot_owner_id:int? role:int timezone:text avatar_url:text?

@@ -1,0 +1,373 @@
+//! Events as existing clients read them: every type that is told has the keys they take for granted, with their types.
+
+use std::collections::BTreeSet;
+
+use chat_core::role::Role;
+use serde_json::{Value, json};
+
+use crate::cellar::{form, png};
+use crate::personal::{Ear, bot, heard, listen};
+use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
+use crate::town::{NOW_S, Person, Town};
+
+/// Each type with its operation, and the keys.
+const KEYS: [(&str, &str); 60] = [
+    ("message", "message:object flags:list"),
+    (
+        "update_message",
+        "user_id:int? rendering_only:bool message_id:int message_ids:list flags:list edit_timestamp:int",
+    ),
+    ("delete_message", "message_type:text"),
+    ("update_message_flags add", "operation:text flag:text messages:list all:bool"),
+    ("update_message_flags remove", "operation:text flag:text messages:list all:bool"),
+    ("reaction add", REACTION),
+    ("reaction remove", REACTION),
+    ("submessage", "msg_type:text content:text message_id:int sender_id:int submessage_id:int"),
+    ("typing start", "message_type:text sender:object"),
+    ("typing stop", "message_type:text sender:object"),
+    ("attachment add", "attachment:object upload_space_used:int"),
+    ("attachment update", "attachment:object upload_space_used:int"),
+    ("attachment remove", "attachment:object upload_space_used:int"),
+    ("alert_words", "alert_words:list"),
+    ("user_settings update", "property:text"),
+    ("update_display_settings", "user:text setting_name:text"),
+    ("update_global_notifications", "user:text notification_name:text"),
+    ("user_topic", "stream_id:int topic_name:text last_updated:int visibility_policy:int"),
+    ("muted_topics", "muted_topics:list"),
+    ("muted_users", "muted_users:list"),
+    ("drafts add", "drafts:list"),
+    ("drafts update", "draft:object"),
+    ("drafts remove", "draft_id:int"),
+    ("scheduled_messages add", "scheduled_messages:list"),
+    ("scheduled_messages update", "scheduled_message:object"),
+    ("scheduled_messages remove", "scheduled_message_id:int"),
+    ("realm_user add", "person:object"),
+    ("realm_user update", "person:object"),
+    ("realm_bot add", "bot:object"),
+    ("realm_bot update", "bot:object"),
+    ("user_status", "user_id:int"),
+    ("presence", "user_id:int server_timestamp:float presence:object"),
+    ("user_group add", "group:object"),
+    ("user_group update", "group_id:int data:object"),
+    ("user_group add_members", "group_id:int user_ids:list"),
+    ("user_group remove_members", "group_id:int user_ids:list"),
+    ("user_group add_subgroups", "group_id:int direct_subgroup_ids:list"),
+    ("user_group remove_subgroups", "group_id:int direct_subgroup_ids:list"),
+    ("user_group remove", "group_id:int"),
+    ("stream create", "streams:list"),
+    ("stream delete", "streams:list"),
+    ("stream update", "stream_id:int name:text property:text"),
+    ("subscription add", "subscriptions:list"),
+    ("subscription remove", "subscriptions:list"),
+    ("subscription update", "stream_id:int property:text"),
+    ("subscription peer_add", "stream_ids:list user_ids:list"),
+    ("subscription peer_remove", "stream_ids:list user_ids:list"),
+    ("default_streams", "default_streams:list"),
+    ("realm update", "property:text"),
+    ("realm update_dict", "property:text data:object"),
+    ("realm_emoji update", "realm_emoji:object"),
+    ("realm_linkifiers", "realm_linkifiers:list"),
+    ("realm_playgrounds", "realm_playgrounds:list"),
+    ("realm_domains add", "realm_domain:object"),
+    ("realm_domains change", "realm_domain:object"),
+    ("realm_domains remove", "domain:text"),
+    ("realm_user_settings_defaults update", "property:text"),
+    ("custom_profile_fields", "fields:list"),
+    ("invites_changed", ""),
+    ("heartbeat", ""),
+];
+
+const REACTION: &str = "emoji_name:text emoji_code:text reaction_type:text user_id:int message_id:int user:object";
+
+/// What is inside some of them: type and operation, the key of the object or of the list of objects, and its keys.
+const INSIDE: [(&str, &str, &str); 22] = [
+    ("reaction add", "user", "user_id:int email:text full_name:text"),
+    ("typing start", "sender", "user_id:int email:text"),
+    ("attachment add", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
+    ("attachment update", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
+    ("attachment remove", "attachment", "id:int"),
+    ("drafts add", "drafts", "id:int type:text to:list topic:text content:text timestamp:int"),
+    ("drafts update", "draft", "id:int type:text to:list topic:text content:text timestamp:int"),
+    (
+        "realm_user add",
+        "person",
+        "user_id:int email:text full_name:text date_joined:text is_bot:bool role:int timezone:text avatar_version:int
+         is_active:bool",
+    ),
+    ("realm_user update", "person", "user_id:int"),
+    ("realm_bot update", "bot", "user_id:int"),
+    (
+        "user_group add",
+        "group",
+        "id:int name:text description:text members:list direct_subgroup_ids:list is_system_group:bool",
+    ),
+    ("subscription remove", "subscriptions", "stream_id:int name:text"),
+    ("muted_users", "muted_users", "id:int timestamp:int"),
+    ("stream create", "streams", CHANNEL),
+    ("stream delete", "streams", CHANNEL),
+    ("default_streams", "default_streams", CHANNEL),
+    ("subscription add", "subscriptions", CHANNEL),
+    ("subscription add", "subscriptions", SUBSCRIPTION),
+    (
+        "realm_bot add",
+        "bot",
+        "user_id:int full_name:text email:text bot_type:int is_active:bool avatar_url:text owner_id:int
+         default_sending_stream:text? default_events_register_stream:text? default_all_public_streams:bool services:list",
+    ),
+    ("scheduled_messages add", "scheduled_messages", SCHEDULED),
+    ("scheduled_messages update", "scheduled_message", SCHEDULED),
+    ("custom_profile_fields", "fields", "id:int name:text type:int hint:text field_data:text order:int required:bool"),
+];
+
+const SCHEDULED: &str = "scheduled_message_id:int type:text content:text rendered_content:text
+    scheduled_delivery_timestamp:int failed:bool";
+
+fn kind(event: &Value) -> String {
+    let word = |key: &str| event[key].as_str().unwrap_or_default();
+    format!("{} {}", word("type"), word("op")).trim_end().to_owned()
+}
+
+#[track_caller]
+fn check(event: &Value) -> String {
+    let kind = kind(event);
+    let keys = KEYS.iter().find(|(known, _)| *known == kind).unwrap_or_else(|| panic!("nobody knows {event}"));
+    assert_typed(event, keys.1);
+    for (_, inside, keys) in INSIDE.iter().filter(|(known, ..)| *known == kind) {
+        match &event[inside] {
+            Value::Array(objects) => objects.iter().for_each(|object| assert_typed(object, keys)),
+            object => assert_typed(object, keys),
+        }
+    }
+    match kind.as_str() {
+        "update_message" => check_edit(event),
+        "delete_message" if event["message_type"] == "stream" => assert_typed(event, "stream_id:int topic:text"),
+        "update_message_flags remove" if event["flag"] == "read" => assert_typed(event, "message_details:object"),
+        "user_settings update" | "realm_user_settings_defaults update" | "stream update" | "subscription update" => {
+            assert!(event.get("value").is_some(), "{event}");
+        }
+        "update_display_settings" | "update_global_notifications" => {
+            assert!(event.get("setting").is_some(), "{event}");
+        }
+        _ => {}
+    }
+    kind
+}
+
+/// A text comes with what it was before, a move with where it was before, and neither with what belongs to the other.
+#[track_caller]
+fn check_edit(event: &Value) {
+    let has = |key: &str| event.get(key).is_some();
+    if has("rendered_content") {
+        let keys = "content:text orig_content:text orig_rendered_content:text is_me_message:bool
+                    prev_rendered_content_version:int";
+        assert_typed(event, keys);
+    }
+    if has("propagate_mode") {
+        assert_typed(event, "stream_id:int stream_name:text orig_subject:text propagate_mode:text");
+        assert!(has("subject") || has("new_stream_id"), "{event}");
+        assert!(!has("subject") || has("topic_links"), "{event}");
+    } else {
+        assert!(!has("subject") && !has("orig_subject") && !has("new_stream_id"), "{event}");
+    }
+}
+
+/// Does something as somebody, which has to succeed. The answer.
+async fn does(town: &Town, who: &Person, call: &str, parameters: &[(&str, &str)]) -> Value {
+    town.call(who, call, parameters).await.success()
+}
+
+/// The number an answer has under a key.
+fn number(answer: &Value, key: &str) -> i64 {
+    answer[key].as_i64().unwrap()
+}
+
+async fn messages(town: &Town, sam: &Person) {
+    let ada = &town.ada;
+    let lunch = [("type", "stream"), ("to", "general"), ("topic", "lunch"), ("content", "/poll Soup?\nyes\nno")];
+    let poll = number(&does(town, ada, "POST /messages", &lunch).await, "id");
+    let vote = r#"{"type":"vote","key":"canned,0","vote":1}"#;
+    let poll = poll.to_string();
+    let vote = [("message_id", poll.as_str()), ("msg_type", "widget"), ("content", vote)];
+    does(town, ada, "POST /submessage", &vote).await;
+    let soup = [("type", "stream"), ("to", "general"), ("topic", "lunch"), ("content", "soup")];
+    let id = number(&does(town, ada, "POST /messages", &soup).await, "id");
+    let one = format!("/messages/{id}");
+    let sandbox = town.realm().channel_by_name("sandbox").unwrap().id.to_string();
+    does(town, ada, &format!("PATCH {one}"), &[("content", "hot soup")]).await;
+    does(town, ada, &format!("PATCH {one}"), &[("topic", "dinner"), ("propagate_mode", "change_one")]).await;
+    does(town, ada, &format!("PATCH {one}"), &[("stream_id", &sandbox)]).await;
+    let smile = [("emoji_name", "smile")];
+    does(town, ada, &format!("POST {one}/reactions"), &smile).await;
+    does(town, ada, &format!("DELETE {one}/reactions"), &smile).await;
+    let list = format!("[{id}]");
+    for (op, flag) in [("add", "starred"), ("remove", "starred"), ("add", "read"), ("remove", "read")] {
+        does(town, ada, "POST /messages/flags", &[("messages", &list), ("op", op), ("flag", flag)]).await;
+    }
+    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    let to = format!("[{}]", sam.id);
+    let note =
+        number(&does(town, ada, "POST /messages", &[("type", "direct"), ("to", &to), ("content", "hi")]).await, "id");
+    does(town, ada, &format!("DELETE /messages/{note}"), &[]).await;
+    for op in ["start", "stop"] {
+        does(town, ada, "POST /typing", &[("op", op), ("to", &to)]).await;
+    }
+}
+
+async fn own_things(town: &Town, sam: &Person) {
+    let ada = &town.ada;
+    let general = town.realm().channel_by_name("general").unwrap().id.to_string();
+    let upload = form(&[("file", "log.txt", "text/plain", b"All is well.")]);
+    let uri =
+        town.call_with_files(ada, "POST /user_uploads", upload).await.success()["uri"].as_str().unwrap().to_owned();
+    let content = format!("[log]({uri})");
+    let sent = [("type", "stream"), ("to", "general"), ("topic", "logs"), ("content", content.as_str())];
+    does(town, ada, "POST /messages", &sent).await;
+    let attachments = does(town, ada, "GET /attachments", &[]).await;
+    does(town, ada, &format!("DELETE /attachments/{}", attachments["attachments"][0]["id"]), &[]).await;
+    does(town, ada, "POST /users/me/alert_words", &[("alert_words", r#"["soup"]"#)]).await;
+    for setting in [("color_scheme", "2"), ("enable_sounds", "false"), ("default_language", "de")] {
+        does(town, ada, "PATCH /settings", &[setting]).await;
+    }
+    let topic = [("stream_id", general.as_str()), ("topic", "x"), ("visibility_policy", "1")];
+    does(town, ada, "POST /user_topics", &topic).await;
+    does(town, ada, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await;
+    does(town, ada, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await;
+    let draft = json!({"type": "private", "to": [9], "topic": "", "content": "x", "timestamp": 5});
+    let made = does(town, ada, "POST /drafts", &[("drafts", &json!([draft]).to_string())]).await;
+    let one = format!("/drafts/{}", made["ids"][0]);
+    does(town, ada, &format!("PATCH {one}"), &[("draft", &draft.to_string())]).await;
+    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    let at = (NOW_S + 60).to_string();
+    let later = [("type", "direct"), ("to", "[9]"), ("content", "x"), ("scheduled_delivery_timestamp", at.as_str())];
+    let id = number(&does(town, ada, "POST /scheduled_messages", &later).await, "scheduled_message_id");
+    does(town, ada, &format!("PATCH /scheduled_messages/{id}"), &[("content", "y")]).await;
+    does(town, ada, &format!("DELETE /scheduled_messages/{id}"), &[]).await;
+    does(town, ada, "POST /users/me/status", &[("status_text", "here"), ("emoji_name", "smile"), ("away", "true")])
+        .await;
+    does(town, sam, "POST /users/me/presence", &[("status", "active")]).await;
+}
+
+async fn people(town: &Town, sam: &Person) {
+    let ada = &town.ada;
+    let new = [("email", "eve@example.org"), ("password", "correct horse"), ("full_name", "Eve Moneypenny")];
+    let eve = number(&does(town, ada, "POST /users", &new).await, "user_id");
+    let one = format!("/users/{eve}");
+    does(town, ada, &format!("PATCH {one}"), &[("full_name", "Eve M"), ("role", "300")]).await;
+    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    does(town, ada, &format!("POST {one}/reactivate"), &[]).await;
+    let robot = [("full_name", "Robot"), ("short_name", "robot")];
+    let robot = number(&does(town, ada, "POST /bots", &robot).await, "user_id");
+    does(town, ada, &format!("PATCH /bots/{robot}"), &[("full_name", "Robbie")]).await;
+    does(town, ada, &format!("DELETE /bots/{robot}"), &[]).await;
+    let members = format!("[{}]", sam.id);
+    let new = [("name", "cooks"), ("description", ""), ("members", members.as_str())];
+    let cooks = number(&does(town, ada, "POST /user_groups/create", &new).await, "group_id");
+    let new = [("name", "bakers"), ("description", ""), ("members", "[]")];
+    let bakers = number(&does(town, ada, "POST /user_groups/create", &new).await, "group_id");
+    let one = format!("/user_groups/{cooks}");
+    does(town, ada, &format!("PATCH {one}"), &[("name", "chefs")]).await;
+    for op in ["delete", "add"] {
+        does(town, ada, &format!("POST {one}/members"), &[(op, &members)]).await;
+    }
+    for op in ["add", "delete"] {
+        does(town, ada, &format!("POST {one}/subgroups"), &[(op, &format!("[{bakers}]"))]).await;
+    }
+    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    let picture = form(&[("file", "red.png", "image/png", &png(20, 20))]);
+    town.call_with_files(ada, "POST /users/me/avatar", picture).await.success();
+    let field =
+        number(&does(town, ada, "POST /realm/profile_fields", &[("name", "Team"), ("field_type", "1")]).await, "id");
+    let data = json!([{"id": field, "value": "Ward"}]).to_string();
+    does(town, ada, "PATCH /users/me/profile_data", &[("data", &data)]).await;
+}
+
+async fn channels(town: &Town, sam: &Person) {
+    let ada = &town.ada;
+    let principals = format!("[9, {}]", sam.id);
+    let both = [("subscriptions", r#"[{"name": "news"}]"#), ("principals", principals.as_str())];
+    does(town, ada, "POST /users/me/subscriptions", &both).await;
+    let id = town.realm().channel_by_name("news").unwrap().id;
+    let one = format!("/streams/{id}");
+    for change in [
+        ("new_name", "headlines"),
+        ("description", "All the *news*"),
+        ("stream_post_policy", "2"),
+        ("message_retention_days", "30"),
+        ("is_private", "true"),
+    ] {
+        does(town, ada, &format!("PATCH {one}"), &[change]).await;
+    }
+    does(town, ada, &format!("PATCH {one}"), &[("is_private", "false")]).await;
+    let properties = json!([
+        {"stream_id": id, "property": "color", "value": "#aabbcc"},
+        {"stream_id": id, "property": "is_muted", "value": true},
+        {"stream_id": id, "property": "pin_to_top", "value": true},
+    ]);
+    let wish = [("subscription_data", properties.to_string())];
+    does(
+        town,
+        ada,
+        "POST /users/me/subscriptions/properties",
+        &wish.each_ref().map(|(name, value)| (*name, value.as_str())),
+    )
+    .await;
+    for method in ["POST", "DELETE"] {
+        does(town, ada, &format!("{method} /default_streams"), &[("stream_id", &id.to_string())]).await;
+    }
+    let gone = [("subscriptions", r#"["headlines"]"#)];
+    does(town, sam, "DELETE /users/me/subscriptions", &gone).await;
+    does(town, ada, "DELETE /users/me/subscriptions", &gone).await;
+    does(town, sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "headlines"}]"#)]).await;
+    // What is archived is not told of any more, so it is another channel.
+    does(town, ada, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "old"}]"#)]).await;
+    let old = town.realm().channel_by_name("old").unwrap().id;
+    does(town, ada, &format!("DELETE /streams/{old}"), &[]).await;
+}
+
+async fn organization(town: &Town) {
+    let ada = &town.ada;
+    does(town, ada, "PATCH /realm", &[("name", "Clinic"), ("allow_message_editing", "true")]).await;
+    does(town, ada, "PATCH /realm", &[("message_content_edit_limit_seconds", "60")]).await;
+    let picture = form(&[("filename", "x.png", "image/png", &png(8, 8))]);
+    town.call_with_files(ada, "POST /realm/emoji/tick", picture).await.success();
+    does(town, ada, "POST /realm/filters", &[("pattern", "#x"), ("url_template", "https://x.example")]).await;
+    let play = [("name", "Play"), ("pygments_language", "rust"), ("url_template", "https://x/{code}")];
+    does(town, ada, "POST /realm/playgrounds", &play).await;
+    let domain = [("domain", "example.org"), ("allow_subdomains", "false")];
+    does(town, ada, "POST /realm/domains", &domain).await;
+    does(town, ada, "PATCH /realm/domains/example.org", &[("allow_subdomains", "true")]).await;
+    does(town, ada, "DELETE /realm/domains/example.org", &[]).await;
+    does(town, ada, "PATCH /realm/user_settings_defaults", &[("enter_sends", "true")]).await;
+    does(town, ada, "POST /invites", &[("invitee_emails", "new@example.net"), ("stream_ids", "[]")]).await;
+}
+
+#[tokio::test]
+async fn every_event_has_the_keys_clients_take_for_granted() {
+    let town = Town::found().await;
+    let (sam, robot) = (town.person("sam", Role::Member).await, bot(&town, "watch").await);
+    does(&town, &sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await;
+    let newest = json!({
+        "notification_settings_null": true, "bulk_message_deletion": true, "user_avatar_url_field_optional": true,
+        "stream_typing_notifications": true, "user_settings_object": true, "linkifier_url_template": true,
+        "user_list_incomplete": true, "include_deactivated_groups": true,
+    })
+    .to_string();
+    let newest = [("client_capabilities", newest.as_str()), ("apply_markdown", "true")];
+    let mut ears: Vec<Ear> = Vec::new();
+    for who in [&town.ada, &sam, &robot] {
+        ears.push(listen(&town, who, "null", &newest).await);
+        ears.push(listen(&town, who, "null", &[]).await);
+        ears.push(listen(&town, who, "null", &[("slim_presence", "true"), ("include_subscribers", "true")]).await);
+    }
+    messages(&town, &sam).await;
+    own_things(&town, &sam).await;
+    people(&town, &sam).await;
+    channels(&town, &sam).await;
+    organization(&town).await;
+    let mut kinds = BTreeSet::from(["heartbeat".to_owned()]);
+    for ear in &ears {
+        kinds.extend(heard(&town, ear).await.iter().map(check));
+    }
+    let never: Vec<_> = KEYS.iter().filter(|(kind, _)| !kinds.contains(*kind)).collect();
+    assert!(never.is_empty(), "never told: {never:?}");
+}
