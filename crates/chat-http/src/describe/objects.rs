@@ -80,7 +80,7 @@ fn subscription() -> Vec<Member> {
     let follows = "Null is as the reader's preferences say.";
     channel()
         .into_iter()
-        .chain(texts(["color"]))
+        .chain(texts(["color", "email_address"]))
         .chain(switches(["is_muted", "in_home_view", "pin_to_top"]))
         .chain(notifications.map(|key| has(key, Schema::boolean().or_null().meaning(follows))))
         .collect()
@@ -240,7 +240,7 @@ fn permission() -> Schema {
 pub(crate) fn user() -> Vec<Member> {
     let answer = Schema::object([has("value", Schema::string()), may("rendered_value", Schema::string())]);
     let more = [
-        has("delivery_email", Schema::string().or_null()),
+        has("delivery_email", Schema::string().or_null().meaning("Null where the reader is not shown it.")),
         has("avatar_url", Schema::string().or_null()),
         may("is_active", Schema::boolean()),
         may("profile_data", Schema::map(answer).meaning("Answers, by the numbers of the profile fields.")),

@@ -1,6 +1,8 @@
 //! What existing clients take for granted: the types of the keys they read without asking, and their first calls as
 //! they send them.
 
+mod terminal;
+
 use chat_core::ports::QueueStore as _;
 use chat_core::role::Role;
 use serde_json::{Value, json};
@@ -52,9 +54,9 @@ pub(crate) const CHANNEL: &str = "stream_id:int name:text description:text rende
     creator_id:int? first_message_id:int? invite_only:bool is_web_public:bool is_announcement_only:bool
     history_public_to_subscribers:bool message_retention_days:int? stream_post_policy:int stream_weekly_traffic:int?
     can_remove_subscribers_group:int";
-pub(crate) const SUBSCRIPTION: &str =
-    "color:text is_muted:bool in_home_view:bool pin_to_top:bool desktop_notifications:bool?
-    audible_notifications:bool? push_notifications:bool? email_notifications:bool? wildcard_mentions_notify:bool?";
+pub(crate) const SUBSCRIPTION: &str = "color:text email_address:text is_muted:bool in_home_view:bool pin_to_top:bool
+    desktop_notifications:bool? audible_notifications:bool? push_notifications:bool? email_notifications:bool?
+    wildcard_mentions_notify:bool?";
 const USER: &str = "user_id:int email:text delivery_email:text? full_name:text date_joined:text is_owner:bool
     is_admin:bool is_guest:bool is_bot:bool bot_type:int? bot_owner_id:int? role:int timezone:text avatar_url:text?
     avatar_version:int";
