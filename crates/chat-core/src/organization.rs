@@ -20,6 +20,9 @@ const NAME_MAX_CHARS: usize = 40;
 /// Characters of its description.
 const DESCRIPTION_MAX_CHARS: usize = 1_000;
 
+/// Days of messages that never go.
+pub const FOR_EVER: i64 = -1;
+
 /// Characters that are repeated of a value that is none.
 const SHOWN_MAX_CHARS: usize = 100;
 
@@ -90,6 +93,8 @@ pub enum Kind {
     Days(fn(&mut Rules) -> &mut i64),
     /// Seconds, above 0; null for ever.
     Limit(fn(&mut Rules) -> &mut Option<i64>),
+    /// Days, above 0; -1 for ever.
+    Keep(fn(&mut Rules) -> &mut i64),
     /// The number of a policy.
     Policy(&'static [(i64, Policy)], fn(&mut Rules) -> &mut Policy),
     /// The number of a group of the system, but for some.
@@ -134,6 +139,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("wildcard_mention_policy", Kind::Policy(WILDCARD, |rules| &mut rules.wildcard_mention)),
     for_owners(setting("emails_restricted_to_domains", Kind::Switch(|rules| &mut rules.emails_restricted_to_domains))),
     for_owners(setting("waiting_period_threshold", Kind::Days(|rules| &mut rules.waiting_period_days))),
+    for_owners(setting("message_retention_days", Kind::Keep(|rules| &mut rules.message_retention_days))),
     in_dict(setting(
         "can_create_public_channel_group",
         Kind::Group(NO_MAKERS, |rules| &mut rules.create_public_channel),
@@ -249,6 +255,7 @@ impl Setting {
             Kind::Switch(field) => (*field(&mut realm.rules)).into(),
             Kind::Days(field) => (*field(&mut realm.rules)).into(),
             Kind::Limit(field) => (*field(&mut realm.rules)).into(),
+            Kind::Keep(field) => (*field(&mut realm.rules)).into(),
             Kind::Policy(numbers, field) => {
                 let policy = *field(&mut realm.rules);
                 numbers.iter().find(|(_, known)| *known == policy)?.0.into()
@@ -280,11 +287,13 @@ impl Setting {
             Kind::Limit(field) => {
                 let limit_s = value.as_i64();
                 if !value.is_null() && limit_s.is_none_or(|limit_s| limit_s < 1) {
-                    let sent = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    let value = sent.chars().take(SHOWN_MAX_CHARS).collect();
-                    return Err(OrganizationError::BadLimit { name, value });
+                    return Err(bad_limit(name, value));
                 }
                 *field(&mut realm.rules) = limit_s;
+            }
+            Kind::Keep(field) => {
+                let days = value.as_i64().filter(|days| *days == FOR_EVER || *days > 0);
+                *field(&mut realm.rules) = days.ok_or_else(|| bad_limit(name, value))?;
             }
             Kind::Policy(numbers, field) => {
                 let found = numbers.iter().find(|(number, _)| Some(*number) == value.as_i64());
@@ -303,6 +312,12 @@ impl Setting {
         }
         Ok(())
     }
+}
+
+/// Repeats the start of what was sent.
+fn bad_limit(name: &'static str, value: &Value) -> OrganizationError {
+    let sent = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    OrganizationError::BadLimit { name, value: sent.chars().take(SHOWN_MAX_CHARS).collect() }
 }
 
 #[cfg(test)]

@@ -67,6 +67,8 @@ pub struct Rules {
     pub mandatory_topics: bool,
     /// Whether people join with addresses of the realm's domains alone.
     pub emails_restricted_to_domains: bool,
+    /// Days after which messages go, also those between users, where their channel says nothing else; -1 for never.
+    pub message_retention_days: i64,
 }
 
 /// Seconds in which messages may move, in a new realm: a week.
@@ -97,6 +99,7 @@ impl Default for Rules {
             move_channel_limit_s: Some(MOVE_LIMIT_S),
             mandatory_topics: false,
             emails_restricted_to_domains: false,
+            message_retention_days: -1,
         }
     }
 }

@@ -1,16 +1,18 @@
 //! Messages that go when they are old.
 //!
-//! A channel may say after how many days. They go as if they were deleted, with everything users made of them, and
+//! The organization may say after how many days, and a channel otherwise. They go as if they were deleted, with everything users made of them, and
 //! their readers are told. Any node may do it at any time: what another has deleted or changed meanwhile is left alone.
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
+use crate::channel::Channel;
 use crate::event::{NewEvent, deleted};
-use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::id::{DirectId, EventId, MessageId, UserId};
 use crate::limits::DAY_S;
-use crate::message::{Message, topic_key};
+use crate::message::{Message, Recipient, topic_key};
+use crate::organization::FOR_EVER;
 use crate::ports::{MessageStore, RealmStore, StoreError, Written};
 use crate::snapshot::RealmSnapshot;
 
@@ -20,22 +22,27 @@ const AT_ONCE: usize = 200;
 /// Old messages.
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
-    /// The oldest messages of a channel that were sent before that time in unix seconds, the oldest first, at most
-    /// `limit`. Costs as much as it finds.
+    /// The oldest messages of a channel or a set of users that were sent before that time in unix seconds, the oldest
+    /// first, at most `limit`. Costs as much as it finds.
     async fn sent_before(
         &self,
-        channel_id: ChannelId,
+        recipient: Recipient,
         before_s: i64,
         limit: usize,
     ) -> Result<Vec<MessageId>, StoreError>;
+
+    /// The sets of users that have messages sent before that time, at most `limit`. Looks at the first message of each
+    /// set there is.
+    async fn directs_before(&self, before_s: i64, limit: usize) -> Result<Vec<DirectId>, StoreError>;
 }
 
-/// Deletes the messages that are older than their channel keeps them. Returns how many.
+/// Deletes the messages that are older than their channel, or for want of its word the organization, keeps them.
+/// Returns how many.
 ///
 /// # Source
-/// `message_retention_days` of a channel; specification, "Channel object". Not specified: a channel that says nothing
-/// keeps its messages, and so does one that says -1. The time counts from the sending, whatever was edited since and
-/// wherever the message was moved from.
+/// `message_retention_days` of a channel (specification, "Channel object") and of the organization, which is not
+/// specified: it is for channels that say nothing, and for messages between users. -1 is for ever. The time counts from
+/// the sending, whatever was edited since and wherever the message was moved from.
 ///
 /// # Errors
 /// When the database failed. What is deleted by then is deleted.
@@ -43,27 +50,46 @@ pub async fn expire<S>(store: &S, now_s: i64) -> Result<usize, StoreError>
 where
     S: RealmStore + MessageStore + RetentionStore,
 {
+    let realm = store.realm();
     let mut gone = 0;
-    for (channel_id, before_s) in bounds(&store.realm(), now_s) {
-        gone += expire_channel(store, (channel_id, before_s), now_s).await?;
+    for (recipient, before_s) in bounds(&realm, now_s) {
+        gone += expire_of(store, (recipient, before_s), now_s).await?;
     }
-    Ok(gone)
+    let Some(before_s) = realm.realm().and_then(|realm| bound(realm.rules.message_retention_days, now_s)) else {
+        return Ok(gone);
+    };
+    loop {
+        let directs = store.directs_before(before_s, AT_ONCE).await?;
+        let mut gone_now = 0;
+        for id in &directs {
+            gone_now += expire_of(store, (Recipient::Direct(*id), before_s), now_s).await?;
+        }
+        gone += gone_now;
+        if directs.len() < AT_ONCE || gone_now == 0 {
+            return Ok(gone);
+        }
+    }
 }
 
 /// The channels that keep messages for some days, each with the time before which they go.
-fn bounds(realm: &RealmSnapshot, now_s: i64) -> Vec<(ChannelId, i64)> {
-    let of = |days: i64| now_s.saturating_sub(days.saturating_mul(DAY_S));
-    let some = realm.channels().filter_map(|channel| Some((channel.id, channel.message_retention_days?)));
-    some.filter(|(_, days)| *days > 0).map(|(id, days)| (id, of(days))).collect()
+fn bounds(realm: &RealmSnapshot, now_s: i64) -> Vec<(Recipient, i64)> {
+    let usual = realm.realm().map_or(FOR_EVER, |realm| realm.rules.message_retention_days);
+    let of = |channel: &Channel| bound(channel.message_retention_days.unwrap_or(usual), now_s);
+    realm.channels().filter_map(|channel| Some((Recipient::Channel(channel.id), of(channel)?))).collect()
 }
 
-async fn expire_channel<S>(store: &S, (id, before_s): (ChannelId, i64), now_s: i64) -> Result<usize, StoreError>
+/// The time before which messages go that are kept for so many days.
+fn bound(days: i64, now_s: i64) -> Option<i64> {
+    (days > 0).then(|| now_s.saturating_sub(days.saturating_mul(DAY_S)))
+}
+
+async fn expire_of<S>(store: &S, (recipient, before_s): (Recipient, i64), now_s: i64) -> Result<usize, StoreError>
 where
     S: MessageStore + RetentionStore,
 {
     let mut gone = 0;
     loop {
-        let old = store.sent_before(id, before_s, AT_ONCE).await?;
+        let old = store.sent_before(recipient, before_s, AT_ONCE).await?;
         // Nobody's flags are asked for.
         let found = store.find(UserId(0), &old).await?;
         let messages: Vec<Message> = found.into_iter().map(|(message, _)| message).collect();
@@ -100,19 +126,27 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::channel::{Channel, Privacy};
+    use crate::id::ChannelId;
     use crate::realm::Rules;
     use crate::testing;
 
     #[test]
-    fn a_channel_that_says_nothing_or_never_keeps_its_messages() {
+    fn a_channel_that_says_nothing_keeps_messages_as_long_as_the_organization() {
         let channel = |id, days| {
             let channel = Channel { message_retention_days: days, ..testing::channel(id, Privacy::Public) };
             Change::Channel(Box::new(channel))
         };
         let days = [(20, None), (21, Some(-1)), (22, Some(3)), (23, Some(i64::MAX)), (24, Some(0))];
-        let realm = testing::realm(Rules::default(), days.map(|(id, days)| channel(id, days)).into());
-        let mut bounds = bounds(&realm, 10 * DAY_S);
-        bounds.sort_unstable();
-        assert_eq!(bounds, [(ChannelId(22), 7 * DAY_S), (ChannelId(23), 10 * DAY_S - i64::MAX)]);
+        let told = |usual| {
+            let rules = Rules { message_retention_days: usual, ..Rules::default() };
+            let realm = testing::realm(rules, days.map(|(id, days)| channel(id, days)).into());
+            let mut bounds = bounds(&realm, 10 * DAY_S);
+            bounds.sort_unstable_by_key(|(recipient, _)| i64::from(*recipient));
+            bounds
+        };
+        let of = |id| Recipient::Channel(ChannelId(id));
+        let own = [(of(22), 7 * DAY_S), (of(23), 10 * DAY_S - i64::MAX)];
+        assert_eq!(told(-1), own);
+        assert_eq!(told(4), [(of(20), 6 * DAY_S), own[0], own[1]]);
     }
 }

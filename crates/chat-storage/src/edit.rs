@@ -13,6 +13,7 @@ use crate::copies;
 use crate::dialect::{Sql, numbers};
 use crate::engine::run;
 use crate::fault::failed;
+use crate::first::Firsts;
 use crate::read_set::{self, Reading};
 use crate::store::Shared;
 use crate::words;
@@ -89,12 +90,13 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
         attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
         copies::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
     }
+    let mut events = edit.events.clone();
     if let Some((channel_id, topic)) = &edit.to {
-        move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?;
+        events.extend(move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?);
     }
     words::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
     let to = edit.to.map(|(channel_id, _)| channel_id);
-    finish(shared, writing, (edit.at_s, edit.events), |shared| {
+    finish(shared, writing, (edit.at_s, events), |shared| {
         shared.recent.forget(&edit.moves);
         shared.recent.forget(&[edit.id]);
         shared.newest.forget(&edit.moves);
@@ -140,12 +142,13 @@ async fn keep(writing: &mut Writing, edit: &Edit, place: EventId) -> Result<(), 
     Ok(())
 }
 
+/// Says what is told of channels that begin otherwise then.
 async fn move_messages(
     shared: &Shared,
     writing: &mut Writing,
     edit: &Edit,
     (channel_id, topic): (ChannelId, &str),
-) -> Result<(), StoreError> {
+) -> Result<Vec<NewEvent>, StoreError> {
     let to = Recipient::Channel(channel_id);
     let from: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(RECIPIENT).bind(edit.id.0)).map_err(failed)?;
     let from = Recipient::from(from);
@@ -154,6 +157,8 @@ async fn move_messages(
     let key = topic_key(topic);
     let realm = shared.realm.load_full();
     let read = if from == to { Vec::new() } else { read_states(writing, &realm, (from, to), &edit.moves).await? };
+    let leaving: &[MessageId] = if from == to { &[] } else { &edit.moves };
+    let firsts = Firsts::before(writing, leaving, (from != to).then_some(channel_id)).await?;
     let sql = MOVE.on(writing.tx.dialect());
     let moved_in = Marks { moved_in: from != to, ..Marks::default() };
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
@@ -168,7 +173,7 @@ async fn move_messages(
     for (user_id, reading) in read {
         read_set::change(&mut writing.tx, &realm, (user_id, to), &reading).await?;
     }
-    Ok(())
+    firsts.told(shared, writing).await
 }
 
 /// Who has read which of the messages that move, of all who have read anything where they were or will be. What
@@ -243,15 +248,18 @@ pub(crate) async fn delete(
         writing.roll_back().await?;
         return Ok(Written::Unchanged);
     }
+    let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
+    let firsts = Firsts::before(&mut writing, &gone, None).await?;
     words::forget(&mut writing.tx, &ids).await?;
     for sql in &DELETE {
         let sql = sql.on(writing.tx.dialect());
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
     }
-    let ids: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
+    let begun = firsts.told(shared, &mut writing).await?;
+    let events = events.into_iter().chain(begun).collect();
     finish(shared, writing, (at_s, events), |shared| {
-        shared.recent.forget(&ids);
-        shared.newest.forget(&ids);
+        shared.recent.forget(&gone);
+        shared.newest.forget(&gone);
         shared.begun.forget();
     })
     .await

@@ -45,6 +45,7 @@
 
 mod db;
 mod fault;
+mod first;
 mod schema;
 mod source;
 mod store;

@@ -1,7 +1,7 @@
 //! Finding old messages.
 
 use async_trait::async_trait;
-use chat_core::id::{ChannelId, MessageId};
+use chat_core::id::{DirectId, MessageId};
 use chat_core::message::Recipient;
 use chat_core::ports::StoreError;
 use chat_core::retention::RetentionStore;
@@ -12,21 +12,36 @@ use crate::store::Store;
 
 /// Times follow numbers, so the first that is young ends the search.
 const OLDEST: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 ORDER BY id LIMIT $2";
+const OLD_DIRECTS: &str = "SELECT d.recipient_id FROM direct AS d
+JOIN message AS m ON m.id = (SELECT min(id) FROM message WHERE recipient_id = d.recipient_id)
+WHERE m.sent_s < $1 ORDER BY d.recipient_id LIMIT $2";
 
 #[async_trait]
 impl RetentionStore for Store {
     async fn sent_before(
         &self,
-        channel_id: ChannelId,
+        recipient: Recipient,
         before_s: i64,
         limit: usize,
     ) -> Result<Vec<MessageId>, StoreError> {
-        let recipient = i64::from(Recipient::Channel(channel_id));
+        let recipient = i64::from(recipient);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let oldest: Vec<(i64, i64)> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(OLDEST).bind(recipient).bind(limit))
                 .map_err(failed)?;
         let old = oldest.into_iter().take_while(|(_, sent_s)| *sent_s < before_s);
         Ok(old.map(|(id, _)| MessageId(id)).collect())
+    }
+
+    async fn directs_before(&self, before_s: i64, limit: usize) -> Result<Vec<DirectId>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found: Vec<i64> =
+            run!(self.shared.db.reader(), fetch_all: sqlx::query_scalar(OLD_DIRECTS).bind(before_s).bind(limit))
+                .map_err(failed)?;
+        let direct = |recipient: i64| match Recipient::from(recipient) {
+            Recipient::Direct(id) => Some(id),
+            Recipient::Channel(_) => None,
+        };
+        Ok(found.into_iter().filter_map(direct).collect())
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Audience, Capability, Gate, NewEvent, add};
+use crate::channel::Channel;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::mark::Mark;
 use crate::message::{Message, Reaction, Recipient};
@@ -38,6 +39,19 @@ pub fn deleted(message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
 #[must_use]
 pub fn lost(message: &Message, ids: &[MessageId], (from, to): (ChannelId, ChannelId)) -> Vec<NewEvent> {
     gone(&Audience::Bereft { from, to, messages: ids.to_vec() }, message, ids)
+}
+
+/// The channel begins with another message than before, or with none any more.
+///
+/// # Source
+/// Not specified; existing clients know the event from deleted messages.
+#[must_use]
+pub fn begins(channel: &Channel, first: Option<MessageId>) -> NewEvent {
+    let event = json!({
+        "type": "stream", "op": "update", "stream_id": channel.id, "name": channel.name,
+        "property": "first_message_id", "value": first,
+    });
+    NewEvent::plain(Audience::ChannelWatchers { channel_id: channel.id, except: Vec::new() }, event)
 }
 
 fn gone(audience: &Audience, message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
@@ -89,7 +103,7 @@ pub fn reacted(user: &User, message: &Message, reaction: &Reaction, op: FlagOp) 
         "emoji_code": reaction.emoji_code,
         "reaction_type": reaction.reaction_type.name(),
         "user_id": user.id,
-        "user": {"user_id": user.id, "email": user.email, "full_name": user.full_name, "is_mirror_dummy": false},
+        "user": {"user_id": user.id, "email": user.shown_email(), "full_name": user.full_name, "is_mirror_dummy": false},
     });
     NewEvent::plain(readers(message), event)
 }

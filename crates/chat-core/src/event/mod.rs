@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use filter::{Capability, Filter, QueueTerm, UnsupportedOperator};
-pub use later::{deleted, flagged, lost, reacted, readers};
+pub use later::{begins, deleted, flagged, lost, reacted, readers};
 pub use message::{DisplayRecipient, DisplayUser, Form, Local, MessageEvent, Sender, TopicLinkText};
 
 use crate::access;

@@ -2,7 +2,7 @@
 
 use chat_core::access;
 use chat_core::change::Commit;
-use chat_core::organization::{self, Kind, SETTINGS, Wanted};
+use chat_core::organization::{self, FOR_EVER, Kind, SETTINGS, Wanted};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::Value;
 
@@ -32,13 +32,14 @@ impl Params for Update {
                 Kind::Switch(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
                 Kind::Days(_) | Kind::Policy(..) => given.optional::<Json<i64>>(name)?.map(Value::from),
                 Kind::Limit(_) => given.optional::<Json<Limit>>(name)?.map(|Limit(value)| value),
+                Kind::Keep(_) => given.optional::<Json<Keep>>(name)?.map(|Keep(value)| value),
                 Kind::Group(..) => given.optional::<Json<Group>>(name)?.map(|Group(id)| id.into()),
             };
             given.more_precisely(|schema| match setting.kind {
                 Kind::Text(chars, _) => schema.at_most_chars(chars),
                 Kind::Days(_) => schema.at_least(0),
                 Kind::Policy(numbers, _) => Schema::numbers(numbers.iter().map(|(number, _)| *number)),
-                Kind::Switch(_) | Kind::Limit(_) | Kind::Group(..) => schema,
+                Kind::Switch(_) | Kind::Limit(_) | Kind::Keep(_) | Kind::Group(..) => schema,
             });
             wanted.extend(value.map(|value| (setting, value)));
         }
@@ -60,6 +61,26 @@ impl FromJson for Limit {
 
     fn schema() -> Schema {
         Schema::any_of([Schema::integer().meaning("Seconds."), Schema::words(["unlimited"])])
+    }
+}
+
+/// Days, or a word that says for ever. No number says that, so one that is not above 0 becomes a text, which is refused
+/// as it was sent.
+struct Keep(Value);
+
+impl FromJson for Keep {
+    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+        match &value {
+            Value::String(word) if word == "unlimited" => Ok(Self(FOR_EVER.into())),
+            Value::String(_) => Ok(Self(value)),
+            _ => i64::from_json(value, path)
+                .map(|days| Self(if days > 0 { days.into() } else { days.to_string().into() })),
+        }
+    }
+
+    fn schema() -> Schema {
+        let days = Schema::integer().at_least(1).meaning("Days.");
+        Schema::any_of([days, Schema::words(["unlimited"])])
     }
 }
 
@@ -98,7 +119,7 @@ fn changed() -> Vec<Member> {
         Kind::Text(..) => Schema::string(),
         Kind::Switch(_) => Schema::boolean(),
         Kind::Limit(_) => Schema::integer().or_null(),
-        Kind::Days(_) | Kind::Policy(..) | Kind::Group(..) => Schema::integer(),
+        Kind::Days(_) | Kind::Keep(_) | Kind::Policy(..) | Kind::Group(..) => Schema::integer(),
     };
     SETTINGS.iter().map(|setting| may(setting.name, value(&setting.kind))).collect()
 }

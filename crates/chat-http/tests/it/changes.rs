@@ -146,6 +146,13 @@ async fn heard(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
     heard_by(town, who, (since, true)).await
 }
 
+/// The same without what is told of the first message of a channel.
+async fn heard_of_messages(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
+    let mut heard = heard(town, who, since).await;
+    heard.retain(|event| event["type"] != "stream");
+    heard
+}
+
 /// The message, when it is there still.
 async fn message(town: &Town, id: i64) -> Option<Message> {
     town.store.find(UserId(9), &[MessageId(id)]).await.unwrap().pop().map(|(message, _)| message)

@@ -122,18 +122,20 @@ async fn who_cannot_follow_a_moved_topic_hears_it_is_gone() {
     let since = town.store.head();
     let to = hidden.to_string();
     edit(&town, &sam, ids[0], &[("stream_id", &to), ("propagate_mode", "change_all")]).await.success();
-    let told = heard(&town, &sam, since).await;
+    let told = heard_of_messages(&town, &sam, since).await;
     assert_eq!((told.len(), &told[0]["new_stream_id"]), (1, &json!(hidden)));
     assert_eq!((told[0].get("subject"), &told[0]["orig_subject"]), (None, &json!("lunch")));
     assert_eq!(told[0]["message_ids"], json!(ids));
     assert_eq!(
-        heard(&town, &eve, since).await,
+        heard_of_messages(&town, &eve, since).await,
         [json!({
             "type": "delete_message", "message_ids": ids, "message_type": "stream", "stream_id": general,
             "topic": "lunch",
         })]
     );
-    assert_eq!(heard_by(&town, &eve, (since, false)).await.len(), 2);
+    let mut one_by_one = heard_by(&town, &eve, (since, false)).await;
+    one_by_one.retain(|event| event["type"] == "delete_message");
+    assert_eq!(one_by_one.len(), 2);
     town.call(&eve, &format!("GET /messages/{}/history", ids[0]), &[]).await.refused("Invalid message(s)");
     assert_eq!(history(&town, &sam, ids[1]).await[1]["prev_stream"], general);
 }
@@ -194,7 +196,7 @@ async fn a_message_that_is_edited_and_deleted_at_once_is_gone() {
             told.refused("Invalid message(s)");
         }
         assert_eq!(message(&town, id).await, None);
-        let gone = heard(&town, &town.ada, EventId(id)).await.pop().unwrap();
+        let gone = heard_of_messages(&town, &town.ada, EventId(id)).await.pop().unwrap();
         let topic = if told.status.is_success() { "dinner" } else { "lunch" };
         assert_eq!((&gone["message_ids"], &gone["topic"]), (&json!([id]), &json!(topic)));
     }

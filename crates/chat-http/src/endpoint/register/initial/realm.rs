@@ -122,7 +122,7 @@ pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_message_content_delete_limit_seconds": rules.delete_limit_s,
         "realm_move_messages_within_stream_limit_seconds": rules.move_topic_limit_s,
         "realm_move_messages_between_streams_limit_seconds": rules.move_channel_limit_s,
-        "realm_message_retention_days": -1,
+        "realm_message_retention_days": rules.message_retention_days,
         "realm_digest_weekday": 1,
         "realm_giphy_rating": 0,
         "realm_video_chat_provider": 0,

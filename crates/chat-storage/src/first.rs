@@ -1,0 +1,70 @@
+//! The first message of a channel: what is told when it goes, or another comes before it.
+
+use chat_core::event::{self, NewEvent};
+use chat_core::id::{ChannelId, MessageId};
+use chat_core::message::Recipient;
+use chat_core::ports::StoreError;
+
+use crate::dialect::{Sql, numbers};
+use crate::engine::run;
+use crate::fault::failed;
+use crate::store::Shared;
+use crate::write::Writing;
+
+static PLACES: Sql = Sql::new("SELECT DISTINCT recipient_id FROM message WHERE id {in_numbers:$1}");
+const FIRST: &str = "SELECT min(id) FROM message WHERE recipient_id = $1";
+
+/// The channels that a write takes messages from, or brings them to, each with its first message before.
+pub(crate) struct Firsts(Vec<(ChannelId, Option<MessageId>)>);
+
+impl Firsts {
+    /// Of the channels that have one of these messages, and of one more. To be asked before the write.
+    pub(crate) async fn before(
+        writing: &mut Writing,
+        messages: &[MessageId],
+        to: Option<ChannelId>,
+    ) -> Result<Self, StoreError> {
+        if messages.is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let sql = PLACES.on(writing.tx.dialect());
+        let ids = numbers(messages.iter().map(|id| id.0));
+        let places: Vec<i64> =
+            run!(writing.tx.on(), fetch_all: sqlx::query_scalar(sql.clone()).bind(&ids)).map_err(failed)?;
+        let mut channels: Vec<ChannelId> = places.into_iter().filter_map(channel).chain(to).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        let mut firsts = Vec::with_capacity(channels.len());
+        for id in channels {
+            firsts.push((id, first(writing, id).await?));
+        }
+        Ok(Self(firsts))
+    }
+
+    /// What is told of those that begin otherwise now. To be asked after the write, within its transaction.
+    pub(crate) async fn told(self, shared: &Shared, writing: &mut Writing) -> Result<Vec<NewEvent>, StoreError> {
+        let realm = shared.realm.load_full();
+        let mut events = Vec::new();
+        for (id, before) in self.0 {
+            let now = first(writing, id).await?;
+            if let Some(channel) = realm.channel(id).filter(|_| now != before) {
+                events.push(event::begins(channel, now));
+            }
+        }
+        Ok(events)
+    }
+}
+
+fn channel(recipient: i64) -> Option<ChannelId> {
+    match Recipient::from(recipient) {
+        Recipient::Channel(id) => Some(id),
+        Recipient::Direct(_) => None,
+    }
+}
+
+async fn first(writing: &mut Writing, id: ChannelId) -> Result<Option<MessageId>, StoreError> {
+    let recipient = i64::from(Recipient::Channel(id));
+    let first: Option<i64> =
+        run!(writing.tx.on(), fetch_one: sqlx::query_scalar(FIRST).bind(recipient)).map_err(failed)?;
+    Ok(first.map(MessageId))
+}
