@@ -9,6 +9,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use chat_core::address::AddressVisibility;
 use chat_core::change::Change;
 use chat_core::channel::{Channel, PostPolicy, Privacy};
 use chat_core::event::EventRecord;
@@ -69,6 +70,7 @@ fn realm() -> RealmSnapshot {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
+            address_visibility: AddressVisibility::default(),
         }))
     };
     let channel = Change::Channel(Box::new(Channel {

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::access;
+use crate::address::{self, AddressVisibility};
 use crate::administer::AccountError;
 use crate::change::{Change, Commit, Credential, ItemKind, UserItemKind};
 use crate::channel::Channel;
@@ -16,7 +17,6 @@ use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserId};
 use crate::object::channel::{Figures, basic};
 use crate::object::subscription::unchosen;
-use crate::object::{self, UserForm};
 use crate::personal::preference;
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
@@ -92,11 +92,9 @@ pub fn create_in(
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: AddressVisibility::of_newcomers(realm),
     };
-    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true };
-    let person = object::user(realm, &user, form);
-    let added = json!({"type": "realm_user", "op": "add", "person": person});
-    commit.events.push(NewEvent::plain(Audience::Everyone, added));
+    commit.events.extend(address::added(realm, &user));
     commit.events.extend(standing_events(realm, None, &user, commit.at_s));
     let id = user.id;
     commit.changes.push(Change::User(Box::new(user)));
@@ -128,7 +126,7 @@ pub fn set_timezone(user: &User, timezone: &str, commit: &mut Commit) -> Result<
     let after = User { timezone: user::timezone(timezone)?.to_owned(), ..user.clone() };
     if after != *user {
         preference::tell(user, "timezone", &timezone.into(), commit);
-        let person = json!({"user_id": user.id, "email": user.email, "timezone": timezone});
+        let person = json!({"user_id": user.id, "email": user.shown_email(), "timezone": timezone});
         let event = json!({"type": "realm_user", "op": "update", "person": person});
         commit.events.push(NewEvent::plain(Audience::Everyone, event));
         commit.changes.push(Change::User(Box::new(after.clone())));

@@ -17,7 +17,13 @@ pub fn change(user: &User, url: Option<String>, commit: &mut Commit) {
         return;
     }
     let user = User { avatar_url: url, avatar_version: user.avatar_version.saturating_add(1), ..user.clone() };
-    let avatar = object::avatar(&user);
+    commit.events.push(told(&user));
+    commit.changes.push(Change::User(Box::new(user)));
+}
+
+/// Tells everybody what the user's picture is.
+pub(crate) fn told(user: &User) -> NewEvent {
+    let avatar = object::avatar(user);
     let person = json!({
         "user_id": user.id,
         "avatar_source": if avatar.is_gravatar { "G" } else { "U" },
@@ -25,9 +31,7 @@ pub fn change(user: &User, url: Option<String>, commit: &mut Commit) {
         "avatar_url_medium": avatar.medium_url,
         "avatar_version": user.avatar_version,
     });
-    let event = json!({"type": "realm_user", "op": "update", "person": person});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
-    commit.changes.push(Change::User(Box::new(user)));
+    NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
 }
 
 /// Where an avatar of that address is in its larger size.

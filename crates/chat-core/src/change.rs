@@ -153,6 +153,8 @@ kinds! {
         Status = "status",
         /// An answer to a profile field; its key is the field's number.
         ProfileValue = "profile_value",
+        /// An address they would have and have not confirmed, one document.
+        NewAddress = "new_address",
     }
 }
 

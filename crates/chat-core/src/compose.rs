@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::access::History;
+use crate::address;
 use crate::channel::{ChannelNameError, channel_name};
 use crate::event::{DisplayRecipient, Local, MessageEvent};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
@@ -268,7 +269,8 @@ fn address(
         To::Ids(ids) => direct(setting, realm, sender, ids),
         To::Emails(emails) => {
             let find = |email: &String| {
-                let user = realm.user_by_email(email).ok_or_else(|| SendError::NoUserWithEmail(email.clone()))?;
+                let user =
+                    address::find(realm, sender, email).ok_or_else(|| SendError::NoUserWithEmail(email.clone()))?;
                 Ok::<_, SendError>(user.id)
             };
             let ids: Vec<UserId> = emails.iter().map(find).collect::<Result<_, _>>()?;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::address::AddressVisibility;
 use crate::change::{Change, Commit, Credential, ItemKind};
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
@@ -62,6 +63,7 @@ pub fn found(founding: Founding) -> Commit {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: AddressVisibility::default(),
     })));
     commit.set_key(owner, api_key);
     commit.credentials.push(Credential::PasswordHash(owner, password_hash));

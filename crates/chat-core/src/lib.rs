@@ -16,7 +16,7 @@
 //! - [`mark`], [`reaction`] and [`widget`] are what users make of messages;
 //! - [`retention`] has old messages go;
 //! - [`presence`] knows who is there, [`typing`] who is writing;
-//! - [`account`] makes, changes and closes accounts;
+//! - [`account`] makes, changes and closes accounts, [`address`] says who is shown theirs;
 //! - [`personal`] is what people choose for themselves;
 //! - [`bots`] are accounts that act for programs; [`domains`] is where the realm expects addresses to be;
 //! - [`profile`] asks users about themselves and keeps what they answer;
@@ -55,6 +55,7 @@ pub mod snapshot;
 
 pub mod access;
 pub mod account;
+pub mod address;
 pub mod administer;
 pub mod attempts;
 pub mod avatar;

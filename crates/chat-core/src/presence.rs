@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use crate::access::{NotAllowed, require_human};
+use crate::address;
 use crate::change::UserItemKind;
 use crate::event::{Audience, Capability, Gate, NewEvent};
 use crate::id::UserId;
@@ -169,10 +170,15 @@ pub enum NoPresence {
 ///
 /// # Errors
 /// See [`NoPresence`].
-pub fn of(store: &dyn PresenceStore, realm: &RealmSnapshot, named: &str, now_s: i64) -> Result<Single, NoPresence> {
+pub fn of(
+    store: &dyn PresenceStore,
+    realm: &RealmSnapshot,
+    (reader, named): (&User, &str),
+    now_s: i64,
+) -> Result<Single, NoPresence> {
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => realm.user_by_email(named),
+        Err(_) => address::find(realm, reader, named),
     };
     let user = user.filter(|user| user.is_active).ok_or(NoPresence::NoSuchUser)?;
     if user.bot.is_some() {

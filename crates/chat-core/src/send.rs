@@ -201,7 +201,7 @@ pub fn to_users(
     let users: Vec<&Arc<User>> = all.iter().map(find).collect::<Result<_, _>>()?;
     for user in &users {
         if !user.is_active {
-            return Err(SendError::UserDeactivated(user.email.clone()));
+            return Err(SendError::UserDeactivated(user.shown_email().into_owned()));
         }
     }
     check_direct_policies(realm, sender, &users, (is_new, now_s))?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::address::AddressVisibility;
 use crate::change::{Change, ItemKind, UserItemKind};
 use crate::channel::{Channel, Membership, Span, Subscription, name_key};
 use crate::event::EventRecord;
@@ -378,11 +379,26 @@ impl RealmSnapshot {
                     Some(document) => drop(items.insert((kind, key), Arc::new(document))),
                     None => drop(items.remove(&(kind, key))),
                 }
+                if kind == UserItemKind::Settings {
+                    self.show_address(user_id);
+                }
             }
         }
     }
 
+    /// Takes from a user's preferences who is shown their address.
+    fn show_address(&mut self, user_id: UserId) {
+        let chosen = AddressVisibility::of_user(self, user_id);
+        let user = self.users.get(&user_id).filter(|user| user.address_visibility != chosen);
+        if let Some(user) = user.map(|user| User { address_visibility: chosen, ..User::clone(user) }) {
+            Arc::make_mut(&mut self.users).insert(user_id, Arc::new(user));
+            // Messages name their senders by address.
+            self.names_changed = self.at;
+        }
+    }
+
     fn put_user(&mut self, user: User) {
+        let user = User { address_visibility: AddressVisibility::of_user(self, user.id), ..user };
         self.last_id = self.last_id.max(user.id.0);
         let by_email = Arc::make_mut(&mut self.users_by_email);
         let by_name = Arc::make_mut(&mut self.users_by_name);

@@ -1,5 +1,6 @@
 //! Pieces that tests of the rules are made of.
 
+use crate::address::AddressVisibility;
 use crate::change::Change;
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
 use crate::event::{DisplayRecipient, EventRecord, MessageEvent, Sender};
@@ -24,6 +25,7 @@ pub(crate) fn user(id: i64, role: Role) -> User {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: AddressVisibility::default(),
     }
 }
 

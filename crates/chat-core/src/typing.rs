@@ -163,7 +163,7 @@ impl Typing {
     #[must_use]
     pub fn event(&self, realm: &RealmSnapshot) -> Option<NewEvent> {
         let writer = realm.user(self.user_id)?;
-        let sender = json!({"user_id": writer.id, "email": writer.email});
+        let sender = json!({"user_id": writer.id, "email": writer.shown_email()});
         let told = json!({"type": "typing", "op": self.op.name(), "sender": sender});
         match &self.to {
             Place::Direct(users) => Some(told_directly(realm, users, told)),
@@ -174,7 +174,7 @@ impl Typing {
 
 fn told_directly(realm: &RealmSnapshot, users: &[UserId], mut told: Value) -> NewEvent {
     let people = users.iter().filter_map(|id| realm.user(*id));
-    let recipients: Value = people.map(|user| json!({"user_id": user.id, "email": user.email})).collect();
+    let recipients: Value = people.map(|user| json!({"user_id": user.id, "email": user.shown_email()})).collect();
     crate::event::add(&mut told, json!({"message_type": "direct", "recipients": recipients}));
     let hearers = users.iter().copied().filter(|id| is_active(realm, *id) && hears(realm, *id));
     NewEvent::plain(Audience::users(hearers), told)

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::address::AddressVisibility;
 use crate::id::UserId;
 use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MAX_TIMEZONE_CHARS, MIN_PASSWORD_CHARS};
 use crate::role::Role;
@@ -14,7 +15,7 @@ use crate::role::Role;
 pub struct User {
     /// Their number.
     pub id: UserId,
-    /// The address they log in with, as written when the account was made.
+    /// The address they log in with, as written when the account was made. Others are shown [`User::shown_email`].
     pub email: String,
     /// Their name.
     pub full_name: String,
@@ -32,6 +33,10 @@ pub struct User {
     pub avatar_url: Option<String>,
     /// Counts changes of the picture, from 1.
     pub avatar_version: i64,
+    /// Who is shown [`User::email`]. It is one of the user's preferences, which the snapshot takes it from; it is not
+    /// written with the account. Ask [`User::address_visibility`].
+    #[serde(skip)]
+    pub address_visibility: AddressVisibility,
 }
 
 /// What makes a user a bot.

@@ -25,6 +25,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
 use chat_core::access::{NoSuchChannel, NoSuchMessage, NotAllowed};
+use chat_core::address::ReplaceError;
 use chat_core::administer::AccountError;
 use chat_core::bots::BotError;
 use chat_core::channel::ChannelNameError;
@@ -160,6 +161,9 @@ pub enum Fault {
     /// An invitation opens nothing.
     #[error(transparent)]
     Join(#[from] JoinError),
+    /// An address stays what it was.
+    #[error(transparent)]
+    Address(#[from] ReplaceError),
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] NoSuchChannel),
@@ -408,6 +412,7 @@ impl Fault {
             Self::Thing(refused) => things::verdict(refused),
             Self::Invite(refused) => invites::invite(refused),
             Self::Join(refused) => invites::join(refused),
+            Self::Address(refused) => invites::address(refused),
             Self::Group(refused) => groups::group(refused),
             Self::Bot(refused) => bots::bot(refused),
             Self::Domain(refused) => domains::domain(refused),

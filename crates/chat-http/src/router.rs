@@ -15,10 +15,10 @@ use tower::Service;
 
 use crate::delivery;
 use crate::endpoint::{
-    attachments, avatars, bot_storage, bots, channels, domains, drafts, emoji, emoji_data, events, fetch_api_key,
-    flags, health, icon, invites, join, linkifiers, message_edit, messages, openapi, organization, personal, pictures,
-    playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages, server_settings, settings,
-    submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
+    attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emoji, emoji_data, events,
+    fetch_api_key, flags, health, icon, invites, join, linkifiers, message_edit, messages, openapi, organization,
+    personal, pictures, playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages,
+    server_settings, settings, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -89,7 +89,8 @@ pub(crate) fn api() -> Routes {
 
 /// What browsers and clients fetch outside the API.
 fn beside(app: App) -> Router {
-    emoji_data::routes().merge(icon::routes()).merge(join::routes().with_state(app))
+    let pages = join::routes().merge(confirm_address::routes()).with_state(app);
+    emoji_data::routes().merge(icon::routes()).merge(pages)
 }
 
 /// For whoever runs the server: not counted.

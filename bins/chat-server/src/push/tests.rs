@@ -106,6 +106,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: chat_core::address::AddressVisibility::default(),
     };
     let mut changes = vec![Change::Realm(Box::new(realm))];
     changes.extend([3, 4].map(|id| Change::User(Box::new(user(id)))));

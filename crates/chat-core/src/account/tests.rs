@@ -186,7 +186,7 @@ fn who_joins_begins_with_what_the_realm_chose_and_keeps_it() {
     let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
     let id = create(&chose, &new("eve@example.org", "Eve"), &mut commit).unwrap();
     let joined = chose.with(&record(12, commit.changes)).with(&record(13, vec![chosen(json!({"enter_sends": false}))]));
-    let enter_sends = |id| object::settings::of(&joined, joined.user(id).unwrap())["enter_sends"].clone();
+    let enter_sends = |id| crate::object::settings::of(&joined, joined.user(id).unwrap())["enter_sends"].clone();
     assert_eq!((enter_sends(id), enter_sends(UserId(4))), (json!(true), json!(false)));
 }
 

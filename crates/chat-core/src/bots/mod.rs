@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use crate::access::{self, NotAllowed};
 use crate::account;
+use crate::address::{self, AddressVisibility};
 use crate::change::{Change, Commit};
 use crate::event::{Audience, NewEvent};
 use crate::id::UserId;
 use crate::limits::{MAX_BOTS_PER_OWNER, MAX_STORAGE_CHARS};
-use crate::object::{self, UserForm};
+use crate::object;
 use crate::role::{Policy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, ApiKey, Bot, BotKind, FullNameError, User};
@@ -121,10 +122,9 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewBot, commit: &mut C
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: AddressVisibility::default(),
     };
-    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true };
-    let added = json!({"type": "realm_user", "op": "add", "person": object::user(realm, &bot, form)});
-    commit.events.push(NewEvent::plain(Audience::Everyone, added));
+    commit.events.extend(address::added(realm, &bot));
     commit.events.extend(account::standing_events(realm, None, &bot, commit.at_s));
     commit.events.push(told("add", &object::bot(&bot), account::keepers(realm, &bot)));
     commit.changes.push(Change::User(Box::new(bot)));

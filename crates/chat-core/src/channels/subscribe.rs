@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::create::{make, may_make};
 use super::{ChannelError, Env, Manner, tell};
 use crate::access;
+use crate::address;
 use crate::change::{Change, Commit};
 use crate::channel::{Channel, Subscription, channel_name, name_key};
 use crate::id::{ChannelId, UserId};
@@ -46,7 +47,7 @@ impl Principals {
         let found: Vec<Option<&Arc<User>>> = match self {
             Self::Caller => vec![env.realm.user(env.caller.id)],
             Self::Ids(ids) => ids.iter().map(|id| env.realm.user(*id)).collect(),
-            Self::Emails(emails) => emails.iter().map(|email| env.realm.user_by_email(email.trim())).collect(),
+            Self::Emails(emails) => emails.iter().map(|email| address::find(env.realm, env.caller, email)).collect(),
         };
         let mut seen = BTreeSet::new();
         let mut users = Vec::new();
@@ -162,7 +163,7 @@ fn enter(realm: &RealmSnapshot, user: &User, doors: &[Door], (done, changes): (&
     for Door { channel, color, .. } in doors {
         let inside = realm.subscription(channel.id, user.id).is_some();
         let list = if inside { &mut done.already_subscribed } else { &mut done.subscribed };
-        list.entry(user.email.clone()).or_default().push(channel.name.clone());
+        list.entry(user.shown_email().into_owned()).or_default().push(channel.name.clone());
         if !inside {
             let color = color.clone().unwrap_or_else(|| palette.next());
             changes.push(Change::Subscription(Box::new(Subscription { color, ..unchosen(channel, user.id) })));

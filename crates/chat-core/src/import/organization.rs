@@ -10,6 +10,7 @@ use super::layout::{ChannelRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
 use super::messages::{Atlas, Survey};
 use super::spans::{Happened, known};
 use super::{ImportError, Organization, Report, small};
+use crate::address::AddressVisibility;
 use crate::change::{Change, UserItemKind};
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription, name_key};
 use crate::group::SystemGroup;
@@ -159,6 +160,7 @@ fn account(id: i64, email: &str) -> User {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: AddressVisibility::default(),
     }
 }
 

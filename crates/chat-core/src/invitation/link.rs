@@ -75,10 +75,16 @@ impl Link {
         Ok(Self { number, secret: Secret::parse(secret)? })
     }
 
+    /// What [`Link::parse`] reads.
+    #[must_use]
+    pub fn end(&self) -> String {
+        format!("{}-{}", self.number, self.secret.expose())
+    }
+
     /// The link, on the server at that address.
     #[must_use]
     pub fn url(&self, base_url: &str) -> String {
-        format!("{base_url}/join/{}-{}", self.number, self.secret.expose())
+        format!("{base_url}/join/{}", self.end())
     }
 }
 

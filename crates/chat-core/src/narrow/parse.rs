@@ -1,6 +1,7 @@
 //! Reading a narrow: operators and operands as the wire has them.
 
 use super::{Condition, Has, Term};
+use crate::address;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Flag, topic_key};
 use crate::snapshot::RealmSnapshot;
@@ -69,9 +70,9 @@ impl Term {
             "topic" => Condition::Topic(topic_key(&operand.show())),
             "dm" | "pm-with" | "pm_with" => Condition::Direct(find_users(realm, reader, operand)?),
             "dm-including" | "group-pm-with" | "group_pm_with" => {
-                Condition::DirectIncluding(find_user(realm, operand)?)
+                Condition::DirectIncluding(find_user(realm, reader, operand)?)
             }
-            "sender" => Condition::Sender(find_user(realm, operand)?),
+            "sender" => Condition::Sender(find_user(realm, reader, operand)?),
             "is" if operand.show() == "followed" => Condition::IsFollowed(reader.id),
             "is" => is(&operand.show())?,
             "search" => Condition::Search(Sought::parse(&operand.show())),
@@ -129,10 +130,10 @@ fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Resu
     known.map_or_else(|| bad(format!("unknown channel {}", operand.show())), |channel| Ok(channel.id))
 }
 
-fn find_user(realm: &RealmSnapshot, operand: &Operand) -> Result<UserId, BadNarrow> {
+fn find_user(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Result<UserId, BadNarrow> {
     let user = match operand {
         Operand::Number(id) => realm.user(UserId(*id)),
-        other => realm.user_by_email(&other.show()),
+        other => address::find(realm, reader, &other.show()),
     };
     user.map_or_else(|| bad(format!("unknown user {}", operand.show())), |user| Ok(user.id))
 }
@@ -142,7 +143,7 @@ fn find_users(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Result
         Operand::Numbers(ids) => ids.iter().map(|id| realm.user(UserId(*id)).map(|user| user.id)).collect(),
         Operand::Number(id) => realm.user(UserId(*id)).map(|user| vec![user.id]),
         Operand::Text(text) => {
-            text.split(',').map(|email| realm.user_by_email(email.trim()).map(|user| user.id)).collect()
+            text.split(',').map(|email| address::find(realm, reader, email).map(|user| user.id)).collect()
         }
     };
     let Some(mut users) = found else { return bad(format!("unknown user in {}", operand.show())) };

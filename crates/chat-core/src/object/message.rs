@@ -1,5 +1,6 @@
 //! The message as clients see it, written straight into bytes: an answer holds thousands.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -68,7 +69,7 @@ struct ShownReaction<'a> {
 #[derive(Serialize)]
 struct Reactor<'a> {
     id: UserId,
-    email: &'a str,
+    email: Cow<'a, str>,
     full_name: &'a str,
 }
 
@@ -151,7 +152,7 @@ impl<'a> Scene<'a> {
             emoji_code: &reaction.emoji_code,
             reaction_type: reaction.reaction_type.name(),
             user_id: reaction.user_id,
-            user: user.map(|user| Reactor { id: user.id, email: &user.email, full_name: &user.full_name }),
+            user: user.map(|user| Reactor { id: user.id, email: user.shown_email(), full_name: &user.full_name }),
         }
     }
 }
@@ -183,7 +184,7 @@ pub fn display_users(realm: &RealmSnapshot, users: &[UserId]) -> Vec<DisplayUser
     users
         .map(|user| DisplayUser {
             id: user.id,
-            email: user.email.clone(),
+            email: user.shown_email().into_owned(),
             full_name: user.full_name.clone(),
             is_mirror_dummy: false,
         })

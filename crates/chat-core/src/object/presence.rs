@@ -74,7 +74,7 @@ impl Serialize for Listing<'_> {
                 serializer.collect_map(self.entries.iter().map(|(user, seen)| (user.id, Slim::of(user, *seen))))
             }
             Form::Legacy => {
-                serializer.collect_map(self.entries.iter().map(|(user, seen)| (&user.email, Legacy::of(*seen))))
+                serializer.collect_map(self.entries.iter().map(|(user, seen)| (user.shown_email(), Legacy::of(*seen))))
             }
         }
     }
@@ -165,7 +165,7 @@ pub fn event(user: &User, presence: Presence, (form, now_s): (Form, i64)) -> Val
         "presence": {CLIENT: Legacy::of(presence).website},
     });
     if form == Form::Legacy {
-        crate::event::add(&mut event, json!({"email": user.email}));
+        crate::event::add(&mut event, json!({"email": user.shown_email()}));
     }
     event
 }

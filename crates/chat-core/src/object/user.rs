@@ -4,15 +4,17 @@ use jiff::Timestamp;
 use md5::{Digest as _, Md5};
 use serde_json::{Map, Value, json};
 
+use crate::address::AddressVisibility;
 use crate::avatar;
 use crate::change::UserItemKind;
 use crate::event::Sender;
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
-use crate::user::{BotKind, User};
+use crate::user::{BotKind, User, fold};
 
 /// What of a user is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a part of the object that is there or not")]
 pub struct UserForm {
     /// Whether the reader works out the usual pictures from addresses: `avatar_url` is null for those.
     pub client_gravatar: bool,
@@ -20,6 +22,16 @@ pub struct UserForm {
     pub profile_data: bool,
     /// Whether `is_active` is told. Not where being listed says it already (`realm_users`).
     pub is_active: bool,
+    /// Whether the user's own address is told, as `delivery_email`; null otherwise.
+    pub address: bool,
+}
+
+impl UserForm {
+    /// The form for a reader, who may be shown the user's own address or not.
+    #[must_use]
+    pub fn told_to(self, reader: &User, user: &User) -> Self {
+        Self { address: user.shows_address_to(reader), ..self }
+    }
 }
 
 /// The user object.
@@ -28,14 +40,13 @@ pub struct UserForm {
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know. `avatar_url` is always there: leaving it out, which a
-/// client can allow, saves nothing where no database is asked for it. `delivery_email` is the address that `email`
-/// is: addresses are not hidden.
+/// client can allow, saves nothing where no database is asked for it.
 #[must_use]
 pub fn user(realm: &RealmSnapshot, user: &User, form: UserForm) -> Value {
     let mut shown = json!({
         "user_id": user.id,
-        "email": user.email,
-        "delivery_email": user.email,
+        "email": user.shown_email(),
+        "delivery_email": form.address.then_some(&user.email),
         "full_name": user.full_name,
         "date_joined": date_joined(user.joined_s),
         "is_owner": user.role == Role::Owner,
@@ -95,21 +106,26 @@ pub fn avatar_url(user: &User) -> String {
 #[must_use]
 pub fn sender(user: &User) -> Sender {
     Sender {
-        email: user.email.clone(),
+        email: user.shown_email().into_owned(),
         full_name: user.full_name.clone(),
         avatar_url: avatar_url(user),
-        has_gravatar: user.avatar_url.is_none(),
+        has_gravatar: is_computed(user),
     }
 }
 
 fn shown_avatar(user: &User, client_gravatar: bool) -> Option<String> {
-    let computed = client_gravatar && user.avatar_url.is_none();
-    (!computed).then(|| avatar_url(user))
+    (!client_gravatar || !is_computed(user)).then(|| avatar_url(user))
 }
 
-/// The service finds a picture by the MD5 of the address in lower case, and draws one where it has none.
+/// Whether every client can work the picture out from an address it knows.
+fn is_computed(user: &User) -> bool {
+    user.avatar_url.is_none() && user.address_visibility() == AddressVisibility::Everyone
+}
+
+/// The service finds a picture by the MD5 of the address in lower case, and draws one where it has none. It is the
+/// address that everybody knows: who hides theirs hides what it could be guessed by.
 fn gravatar_url(user: &User) -> String {
-    let digest = Md5::digest(user.email_key());
+    let digest = Md5::digest(fold(&user.shown_email()));
     let name = u128::from_be_bytes(digest.into());
     format!("https://secure.gravatar.com/avatar/{name:032x}?d=identicon&version={}", user.avatar_version)
 }
@@ -159,7 +175,7 @@ mod tests {
     #[test]
     fn a_user_has_every_key_clients_know() {
         let realm = realm();
-        let form = UserForm { client_gravatar: false, profile_data: true, is_active: true };
+        let form = UserForm { client_gravatar: false, profile_data: true, is_active: true, address: true };
         assert_eq!(
             user(&realm, realm.user(UserId(4)).unwrap(), form),
             json!({

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{language, status};
 use crate::access::{NotAllowed, require_administrator};
+use crate::address;
 use crate::change::{Change, Commit, ItemKind, UserItemKind};
 use crate::draft;
 use crate::event::{Audience, Capability, Gate, NewEvent, add};
@@ -169,6 +170,9 @@ fn change(realm: &RealmSnapshot, user: &User, news: &[Chosen], commit: &mut Comm
         if (*name, value.as_bool()) == (draft::PREFERENCE, Some(false)) {
             commit.drafts_gone.push(user.id);
         }
+        if let (address::PREFERENCE, Some(number)) = (*name, value.as_i64()) {
+            address::changed(realm, user, number, commit);
+        }
         tell(user, name, value, commit);
     }
 }
@@ -189,7 +193,7 @@ pub(crate) fn tell(user: &User, name: &str, value: &Value, commit: &mut Commit) 
     add(&mut event, language.clone());
     commit.events.push(NewEvent::plain(audience.clone(), event));
     if let Some(mut older) = older {
-        add(&mut older, json!({"user": user.email, "setting": value}));
+        add(&mut older, json!({"user": user.shown_email(), "setting": value}));
         add(&mut older, language);
         let gate = Gate::Without(Capability::UserSettingsObject);
         commit.events.push(NewEvent::plain(audience, older).gated(gate));

@@ -157,7 +157,8 @@ fn one_user_is_told_as_offline_after_a_while_and_who_is_unknown_by_name() {
     let realm = realm();
     let store =
         Memory { known: vec![(UserId(1), at(NOW_S, NOW_S)), (UserId(4), at(NOW_S, NOW_S))], ..Memory::default() };
-    let of = |named: &str, now_s: i64| of(&store, &realm, named, now_s).map(|single| json!(single));
+    let reader = user(&realm, 4);
+    let of = |named: &str, now_s: i64| of(&store, &realm, (reader, named), now_s).map(|single| json!(single));
     let told = |status: &str| {
         json!({
             "aggregated": {"status": status, "timestamp": NOW_S}, "website": {"status": "active", "timestamp": NOW_S},
@@ -172,8 +173,8 @@ fn one_user_is_told_as_offline_after_a_while_and_who_is_unknown_by_name() {
     assert_eq!(refused("User2@example.org"), "No presence data for User2@example.org");
     assert_eq!(refused("4"), "No presence data for 4");
     let closed = Change::User(Box::new(User { is_active: false, ..user(&realm, 1).clone() }));
-    let realm = realm.with(&EventRecord::new(EventId(11), 0, vec![closed], None));
-    assert_eq!(super::of(&store, &realm, "1", NOW_S), Err(NoPresence::NoSuchUser));
+    let after = realm.with(&EventRecord::new(EventId(11), 0, vec![closed], None));
+    assert_eq!(super::of(&store, &after, (reader, "1"), NOW_S), Err(NoPresence::NoSuchUser));
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing;
-use chat_core::avatar;
 use chat_core::change::Commit;
 use chat_core::id::UserId;
 use chat_core::object::{self, Avatar};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
+use chat_core::{address, avatar};
 use http::header::{CACHE_CONTROL, LOCATION};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
@@ -87,7 +87,7 @@ fn named(call: &Plain<Caller>) -> Result<Avatar, Fault> {
     let realm = &call.who.realm;
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => realm.user_by_email(named),
+        Err(_) => address::find(realm, &call.who.user, named),
     };
     let user: &User = user.ok_or(Fault::UnknownRoute)?;
     Ok(object::avatar(user))

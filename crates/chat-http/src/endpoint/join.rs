@@ -176,20 +176,20 @@ fn form(app: &Site, invitation: &Invitation, (fields, alert): (&Fields, Option<&
     rendered(&page)
 }
 
-fn said(app: &Site, (heading, text): (&str, &str), login: Option<(&str, &str)>) -> Result<String, Fault> {
+pub(super) fn said(app: &Site, (heading, text): (&str, &str), login: Option<(&str, &str)>) -> Result<String, Fault> {
     rendered(&SaidPage { realm: name_of(&app.realm()), heading, text, login })
 }
 
-fn name_of(realm: &RealmSnapshot) -> &str {
+pub(super) fn name_of(realm: &RealmSnapshot) -> &str {
     realm.realm().map_or("", |realm| &realm.name)
 }
 
-fn rendered(page: &impl Template) -> Result<String, Fault> {
+pub(super) fn rendered(page: &impl Template) -> Result<String, Fault> {
     page.render().map_err(|error| Failure::new("a page was not written", error).into())
 }
 
 /// The page with its headers; of a fault, a page that says what is wrong.
-fn finish(app: &Site, page: Result<String, Fault>) -> Response {
+pub(super) fn finish(app: &Site, page: Result<String, Fault>) -> Response {
     let mut fault = page.as_ref().err().map(OnPage::of);
     let text = match (page, &fault) {
         (Err(_), Some(fault)) => said(app, (fault.heading, &fault.text), None).unwrap_or_default(),

@@ -69,7 +69,7 @@ fn told() -> Vec<Member> {
 /// When someone was last there, by their number or address.
 async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let (app, named) = (&call.app, call.path_text("user_id")?);
-    let single = presence::of(app.presences.as_ref(), &call.who.realm, named, app.now_s())?;
+    let single = presence::of(app.presences.as_ref(), &call.who.realm, (&call.who.user, named), app.now_s())?;
     Answer::of(&json!({"presence": single}))
 }
 

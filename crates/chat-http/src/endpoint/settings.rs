@@ -1,5 +1,6 @@
 //! `/settings`: what people change of their own account, and how they like things.
 
+use chat_core::address::{self, Wanted};
 use chat_core::administer::AccountError;
 use chat_core::change::{Commit, Credential};
 use chat_core::personal::preference::{self, Chosen, Scope};
@@ -10,6 +11,7 @@ use chat_core::{access, account};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
+use crate::endpoint::invites::fresh_secret;
 use crate::endpoint::user_settings_defaults::chosen;
 use crate::error::Fault;
 use crate::params::{ParamFault, Params, Reader, Text};
@@ -27,8 +29,9 @@ pub(crate) fn routes() -> Routes {
 
 /// What of the account shall be otherwise. What is empty stays as it is: existing clients send whole forms.
 ///
-/// An address is not changed here: nothing would show that it is the caller's.
+/// An address is the caller's once they opened the link in the letter that is sent there.
 struct Update {
+    email: Option<String>,
     full_name: Option<String>,
     timezone: Option<String>,
     preferences: Vec<Chosen>,
@@ -40,6 +43,7 @@ impl Params for Update {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         let filled = |text: &String| !text.is_empty();
         Ok(Self {
+            email: given.optional::<Text>("email")?.filter(filled),
             full_name: given.optional::<Text>("full_name")?.filter(filled),
             timezone: given.optional::<Text>("timezone")?.filter(filled),
             preferences: chosen(given, Scope::Own)?,
@@ -56,6 +60,8 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         Some(password) => Some(new_hash(&call, wish.old_password, password).await?),
         None => None,
     };
+    let secret = fresh_secret(&call.app)?;
+    let base_url = &call.app.settings.base_url;
     let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
         let mut user = User::clone(call.who.again(realm)?);
         preference::choose(realm, &user, &wish.preferences, commit)?;
@@ -64,6 +70,9 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         }
         if let Some(full_name) = &wish.full_name {
             account::rename(&user, full_name, commit)?;
+        }
+        if let Some(address) = &wish.email {
+            address::ask(realm, &user, &Wanted { address, secret: &secret, base_url }, commit)?;
         }
         if let Some(hash) = &password_hash {
             commit.credentials.push(Credential::PasswordHash(user.id, Some(hash.clone())));

@@ -1,7 +1,10 @@
 //! `/users`: who there is, and what administrators and people themselves do to accounts.
 
+use std::sync::Arc;
+
 use chat_core::access;
 use chat_core::account::{self, NewUser};
+use chat_core::address;
 use chat_core::administer::{self, AccountError};
 use chat_core::change::Commit;
 use chat_core::id::{ChannelId, UserId};
@@ -51,6 +54,7 @@ impl Params for Shown {
             client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
             profile_data: given.or::<Json<bool>>("include_custom_profile_fields", false)?,
             is_active: true,
+            address: false,
         }))
     }
 }
@@ -60,7 +64,8 @@ async fn list(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     let realm = &call.who.realm;
     let mut users: Vec<_> = realm.users().collect();
     users.sort_unstable_by_key(|user| user.id);
-    let members: Vec<Value> = users.into_iter().map(|user| object::user(realm, user, form)).collect();
+    let shown = |user: &Arc<User>| object::user(realm, user, form.told_to(&call.who.user, user));
+    let members: Vec<Value> = users.into_iter().map(shown).collect();
     Answer::of(&json!({"members": members}))
 }
 
@@ -74,10 +79,10 @@ async fn one(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     let (realm, named) = (&call.who.realm, call.path_text("user_id")?);
     let user = match call.path_id("user_id") {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => realm.user_by_email(named),
+        Err(_) => address::find(realm, &call.who.user, named),
     };
     let user = user.ok_or(AccountError::NoSuchUser)?;
-    Answer::of(&json!({"user": object::user(realm, user, form)}))
+    Answer::of(&json!({"user": object::user(realm, user, form.told_to(&call.who.user, user))}))
 }
 
 /// The caller, with the number of the last message they may have; -1 when there is none.
@@ -86,7 +91,7 @@ async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
     let page = call.app.messages.window(&Selection::new(realm, user, Vec::new()), newest).await?;
     let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);
-    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true };
+    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true, address: true };
     let mut shown = object::user(realm, user, form);
     if let Value::Object(members) = &mut shown {
         members.insert("max_message_id".to_owned(), newest_id.into());

@@ -1,5 +1,6 @@
 //! The part of the table for invitations: as the API answers, and as the page says it.
 
+use chat_core::address::ReplaceError;
 use chat_core::invitation::{InviteError, JoinError, Unsent, UnsentBecause};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
@@ -51,6 +52,16 @@ pub(super) fn join(refused: &JoinError) -> Verdict {
     }
 }
 
+/// Addresses that are not replaced.
+pub(super) fn address(refused: &ReplaceError) -> Verdict {
+    match refused {
+        ReplaceError::Account(refused) => super::account(refused),
+        ReplaceError::TooManyLetters => refusal(BAD_REQUEST, refused),
+        ReplaceError::Unknown => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
+        ReplaceError::Expired => Verdict::new(StatusCode::GONE, BAD_REQUEST, refused),
+    }
+}
+
 /// A fault as a page says it.
 pub(crate) struct OnPage {
     pub(crate) status: StatusCode,
@@ -87,7 +98,9 @@ impl OnPage {
 
 fn said(fault: &Fault) -> (&'static str, String) {
     let (heading, text) = match fault {
-        Fault::Join(JoinError::Account(refused)) | Fault::Account(refused) => {
+        Fault::Join(JoinError::Account(refused))
+        | Fault::Address(ReplaceError::Account(refused))
+        | Fault::Account(refused) => {
             return ("That did not work", refused.to_string());
         }
         Fault::Parameter(ParamFault::Missing { .. }) => ("That did not work", "Please fill in the whole form."),
@@ -103,6 +116,12 @@ fn said(fault: &Fault) -> (&'static str, String) {
         Fault::Join(JoinError::RealmClosed) => ("This organization is closed", "Nobody can join it."),
         Fault::Join(JoinError::DailyLimit) => {
             ("Too many letters were sent today", "Please come back tomorrow, and open the link again.")
+        }
+        Fault::Address(ReplaceError::Unknown) => {
+            ("There is nothing to confirm", "The link may be incomplete, or used before, or there is a newer letter.")
+        }
+        Fault::Address(ReplaceError::Expired) => {
+            ("This link has expired", "Change your address in your app again, to get another letter.")
         }
         Fault::Throttled(_) => ("That was too fast", "Please wait a minute, and open the link again."),
         _ => ("Something went wrong here", "Please try again in a while."),

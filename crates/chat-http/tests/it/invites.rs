@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::town::{NOW_S, Person, Told, Town};
 
 /// Takes the letters that wait.
-async fn letters(town: &Town) -> Vec<Mail> {
+pub(crate) async fn letters(town: &Town) -> Vec<Mail> {
     let taken = town.store.take_mail(i64::MAX, i64::MAX, 1_000).await.unwrap();
     let mut letters = Vec::new();
     for waiting in taken {
@@ -31,7 +31,7 @@ async fn receivers(town: &Town) -> Vec<String> {
 }
 
 /// The path of the page that a letter links to.
-fn path_in(mail: &Mail) -> String {
+pub(crate) fn path_in(mail: &Mail) -> String {
     let end = mail.text.split_once("https://chat.example.org/").unwrap().1;
     format!("/{}", end.split_whitespace().next().unwrap())
 }

@@ -3,6 +3,8 @@
 //! `cfg(test)` on the modules tells the lints that their helpers are test code too.
 
 #[cfg(test)]
+mod addresses;
+#[cfg(test)]
 mod again;
 #[cfg(test)]
 mod bots;

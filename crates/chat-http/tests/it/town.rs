@@ -169,6 +169,7 @@ impl Town {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
+            address_visibility: chat_core::address::AddressVisibility::default(),
         };
         let mut commit = Commit { decided_at: realm.changed(), at_s: NOW_S, ..Commit::default() };
         commit.changes.push(Change::User(Box::new(user)));

@@ -29,6 +29,7 @@ pub(crate) fn user(id: i64) -> User {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: chat_core::address::AddressVisibility::default(),
     }
 }
 

@@ -27,6 +27,7 @@ async fn with_users(store: &Store) {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
+        address_visibility: chat_core::address::AddressVisibility::default(),
     };
     let changes = [3, 4].map(|id| Change::User(Box::new(user(id)))).into();
     store.commit(Commit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..Commit::default() }).await.unwrap();

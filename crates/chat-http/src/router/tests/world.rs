@@ -122,6 +122,7 @@ async fn accounts(store: &Store, is_deactivated: bool) {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
+            address_visibility: chat_core::address::AddressVisibility::default(),
         };
         commit.changes.push(Change::User(Box::new(user)));
         commit.set_key(UserId(id), ApiKey::parse(key).unwrap());

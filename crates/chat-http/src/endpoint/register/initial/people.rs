@@ -17,7 +17,8 @@ pub(super) fn users(newcomer: &Newcomer<'_>, state: &mut State) {
     let form = UserForm { client_gravatar: newcomer.filter.client_gravatar, profile_data: true, ..UserForm::default() };
     let (active, gone): (Vec<&User>, Vec<&User>) = sorted(newcomer).into_iter().partition(|user| user.is_active);
     let shown = |users: Vec<&User>| -> Value {
-        users.into_iter().map(|user| object::user(newcomer.realm, user, form)).collect()
+        let shown = |user: &User| object::user(newcomer.realm, user, form.told_to(newcomer.user, user));
+        users.into_iter().map(shown).collect()
     };
     state.put("realm_users", shown(active));
     state.put("realm_non_active_users", shown(gone));
@@ -36,7 +37,7 @@ fn oneself(user: &User, state: &mut State) {
     let avatar = object::avatar(user);
     state.put_all(json!({
         "user_id": user.id,
-        "email": user.email,
+        "email": user.shown_email(),
         "delivery_email": user.email,
         "full_name": user.full_name,
         "avatar_source": if avatar.is_gravatar { "G" } else { "U" },

@@ -1,0 +1,62 @@
+//! `/confirm-address/{link}`: the page that a letter to a new address opens.
+//!
+//! Opening it changes nothing: programs that look through mail open links too. Its button does.
+
+use askama::Template;
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::Extensions;
+use axum::response::Response;
+use axum::routing::get;
+use chat_core::address::{self, ReplaceError};
+use chat_core::invitation::Link;
+
+use crate::endpoint::join::{finish, name_of, rendered, said};
+use crate::error::Fault;
+use crate::rate;
+use crate::state::{App, Site};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/confirm-address/{link}", get(show).post(confirm))
+}
+
+/// The address, and a button.
+#[derive(Template)]
+#[template(path = "confirm.html")]
+struct ConfirmPage<'a> {
+    realm: &'a str,
+    address: &'a str,
+}
+
+/// Shows the address.
+async fn show(State(app): State<App>, Path(end): Path<String>, extensions: Extensions) -> Response {
+    let page = link(&app, &end, &extensions).and_then(|link| {
+        let realm = app.realm();
+        let (_, address) = address::opened(&realm, &link, app.now_s())?;
+        rendered(&ConfirmPage { realm: name_of(&realm), address: &address })
+    });
+    finish(&app, page)
+}
+
+/// Makes the address the user's.
+async fn confirm(State(app): State<App>, Path(end): Path<String>, extensions: Extensions) -> Response {
+    let page = match link(&app, &end, &extensions) {
+        Ok(link) => confirmed(&app, &link).await,
+        Err(fault) => Err(fault),
+    };
+    finish(&app, page)
+}
+
+async fn confirmed(app: &Site, link: &Link) -> Result<String, Fault> {
+    let (_, address) = address::opened(&app.realm(), link, app.now_s())?;
+    app.commit(|realm, commit| Ok(address::confirm(realm, link, commit)?)).await?;
+    let login = Some((app.settings.base_url.as_str(), address.as_str()));
+    let text = "Log in with it from now on; your password is the same.";
+    said(app, ("Your address is confirmed", text), login)
+}
+
+/// Trying links counts by address, as everything does that needs no account.
+fn link(app: &Site, end: &str, extensions: &Extensions) -> Result<Link, Fault> {
+    app.frame.by_address.check(&rate::address(extensions))?;
+    Ok(Link::parse(end).map_err(|_| ReplaceError::Unknown)?)
+}
