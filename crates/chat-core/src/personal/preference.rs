@@ -231,7 +231,8 @@ pub enum Range {
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`, and for what it leaves open the numbers existing clients know.
-/// Not specified how large things may look; we refuse what no screen shows, which existing servers fail on.
+/// Not specified how large things may look; we refuse what no screen shows, which existing servers fail on. They also
+/// refuse `dense_mode` beside other sizes than its own; as it has no effect and any subset may be sent, we take it.
 #[must_use]
 pub fn range(name: &str) -> Range {
     match name {

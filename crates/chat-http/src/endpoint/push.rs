@@ -103,7 +103,8 @@ impl Params for Tested {
 ///
 /// # Source
 /// Specification, `POST /mobile_push/test_notification`. Not specified: without a bouncer nothing is sent and the answer
-/// is a success, as existing servers have it.
+/// is a success, as existing servers have it; a device that the bouncer does not know keeps no other from its test, and
+/// is told of afterwards.
 async fn test(call: Call<Caller>, wish: Tested) -> Result<Answer, Fault> {
     let (app, who) = (&call.app, &call.who);
     access::require_human(&who.user)?;
@@ -117,8 +118,12 @@ async fn test(call: Call<Caller>, wish: Tested) -> Result<Answer, Fault> {
     let Some(bouncer) = &app.push.bouncer else { return Ok(Answer::empty()) };
     let origin = Origin { base_url: &app.settings.base_url, brand: &app.settings.brand };
     let payload = push::test(&who.realm, &origin, who.id(), app.now_s());
+    let mut are_known = true;
     for device in &devices {
-        bouncer.test(device, &payload).await?;
+        match bouncer.test(device, &payload).await {
+            Err(PushError::NotRecognizedThere) => are_known = false,
+            tested => tested?,
+        }
     }
-    Ok(Answer::empty())
+    if are_known { Ok(Answer::empty()) } else { Err(PushError::NotRecognizedThere.into()) }
 }

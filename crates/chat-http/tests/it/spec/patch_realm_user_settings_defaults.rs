@@ -12,6 +12,19 @@
 //!   `user_settings_defaults::each_value_that_is_not_allowed_is_refused_and_nothing_changes`,
 //!   `user_settings_defaults::each_value_of_another_type_is_refused_and_nothing_changes`
 //! - ADMIN: `user_settings_defaults::it_is_only_for_organization_administrators`
+//! - what the values of `automatically_follow_topics_policy` mean, and those of its like for muted channels:
+//!   `personal::following::who_starts_a_topic_follows_it_unless_they_chose_otherwise`,
+//!   `personal::following::who_sends_to_a_topic_follows_it_when_they_chose_so`,
+//!   `personal::following::who_participates_in_a_topic_follows_it_when_they_chose_so`,
+//!   `personal::following::a_topic_of_a_muted_channel_is_heard_again_by_who_sends_to_it`
+//! - `automatically_follow_topics_where_mentioned`:
+//!   `personal::following::who_is_mentioned_in_a_topic_follows_it_unless_they_chose_otherwise`
+//! - `presence_enabled` and `send_read_receipts`: `presence::who_does_not_want_it_known_is_not_there`,
+//!   `changes::flagging::receipts_name_readers_but_not_the_sender_nor_who_hides_or_is_muted`
+//! - what notifies telephones: `chat_core::push::receivers::tests::a_channel_notifies_those_who_asked_for_it`,
+//!   `chat_core::push::receivers::tests::a_followed_topic_notifies_unless_that_is_off`,
+//!   `chat_core::push::receivers::tests::a_mention_of_everybody_notifies_where_it_is_heard`,
+//!   `chat_core::push::receivers::tests::who_is_there_is_notified_unless_they_wish_it_only_when_away`
 //! - where drafts are no longer synchronized those on the server are deleted:
 //!   `drafts::when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted`
 

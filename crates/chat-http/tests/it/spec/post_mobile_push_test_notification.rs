@@ -10,11 +10,14 @@
 //!   `chat_core::push::payload::tests::a_message_says_where_it_is_and_how_it_begins`
 //! - without a bouncer: `push::without_a_bouncer_devices_are_kept_and_tests_succeed`
 
+use chat_core::id::UserId;
+use chat_core::push::{Device, DeviceKind, PushStore as _};
+use chat_core::role::Role;
 use serde_json::json;
 
 use crate::personal::{bot, close};
 use crate::push::with_bouncer;
-use chat_core::role::Role;
+use crate::town::NOW_S;
 
 const TEST: &str = "POST /mobile_push/test_notification";
 
@@ -54,6 +57,33 @@ async fn a_device_that_was_forgotten_or_belongs_to_another_is_unknown() {
     assert_eq!(bouncer.told(), Vec::<String>::new());
     // Who has no device at all is not refused.
     town.call(&town.ada, TEST, &[]).await.success();
+}
+
+#[tokio::test]
+async fn when_token_is_omitted_all_devices_are_notified_also_after_one_the_bouncer_does_not_know() {
+    let (town, bouncer) = with_bouncer().await;
+    for token in ["one", "x1", "x2", "two"] {
+        town.call(&town.ada, "POST /users/me/android_gcm_reg_id", &[("token", token)]).await.success();
+    }
+    bouncer.told();
+    let told = town.call(&town.ada, TEST, &[]).await;
+    let text = "Device not recognized by the push bouncer";
+    assert_eq!(told.error(), (400, "INVALID_REMOTE_PUSH_DEVICE_TOKEN", text));
+    let mut tested = bouncer.told();
+    tested.sort_unstable();
+    assert_eq!(tested, ["test one", "test two", "test x1", "test x2"]);
+}
+
+#[tokio::test]
+async fn a_bouncer_that_does_not_answer_is_not_asked_for_every_device() {
+    let (town, bouncer) = with_bouncer().await;
+    for kind in [DeviceKind::Apple, DeviceKind::Google] {
+        let device = Device { user_id: UserId(9), kind, token: "fail".to_owned(), app_id: None };
+        town.store.register_device(&device, NOW_S).await.unwrap();
+    }
+    let told = town.call(&town.ada, TEST, &[]).await;
+    assert_eq!(told.error(), (502, "INTERNAL_SERVER_ERROR", "The push bouncer cannot be reached"));
+    assert_eq!(bouncer.told(), ["test fail"]);
 }
 
 #[tokio::test]
