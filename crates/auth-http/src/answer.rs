@@ -3,11 +3,12 @@
 use axum::body::Body;
 use axum::response::Response;
 use fhir_store::outcome::{Issue, Outcome, Severity};
-use fhir_store::{ResourceType, Stored, Written, format};
+use fhir_store::{ResourceType, StoreError, Stored, StoredText, Written, format};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use oauth_core::registration;
 use serde_json::Value;
 
 use crate::call::Call;
@@ -17,6 +18,9 @@ use crate::state::App;
 use crate::surface::Dialect;
 use crate::view::View;
 use crate::{document, gate, guarded};
+
+/// Room for what stands around the body of a document: type, id, version and time, and its address in a Bundle.
+pub(crate) const HEAD_BYTES: usize = 256;
 
 /// What a caller sees of a stored resource.
 pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
@@ -31,16 +35,55 @@ pub(crate) fn shown_whole(app: &App, dialect: Dialect, stored: Stored) -> Value 
 
 fn as_seen(app: &App, dialect: Dialect, kind: &ResourceType, document: Value) -> Value {
     let document = guarded::redact(kind, document);
-    match dialect {
-        Dialect::Fhir if app.settings.correct_format => format::to_fhir(document),
-        Dialect::Fhir | Dialect::Native => document,
+    if is_converted(app, dialect) { format::to_fhir(document) } else { document }
+}
+
+/// Whether what is stored natively is shown in FHIR's spelling.
+fn is_converted(app: &App, dialect: Dialect) -> bool {
+    dialect == Dialect::Fhir && app.settings.correct_format
+}
+
+/// Appends what a caller sees of a resource whose body is text. It is copied, and taken apart only where something
+/// of it is left out.
+///
+/// # Errors
+/// [`Unreadable`]; nothing is appended then.
+pub(crate) fn write_shown(
+    app: &App,
+    (dialect, view): (Dialect, &View),
+    found: &StoredText,
+    out: &mut Vec<u8>,
+) -> Result<(), Unreadable> {
+    let is_whole = view.is_whole() && !registration::has_secrets(found.key.kind.as_str());
+    if is_whole && found.append_to(is_converted(app, dialect), out) {
+        return Ok(());
+    }
+    let stored = found.read().ok_or(Unreadable)?;
+    let shown = view.of_document(shown_whole(app, dialect, stored));
+    out.extend_from_slice(shown.to_string().as_bytes());
+    Ok(())
+}
+
+/// What is stored is no document: somebody wrote it past the rules.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("a stored resource cannot be read")]
+pub(crate) struct Unreadable;
+
+impl From<Unreadable> for Fault {
+    fn from(cause: Unreadable) -> Self {
+        StoreError::Corrupt(Box::new(cause)).into()
     }
 }
 
 /// A JSON answer that no cache keeps: with a date alone a browser would keep a member's record, and show it to the
 /// next person at the same computer, or to an app whose access was taken back.
 pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+    json_text(status, dialect, body.to_string().into_bytes())
+}
+
+/// The same of JSON that is text already.
+pub(crate) fn json_text(status: StatusCode, dialect: Dialect, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, dialect.media_type());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -51,34 +94,36 @@ pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Respon
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, conditional read; RFC 9110, section 13.2.2: the date is asked only where no tag is.
-pub(crate) fn found(app: &App, call: &Call, stored: Stored) -> Result<Response, Fault> {
+pub(crate) fn found(app: &App, call: &Call, found: &StoredText) -> Result<Response, Fault> {
     let view = match call.dialect {
         Dialect::Fhir => View::of(&call.query)?,
         Dialect::Native => View::default(),
     };
     let mut described = HeaderMap::new();
-    describe_version(&mut described, &stored);
-    let mut response = if is_held(&call.headers, &stored) {
+    describe_version(&mut described, (&found.etag(), found.updated_us));
+    let mut response = if is_held(&call.headers, found) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     } else {
-        json(StatusCode::OK, call.dialect, &view.of_document(shown_whole(app, call.dialect, stored)))
+        let mut shown = Vec::with_capacity(found.body.len() + HEAD_BYTES);
+        write_shown(app, (call.dialect, &view), found, &mut shown)?;
+        json_text(StatusCode::OK, call.dialect, shown)
     };
     response.headers_mut().extend(described);
     Ok(response)
 }
 
-fn is_held(sent: &HeaderMap, stored: &Stored) -> bool {
+fn is_held(sent: &HeaderMap, found: &StoredText) -> bool {
     if sent.contains_key(IF_NONE_MATCH) {
-        let etag = stored.etag();
+        let etag = found.etag();
         return sent.get_all(IF_NONE_MATCH).iter().any(|tags| document::lists(tags.as_bytes(), &etag));
     }
     let since = sent.get(IF_MODIFIED_SINCE).and_then(|date| date.to_str().ok());
     let since = since.and_then(|date| rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
     // The header has whole seconds, and so had the date it was copied from.
-    since.is_some_and(|since| stored.updated_us.div_euclid(1_000_000) <= since.as_second())
+    since.is_some_and(|since| found.updated_us.div_euclid(1_000_000) <= since.as_second())
 }
 
 /// Answers what a write did; shows the resource only to who may read it, because whoever may change
@@ -143,7 +188,7 @@ fn version(call: &Call, stored: &Stored, shown: Option<Value>) -> Response {
         Some(shown) => json(StatusCode::OK, call.dialect, &shown),
         None => Response::new(Body::empty()),
     };
-    describe_version(response.headers_mut(), stored);
+    describe_version(response.headers_mut(), (&stored.etag(), stored.updated_us));
     response
 }
 
@@ -158,11 +203,11 @@ pub(crate) fn base(app: &App, dialect: Dialect) -> String {
     format!("{}{}", app.settings.base_url, dialect.prefix())
 }
 
-fn describe_version(headers: &mut HeaderMap, stored: &Stored) {
-    if let Ok(etag) = HeaderValue::try_from(stored.etag()) {
+fn describe_version(headers: &mut HeaderMap, (etag, updated_us): (&str, i64)) {
+    if let Ok(etag) = HeaderValue::try_from(etag) {
         headers.insert(ETAG, etag);
     }
-    if let Some(date) = http_date(stored.updated_us) {
+    if let Some(date) = http_date(updated_us) {
         headers.insert(LAST_MODIFIED, date);
     }
 }

@@ -16,11 +16,14 @@ use fhir_store::limits;
 use fhir_store::query::QueryFault;
 use fhir_store::search::{Catalog, Request};
 use fhir_store::selection::{Criterion, Scoped, UnsupportedCriterion};
-use fhir_store::{Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored};
+use fhir_store::{
+    Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored, StoredText,
+};
 use oauth_core::access::Denied;
 use oauth_core::reach::{Part, Reach};
 use smart_scopes::{Context, Interaction, QueryParameter, ScopeQuery};
 
+use crate::answer::Unreadable;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::guarded;
@@ -206,6 +209,19 @@ pub(crate) async fn current(app: &App, key: &ResourceKey, within: &Selection) ->
         Lookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
         Lookup::Deleted { .. } if !within.is_confined() => Err(Fault::Gone(key.clone())),
         Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
+    }
+}
+
+/// The same with the body as text, which is looked into where the caller does not reach everything.
+pub(crate) async fn current_text(app: &App, key: &ResourceKey, within: &Selection) -> Result<StoredText, Fault> {
+    match app.resources.read_text(key).await? {
+        Lookup::Found(found) if !within.is_confined() => Ok(found),
+        Lookup::Found(found) => {
+            let stored = found.read().ok_or(Unreadable)?;
+            within.contains(key, &stored.resource).then_some(found).ok_or_else(|| Fault::NotFound(key.clone()))
+        }
+        Lookup::Deleted { .. } if !within.is_confined() => Err(Fault::Gone(key.clone())),
+        Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_store::search::{Catalog, Document, Entry, Include, IncludeTarget, Kind, Search, SearchFault};
-use fhir_store::{Referring, ResourceId, ResourceKey, ResourceType, Selection, Stored};
+use fhir_store::{Referring, ResourceId, ResourceKey, ResourceType, Selection, Stored, StoredText};
 
 use crate::call::Call;
 use crate::error::Fault;
@@ -22,14 +22,15 @@ pub(crate) async fn all(
     app: &App,
     call: &Call,
     catalog: &Catalog,
-    (search, matches): (&Search, &[Stored]),
+    (search, matches): (&Search, &[StoredText]),
 ) -> Result<Vec<Stored>, Fault> {
     if search.includes.is_empty() && search.revincludes.is_empty() {
         return Ok(Vec::new());
     }
+    let matches: Vec<Stored> = matches.iter().filter_map(StoredText::read).collect();
     let seen = matches.iter().map(|stored| stored.key.clone()).collect();
     let mut including = Including { app, call, catalog, seen, reaches: BTreeMap::new(), found: Vec::new() };
-    let mut looked_at = including.round(search, matches, |_| true).await?;
+    let mut looked_at = including.round(search, &matches, |_| true).await?;
     for _ in 1..ROUNDS_MAX {
         if looked_at.is_empty() {
             break;

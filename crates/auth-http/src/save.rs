@@ -159,23 +159,24 @@ pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &
     let refused = |cause| Fault::Refused { cause, entry: None };
     let mut found = matches(app, call, (&kind, criteria), within).await?.into_iter();
     match (found.next(), found.next()) {
-        (Some(only), None) => Ok(only.key),
+        (Some(only), None) => Ok(only),
         (None, _) => Err(refused(WriteFault::NothingMatches(kind))),
         (Some(_), Some(_)) => Err(refused(WriteFault::MultipleMatches { kind })),
     }
 }
 
-/// What meets a condition, two resources at most.
+/// The keys of what meets a condition, two at most.
 async fn matches(
     app: &App,
     call: &Call,
     (kind, criteria): (&ResourceType, &Criteria),
     within: Selection,
-) -> Result<Vec<Stored>, Fault> {
+) -> Result<Vec<ResourceKey>, Fault> {
     let filters = criteria.filters.clone();
     let Some(sought) = &criteria.sought else {
         let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
-        return Ok(confine::page(app, query, within).await?.1.entries);
+        let (_, page) = confine::page(app, query, within).await?;
+        return Ok(page.entries.into_iter().map(|stored| stored.key).collect());
     };
     guarded::check_filters(kind, &filters)?;
     let query = SearchQuery {
@@ -186,5 +187,6 @@ async fn matches(
         count: 2,
         counting: Counting::No,
     };
-    Ok(app.search.search(&query).await??.entries)
+    let found = app.search.search(&query).await??;
+    Ok(found.entries.into_iter().map(|text| text.key).collect())
 }

@@ -6,12 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fhir_store::bundle::{self, SearchLinks, SearchMode};
+use fhir_store::bundle::{Found, SearchLinks, SearchMode};
 use fhir_store::outcome::{self, Issue, Outcome, Severity};
 use fhir_store::search::{self, Catalog, Handling, Ignored, Request, Search, SearchFault, Summary, Total};
 use fhir_store::{Counting, Filter, Matches, ResourceType, SearchQuery, Selection, Stored, limits, query};
 use oauth_core::access::Denied;
-use serde_json::Value;
 
 use crate::asked::Asked;
 use crate::call::Call;
@@ -61,8 +60,8 @@ pub(crate) async fn prepare<'a>(
 }
 
 impl Searching<'_> {
-    /// The Bundle that answers it.
-    pub(crate) async fn answer(&self, app: &App, call: &Call) -> Result<Value, Fault> {
+    /// The Bundle that answers it, as JSON.
+    pub(crate) async fn answer(&self, app: &App, call: &Call) -> Result<Vec<u8>, Fault> {
         let Self { query, catalog, ignored, pairs } = self;
         let found = app.search.search(query).await??;
         let included = include::all(app, call, catalog, (&query.search, &found.entries)).await?;
@@ -158,22 +157,30 @@ struct Page<'a> {
     ignored: &'a [Ignored],
 }
 
-fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: Page<'_>) -> Value {
+fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: Page<'_>) -> Vec<u8> {
     let Page { found, included, ignored } = page;
     let base = answer::base(app, dialect);
     let view = View::of_search(search);
-    let entry = |stored: Stored, mode| {
-        let key = stored.key.clone();
-        let shown = view.of_document(answer::shown_whole(app, dialect, stored));
-        bundle::found_entry(&base, &key, shown, mode)
-    };
-    let matches = found.entries.into_iter().map(|stored| entry(stored, SearchMode::Match));
-    let included = included.into_iter().map(|stored| entry(stored, SearchMode::Include));
-    let passed_over = (!ignored.is_empty()).then(|| bundle::outcome_entry(passed_over(ignored).to_value()));
-    let entries = matches.chain(included).chain(passed_over).collect();
     let address = format!("{base}/{}", search.kind);
     let links = links(&address, (pairs, ignored), search.cursor.as_deref(), found.next.as_deref());
-    bundle::found(links, found.total, entries)
+    let bodies: usize = found.entries.iter().map(|text| text.body.len() + answer::HEAD_BYTES).sum();
+    let mut answer = Found::begin(base, &links, found.total, bodies + answer::HEAD_BYTES);
+    for text in &found.entries {
+        let written =
+            answer.add(&text.key, SearchMode::Match, |out| answer::write_shown(app, (dialect, &view), text, out));
+        if written.is_err() {
+            tracing::error!(key = %text.key, "a stored resource cannot be read and is passed over");
+        }
+    }
+    for stored in included {
+        let key = stored.key.clone();
+        let shown = view.of_document(answer::shown_whole(app, dialect, stored));
+        answer.add_document(&key, SearchMode::Include, &shown);
+    }
+    if !ignored.is_empty() {
+        answer.add_outcome(&passed_over(ignored).to_value());
+    }
+    answer.end()
 }
 
 fn passed_over(ignored: &[Ignored]) -> Outcome {

@@ -37,6 +37,11 @@ impl View {
         matches!(name, "_summary" | "_elements")
     }
 
+    /// Whether they leave a document as it is.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.summary, Summary::False | Summary::Count) && self.elements.is_empty()
+    }
+
     /// As much of a document as they say.
     pub(crate) fn of_document(&self, document: Value) -> Value {
         subset(document, self.summary, &self.elements)

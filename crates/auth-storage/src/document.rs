@@ -33,6 +33,32 @@ where
     }
 }
 
+/// A column that holds the text of a document, `None` when what it holds is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DocumentText(pub(crate) Option<String>);
+
+impl<D: Database> Type<D> for DocumentText
+where
+    String: Type<D>,
+{
+    fn type_info() -> D::TypeInfo {
+        <String as Type<D>>::type_info()
+    }
+
+    fn compatible(info: &D::TypeInfo) -> bool {
+        <String as Type<D>>::compatible(info)
+    }
+}
+
+impl<'r, D: Database> Decode<'r, D> for DocumentText
+where
+    String: Decode<'r, D>,
+{
+    fn decode(column: D::ValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+        Ok(Self(String::decode(column).ok()))
+    }
+}
+
 impl Document {
     /// The document; when there is none, a line in the log says whose it would be.
     pub(crate) fn read(self, kind: &str, id: &str) -> Option<Value> {

@@ -13,7 +13,7 @@ pub use request::{
 pub use response::{
     Links, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
 };
-pub use search::{SearchLinks, SearchMode, found, found_entry, outcome_entry};
+pub use search::{Found, SearchLinks, SearchMode};
 
 /// Where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
 #[must_use]

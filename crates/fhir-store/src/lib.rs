@@ -95,7 +95,7 @@ pub use history::{HistoryPage, HistoryQuery, Version, Window};
 pub use key::{ResourceId, ResourceKey, ResourceType};
 pub use ports::{
     Counting, IfMatch, ListQuery, Lookup, Matches, Operation, Page, PatchDocument, Precondition, Referring,
-    ResourceStore, SearchQuery, SearchRefused, SearchStore, StoreError, Stored, Write, WriteFault, WriteRefusal,
-    Written,
+    ResourceStore, SearchQuery, SearchRefused, SearchStore, StoreError, Stored, StoredText, Write, WriteFault,
+    WriteRefusal, Written,
 };
 pub use selection::{Reach, Region, Selection};

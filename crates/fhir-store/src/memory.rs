@@ -13,7 +13,7 @@ use crate::history::{Change, HistoryPage, HistoryQuery, Pager, Version, Wants};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::plan::{self, Decision, Target};
 use crate::ports::{
-    ListQuery, Lookup, Page, ResourceStore, StoreError, Stored, Write, WriteFault, WriteRefusal, Written,
+    ListQuery, Lookup, Page, ResourceStore, StoreError, Stored, StoredText, Write, WriteFault, WriteRefusal, Written,
 };
 use crate::search::Resolver;
 use crate::selection::Selection;
@@ -60,6 +60,14 @@ impl MemoryStore {
 impl ResourceStore for MemoryStore {
     async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
         Ok(lookup(self.lock().rows.get(key)))
+    }
+
+    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+        Ok(match lookup(self.lock().rows.get(key)) {
+            Lookup::Found(stored) => Lookup::Found(StoredText::from(&stored)),
+            Lookup::Deleted { version } => Lookup::Deleted { version },
+            Lookup::Missing => Lookup::Missing,
+        })
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {

@@ -4,6 +4,7 @@
 //! and nothing else.
 
 mod search;
+mod text;
 
 use std::error::Error;
 use std::str::FromStr;
@@ -22,6 +23,7 @@ use crate::selection::{Reach, Selection};
 use crate::shape::ShapeFault;
 
 pub use search::{Counting, Matches, Referring, SearchQuery, SearchRefused, SearchStore};
+pub use text::StoredText;
 
 /// A resource as a store keeps it.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +70,7 @@ impl Stored {
     /// The weak entity tag of this version: `W/"7"`.
     #[must_use]
     pub fn etag(&self) -> String {
-        format!("W/\"{}\"", self.version)
+        etag(self.version)
     }
 
     /// The location of this version, relative to the base: `Type/id/_history/7`.
@@ -84,6 +86,10 @@ impl Stored {
     }
 }
 
+fn etag(version: i64) -> String {
+    format!("W/\"{version}\"")
+}
+
 /// A moment as `meta.lastUpdated` has it; `updated_us` are unix microseconds.
 pub(crate) fn last_updated(updated_us: i64) -> String {
     let limit = if updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };
@@ -93,9 +99,9 @@ pub(crate) fn last_updated(updated_us: i64) -> String {
 
 /// What a store knows under a key.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lookup {
+pub enum Lookup<S = Stored> {
     /// The current version.
-    Found(Stored),
+    Found(S),
     /// It existed and was deleted.
     Deleted {
         /// The number of the write that deleted it.
@@ -353,6 +359,12 @@ pub trait ResourceStore: Send + Sync {
     /// # Errors
     /// Only when the store itself fails.
     async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError>;
+
+    /// The same with the body as text.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError>;
 
     /// One page of the resources that meet every filter, and how many there are in all.
     ///

@@ -267,7 +267,10 @@ impl<'a> Ready<'a> {
 
     async fn answer(self, app: &App, call: &Call) -> Result<Value, Fault> {
         match self {
-            Self::List(prepared) => Ok(bundle::read_entry(None, search::answer(app, call, prepared).await?)),
+            Self::List(prepared) => {
+                let found = search::answer(app, call, prepared).await?;
+                Ok(bundle::read_entry(None, serde_json::from_slice(&found).map_err(Fault::Unwritable)?))
+            }
             Self::Read(ReadRequest::One(key), within) => {
                 let stored = confine::current(app, key, &within).await?;
                 Ok(bundle::read_entry(Some(&stored), answer::shown(app, call.dialect, &stored)))

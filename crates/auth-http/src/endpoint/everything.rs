@@ -20,7 +20,8 @@ use fhir_store::bundle::{self, Links};
 use fhir_store::query::{self, QueryFault};
 use fhir_store::search::{self, Request};
 use fhir_store::{
-    Compartment, Counting, ListQuery, Region, ResourceType, SearchQuery, Selection, Stored, Window, compartment, limits,
+    Compartment, Counting, ListQuery, Region, ResourceType, SearchQuery, Selection, Stored, StoredText, Window,
+    compartment, limits,
 };
 use http::StatusCode;
 use oauth_core::access::Denied;
@@ -206,7 +207,7 @@ impl Part {
             counting: Counting::No,
         };
         let found = app.search.search(&query).await??;
-        Ok((found.entries, found.next))
+        Ok((found.entries.iter().filter_map(StoredText::read).collect(), found.next))
     }
 
     /// The same of a type without an index, by pages.

@@ -14,8 +14,8 @@ use crate::{answer, confine, criteria, save};
 /// Reads a resource.
 pub(crate) async fn get(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
-    let stored = confine::current(&app, &key, &within).await?;
-    answer::found(&app, &call, stored)
+    let found = confine::current_text(&app, &key, &within).await?;
+    answer::found(&app, &call, &found)
 }
 
 /// Creates or replaces a resource.

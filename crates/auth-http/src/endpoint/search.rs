@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_store::ResourceType;
 use http::StatusCode;
-use serde_json::Value;
 
 use super::list::{self, List};
 use crate::address::Kind;
@@ -19,7 +18,7 @@ use crate::state::App;
 pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
     let prepared = prepare(&app, &call, &kind, (&call.query, &call.asked)).await?;
     let found = answer(&app, &call, prepared).await?;
-    Ok(answer::json(StatusCode::OK, call.dialect, &found))
+    Ok(answer::json_text(StatusCode::OK, call.dialect, found))
 }
 
 /// The same with its parameters in a form.
@@ -52,10 +51,10 @@ pub(crate) async fn prepare<'a>(
     }
 }
 
-/// The Bundle that answers it.
-pub(crate) async fn answer(app: &App, call: &Call, prepared: Prepared<'_>) -> Result<Value, Fault> {
+/// The Bundle that answers it, as JSON.
+pub(crate) async fn answer(app: &App, call: &Call, prepared: Prepared<'_>) -> Result<Vec<u8>, Fault> {
     match prepared {
         Prepared::Search(search) => search.answer(app, call).await,
-        Prepared::List(list) => list.answer(app, call).await,
+        Prepared::List(list) => Ok(list.answer(app, call).await?.to_string().into_bytes()),
     }
 }

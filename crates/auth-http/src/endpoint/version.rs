@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use fhir_store::StoredText;
 use serde::Deserialize;
 
 use crate::address::Target;
@@ -31,5 +32,5 @@ pub(crate) async fn get(
     let within = gate::permit(&app, &call, &Act::vread(&key, &beneath, &call.asked)).await?;
     let Ok(number) = version.parse() else { return Err(Fault::NoVersion { key, version }) };
     let stored = confine::version(&app, (&key, number), &within).await?;
-    answer::found(&app, &call, stored)
+    answer::found(&app, &call, &StoredText::from(&stored))
 }

@@ -16,8 +16,8 @@ use axum::extract::ConnectInfo;
 use fhir_store::search::Catalog;
 use fhir_store::{
     HistoryPage, HistoryQuery, ListQuery, Lookup, Matches, Page, Referring, ResourceId, ResourceKey, ResourceStore,
-    ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError, Stored, Version, Write, WriteRefusal,
-    Written,
+    ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError, Stored, StoredText, Version, Write,
+    WriteRefusal, Written,
 };
 use http::{Method, Request};
 use migrations::Progress;
@@ -388,6 +388,11 @@ impl ResourceStore for Counted {
     async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.read(key).await
+    }
+
+    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.read_text(key).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {

@@ -2,7 +2,7 @@
 
 use fhir_store::search::{Clause, Column, Kind, Parameter, Sort};
 use fhir_store::{
-    Counting, Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, SearchRefused, Selection, Stored,
+    Counting, Matches, ResourceId, ResourceKey, ResourceType, SearchQuery, SearchRefused, Selection, Stored, StoredText,
 };
 use serde_json::Value;
 use sqlx::postgres::PgRow;
@@ -14,12 +14,12 @@ use super::row::{Place, uri_number};
 use super::statement::{Bound, RANK_OF_COMPARTMENT, Statement, Unanswerable, rank};
 use crate::db::Db;
 use crate::dialect::{Dialect, hex};
-use crate::document::Document;
+use crate::document::DocumentText;
 use crate::engine::{Tx, run};
 use crate::resources::Table;
 
 /// A row of the statement: the total, the revision of the index, the keys of the order, then the resource.
-type Row = (Option<i64>, i64, Option<String>, Option<String>, Option<i64>, Option<i64>, Option<Document>);
+type Row = (Option<i64>, i64, Option<String>, Option<String>, Option<i64>, Option<i64>, Option<DocumentText>);
 
 /// What became of a statement.
 pub(super) enum Ran {
@@ -129,11 +129,7 @@ pub(super) async fn keys(
         })
     })?;
     let kind = &query.search.kind;
-    let key = |id: String| {
-        let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        Ok(ResourceKey { kind: kind.clone(), id })
-    };
-    ids.into_iter().map(key).collect::<Result<_, _>>().map(Ok)
+    ids.iter().map(|id| key_of(kind, id)).collect::<Result<_, _>>().map(Ok)
 }
 
 /// The statement; `None` when nothing can meet what is asked.
@@ -144,14 +140,7 @@ fn write(
     behind: Option<&Behind>,
 ) -> Result<Option<String>, Unanswerable> {
     let Some(matching) = matching(statement, table, query)? else { return Ok(None) };
-    let total = match query.counting {
-        Counting::No => "NULL".to_owned(),
-        Counting::UpTo(most) => {
-            let most = statement.bind_limit(i64::from(most) + 1);
-            format!("(SELECT count(*) FROM ({matching} LIMIT {most}) AS m)")
-        }
-        Counting::All => format!("(SELECT count(*) FROM ({matching}) AS m)"),
-    };
+    let total = total(statement, query, &matching);
     let order = order(statement, table, query)?;
     let limit = statement.bind_limit(i64::from(query.count) + i64::from(query.count > 0));
     let after = behind.map(|behind| order.after(statement, behind));
@@ -160,11 +149,28 @@ fn write(
     let page = order.page(&matching, after.as_deref(), &limit);
     Ok(Some(format!(
         "WITH page AS ({page})
-SELECT CAST({total} AS BIGINT), (SELECT revision FROM search_state), {keys}, t.id, t.txid, {{us:t.ts}}, t.resource
+SELECT CAST({total} AS BIGINT), (SELECT revision FROM search_state), {keys}, t.id, t.txid, {{us:t.ts}}, CAST(t.resource AS TEXT)
 FROM (SELECT 1 AS one) AS always LEFT JOIN (page JOIN {quoted} t ON t.id = page.id) ON TRUE
 ORDER BY {by}",
         by = order.by("page."),
     )))
+}
+
+/// How many match. Where the first page shows all there are they are counted there ([`matches`]).
+fn total(statement: &mut Statement<'_>, query: &SearchQuery, matching: &str) -> String {
+    let counted = match query.counting {
+        Counting::No => return "NULL".to_owned(),
+        Counting::UpTo(most) => {
+            let most = statement.bind_limit(i64::from(most) + 1);
+            format!("(SELECT count(*) FROM ({matching} LIMIT {most}) AS m)")
+        }
+        Counting::All => format!("(SELECT count(*) FROM ({matching}) AS m)"),
+    };
+    if query.search.cursor.is_some() || query.count == 0 {
+        return counted;
+    }
+    let shown = statement.bind(i64::from(query.count));
+    format!("CASE WHEN (SELECT count(*) FROM page) > CAST({shown} AS BIGINT) THEN {counted} END")
 }
 
 /// The ids that meet everything, each once.
@@ -365,8 +371,10 @@ fn matches(query: &SearchQuery, rows: Vec<Row>) -> Result<Matches, sqlx::Error> 
         let (Some(id), Some(version), Some(updated_us), Some(document)) = (id, version, updated_us, document) else {
             continue;
         };
-        if let Some(resource) = document.read(kind.as_str(), &id) {
-            found.entries.push(stored(kind, (&id, version, updated_us), resource)?);
+        if let Some(body) = document.0 {
+            found.entries.push(StoredText { key: key_of(kind, &id)?, version, updated_us, body });
+        } else {
+            tracing::error!(%kind, id, "a stored resource cannot be read and is passed over");
         }
         last = Some((keys, id));
     }
@@ -383,8 +391,12 @@ pub(super) fn stored(
     (id, version, updated_us): (&str, i64, i64),
     resource: Value,
 ) -> Result<Stored, sqlx::Error> {
-    let id: ResourceId = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    Ok(Stored { key: ResourceKey { kind: kind.clone(), id }, version, updated_us, resource })
+    Ok(Stored { key: key_of(kind, id)?, version, updated_us, resource })
+}
+
+fn key_of(kind: &ResourceType, id: &str) -> Result<ResourceKey, sqlx::Error> {
+    let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    Ok(ResourceKey { kind: kind.clone(), id })
 }
 
 /// A place between two rows, for a link: what it says is compared with, and opens nothing.

@@ -1,6 +1,6 @@
 //! Writing the Bundle that answers a search.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::key::ResourceKey;
 
@@ -22,46 +22,141 @@ pub struct SearchLinks {
     pub next: Option<String>,
 }
 
-/// The Bundle that answers a search.
-#[must_use]
-pub fn found(links: SearchLinks, total: Option<u64>, entries: Vec<Value>) -> Value {
-    let mut link = vec![json!({"relation": "self", "url": links.this})];
-    link.extend(links.next.map(|next| json!({"relation": "next", "url": next})));
-    let mut bundle = Map::new();
-    bundle.insert("resourceType".to_owned(), "Bundle".into());
-    bundle.insert("type".to_owned(), "searchset".into());
-    bundle.extend(total.map(|total| ("total".to_owned(), total.into())));
-    bundle.insert("link".to_owned(), Value::Array(link));
-    bundle.insert("entry".to_owned(), Value::Array(entries));
-    Value::Object(bundle)
+/// The Bundle that answers a search, as text that grows entry by entry.
+#[derive(Debug)]
+pub struct Found {
+    out: Vec<u8>,
+    /// What ids are relative to, without a slash at its end.
+    base: String,
+    has_entries: bool,
 }
 
-/// One resource of the answer; `base` is what ids are relative to, without a slash at its end.
-#[must_use]
-pub fn found_entry(base: &str, key: &ResourceKey, resource: Value, mode: SearchMode) -> Value {
-    let mode = match mode {
-        SearchMode::Match => "match",
-        SearchMode::Include => "include",
-    };
-    let members =
-        [("fullUrl", format!("{base}/{key}").into()), ("resource", resource), ("search", json!({"mode": mode}))];
-    members.into_iter().collect()
-}
+impl Found {
+    /// Without any entry yet; `base` is what ids are relative to, without a slash at its end, and `room` how many
+    /// bytes will come, about.
+    #[must_use]
+    pub fn begin(base: String, links: &SearchLinks, total: Option<u64>, room: usize) -> Self {
+        let mut link = vec![json!({"relation": "self", "url": links.this})];
+        link.extend(links.next.as_ref().map(|next| json!({"relation": "next", "url": next})));
+        let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
+        let link = Value::Array(link);
+        let mut found = Self { out: Vec::with_capacity(room), base, has_entries: false };
+        found.push(&format!(r#"{{"resourceType":"Bundle","type":"searchset"{total},"link":{link},"entry":["#));
+        found
+    }
 
-/// What the answer has to say about the search itself.
-#[must_use]
-pub fn outcome_entry(outcome: Value) -> Value {
-    [("resource", outcome), ("search", json!({"mode": "outcome"}))].into_iter().collect()
+    /// Adds a resource that `write` appends as JSON.
+    ///
+    /// # Errors
+    /// That of `write`; there is no entry then.
+    pub fn add<E>(
+        &mut self,
+        key: &ResourceKey,
+        mode: SearchMode,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = self.out.len();
+        let mode = match mode {
+            SearchMode::Match => "match",
+            SearchMode::Include => "include",
+        };
+        let full_url = Value::from(format!("{}/{key}", self.base));
+        self.separate();
+        self.push(&format!(r#"{{"fullUrl":{full_url},"resource":"#));
+        let written = write(&mut self.out);
+        match &written {
+            Ok(()) => {
+                self.push(&format!(r#","search":{{"mode":"{mode}"}}}}"#));
+                self.has_entries = true;
+            }
+            Err(_) => self.out.truncate(before),
+        }
+        written
+    }
+
+    /// Adds a resource that is a document already.
+    pub fn add_document(&mut self, key: &ResourceKey, mode: SearchMode, document: &Value) {
+        let Ok(()) = self.add(key, mode, |out| {
+            out.extend_from_slice(document.to_string().as_bytes());
+            Ok::<(), std::convert::Infallible>(())
+        });
+    }
+
+    /// Adds what the answer has to say about the search itself.
+    pub fn add_outcome(&mut self, outcome: &Value) {
+        self.separate();
+        self.push(&format!(r#"{{"resource":{outcome},"search":{{"mode":"outcome"}}}}"#));
+        self.has_entries = true;
+    }
+
+    /// The whole of it.
+    #[must_use]
+    pub fn end(mut self) -> Vec<u8> {
+        self.push("]}");
+        self.out
+    }
+
+    fn separate(&mut self) {
+        if self.has_entries {
+            self.push(",");
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn links(next: Option<&str>) -> SearchLinks {
+        SearchLinks { this: "http://h/Patient?a=\"".to_owned(), next: next.map(str::to_owned) }
+    }
+
+    fn begin(next: Option<&str>, total: Option<u64>) -> Found {
+        Found::begin("http://h".to_owned(), &links(next), total, 0)
+    }
+
+    fn read(found: Found) -> Value {
+        serde_json::from_slice(&found.end()).unwrap()
+    }
+
     #[test]
     fn a_page_without_a_total_has_none() {
-        let links = || SearchLinks { this: "http://h/Patient?".to_owned(), next: None };
-        assert!(found(links(), None, Vec::new()).get("total").is_none());
-        assert_eq!(found(links(), Some(0), Vec::new())["total"], 0);
+        assert!(read(begin(None, None)).get("total").is_none());
+        assert_eq!(read(begin(None, Some(0)))["total"], 0);
+    }
+
+    #[test]
+    fn entries_stand_in_their_order_and_one_that_fails_leaves_nothing() {
+        let key = |id: &str| format!("Patient/{id}").parse().unwrap();
+        let mut found = begin(Some("n"), Some(2));
+        let write = |text: &'static str| {
+            move |out: &mut Vec<u8>| {
+                out.extend_from_slice(text.as_bytes());
+                Ok::<(), ()>(())
+            }
+        };
+        let fail = |out: &mut Vec<u8>| {
+            out.extend_from_slice(b"{\"half");
+            Err(())
+        };
+        assert_eq!(found.add(&key("f"), SearchMode::Match, fail), Err(()));
+        found.add(&key("a"), SearchMode::Match, write(r#"{"id":"a"}"#)).unwrap();
+        assert_eq!(found.add(&key("f"), SearchMode::Match, fail), Err(()));
+        found.add(&key("b"), SearchMode::Include, write(r#"{"id":"b"}"#)).unwrap();
+        found.add_outcome(&json!({"resourceType": "OperationOutcome"}));
+        let expected = json!({
+            "resourceType": "Bundle", "type": "searchset", "total": 2,
+            "link": [{"relation": "self", "url": "http://h/Patient?a=\""}, {"relation": "next", "url": "n"}],
+            "entry": [
+                {"fullUrl": "http://h/Patient/a", "resource": {"id": "a"}, "search": {"mode": "match"}},
+                {"fullUrl": "http://h/Patient/b", "resource": {"id": "b"}, "search": {"mode": "include"}},
+                {"resource": {"resourceType": "OperationOutcome"}, "search": {"mode": "outcome"}},
+            ],
+        });
+        assert_eq!(read(found).to_string(), expected.to_string());
     }
 }

@@ -3,13 +3,14 @@
 //! An export writes millions of documents of which nothing is asked, and taking each apart into values costs several
 //! times what reading it does. So its text is copied member by member, checked to be JSON on the way; only an object
 //! that is a reference or an extension in the native spelling is taken apart, and rewritten by the rule that converts
-//! values. Those rules stay in one place: this module knows by their names which objects they may concern.
+//! values. Those rules stay in one place: this module knows by their names which objects they may concern. Only what most
+//! of these objects are is written here as well: a reference that is a type and an id and nothing else.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::{Spelling, convert_object, is_pattern};
-use crate::key::ResourceKey;
+use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::reference;
 
 /// How deep a document may be nested here.
@@ -17,7 +18,7 @@ const DEPTH_MAX: usize = 100;
 /// What a reference in the native spelling is told by.
 const NATIVE: [&[u8]; 5] = [b"resourceType", b"id", b"versionId", b"localRef", b"uri"];
 
-const META: &str = "meta";
+const META: &[u8] = b"meta";
 
 /// A document that has to be taken apart, or is none: nothing was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,9 +97,37 @@ impl Seen {
     }
 
     /// Whether a rule may change an object of these names.
-    fn may_change(self, element: &str) -> bool {
-        let is_extension = matches!(element, "extension" | "modifierExtension");
+    fn may_change(self, element: &[u8]) -> bool {
+        let is_extension = matches!(element, b"extension" | b"modifierExtension");
         (self.has(Self::TARGET) && !self.has(Self::OTHER)) || (is_extension && self.has(Self::VALUE))
+    }
+}
+
+/// What a reference to a resource in the native spelling consists of.
+#[derive(Clone, Copy, Default)]
+struct Named<'a> {
+    kind: Option<&'a [u8]>,
+    id: Option<&'a [u8]>,
+    members: usize,
+}
+
+impl<'a> Named<'a> {
+    /// Takes a member, with what stands between the quotation marks where its value is a text.
+    fn note(&mut self, name: &[u8], text: Option<&'a [u8]>) {
+        self.members += 1;
+        match name {
+            b"resourceType" => self.kind = text,
+            b"id" => self.id = text,
+            _ => {}
+        }
+    }
+
+    /// The type and the id, where there is nothing else and they are fit for a reference.
+    fn only(self) -> Option<(&'a str, &'a str)> {
+        let text = |part: Option<&'a [u8]>| std::str::from_utf8(part?).ok();
+        let (kind, id) = (text(self.kind)?, text(self.id)?);
+        let fit = self.members == 2 && kind.parse::<ResourceType>().is_ok() && id.parse::<ResourceId>().is_ok();
+        fit.then_some((kind, id))
     }
 }
 
@@ -114,7 +143,7 @@ impl<'a> Copy<'a> {
                 b"resourceType" | b"id" => return Err(TakeApart),
                 b"meta" if own_meta.is_some() => return Err(TakeApart),
                 b"meta" => own_meta = Some(self.own_meta()?),
-                name => self.member(name)?,
+                name => drop(self.member(name)?),
             }
         }
         self.space();
@@ -145,12 +174,12 @@ impl<'a> Copy<'a> {
         Ok(members)
     }
 
-    /// A name and its value, with the comma before them.
-    fn member(&mut self, name: &'a [u8]) -> Result<(), TakeApart> {
+    /// A name and its value, with the comma before them; returns what [`Copy::value`] does.
+    fn member(&mut self, name: &'a [u8]) -> Result<Option<&'a [u8]>, TakeApart> {
         self.out.extend_from_slice(b",\"");
         self.out.extend_from_slice(name);
         self.out.extend_from_slice(b"\":");
-        self.value(std::str::from_utf8(name).map_err(|_| TakeApart)?)
+        self.value(name)
     }
 
     /// The name of the next member of an object; `None` behind its end.
@@ -172,30 +201,32 @@ impl<'a> Copy<'a> {
         Ok(Some(name))
     }
 
-    fn value(&mut self, element: &str) -> Result<(), TakeApart> {
+    /// Returns what stands between the quotation marks of a text.
+    fn value(&mut self, element: &[u8]) -> Result<Option<&'a [u8]>, TakeApart> {
         self.space();
         match self.rest.first() {
-            Some(b'{') => self.object(element).map(drop),
-            Some(b'[') => self.array(element),
+            Some(b'{') => drop(self.object(element)?),
+            Some(b'[') => self.array(element)?,
             Some(b'"') => {
                 let text = self.string()?;
                 self.out.push(b'"');
                 self.out.extend_from_slice(text);
                 self.out.push(b'"');
-                Ok(())
+                return Ok(Some(text));
             }
-            _ => self.plain(),
+            _ => self.plain()?,
         }
+        Ok(None)
     }
 
-    fn object(&mut self, element: &str) -> Result<Seen, TakeApart> {
+    fn object(&mut self, element: &[u8]) -> Result<Seen, TakeApart> {
         let begin = self.out.len();
-        let (mut seen, mut first) = (Seen::default(), true);
+        let (mut seen, mut named, mut first) = (Seen::default(), Named::default(), true);
         self.expect(b'{')?;
         self.deeper()?;
         while let Some(name) = self.name(&mut first)? {
             seen.note(name);
-            self.member(name)?;
+            named.note(name, self.member(name)?);
         }
         self.depth -= 1;
         match self.out.get_mut(begin) {
@@ -205,7 +236,16 @@ impl<'a> Copy<'a> {
         }
         self.out.push(b'}');
         if self.native && seen.may_change(element) {
-            self.rewrite(element, begin)?;
+            let element = std::str::from_utf8(element).map_err(|_| TakeApart)?;
+            match named.only().filter(|_| reference::may_be_reference(element)) {
+                Some((kind, id)) => {
+                    self.out.truncate(begin);
+                    for part in [r#"{"reference":""#, kind, "/", id, "\"}"] {
+                        self.out.extend_from_slice(part.as_bytes());
+                    }
+                }
+                None => self.rewrite(element, begin)?,
+            }
         }
         Ok(seen)
     }
@@ -219,7 +259,7 @@ impl<'a> Copy<'a> {
         serde_json::to_writer(&mut self.out, &object).map_err(|_| TakeApart)
     }
 
-    fn array(&mut self, element: &str) -> Result<(), TakeApart> {
+    fn array(&mut self, element: &[u8]) -> Result<(), TakeApart> {
         self.expect(b'[')?;
         self.deeper()?;
         self.out.push(b'[');

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{StoreError, Stored};
+use super::{StoreError, Stored, StoredText};
 use crate::filter::Filter;
 use crate::key::{ResourceId, ResourceType};
 use crate::search::{Catalog, Parameter, Search};
@@ -44,7 +44,7 @@ pub enum Counting {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matches {
     /// The matches of the page in their order.
-    pub entries: Vec<Stored>,
+    pub entries: Vec<StoredText>,
     /// Where the next page begins, in the store's own words; `None` on the last one.
     pub next: Option<String>,
     /// How many match in all, where that was asked for or is known anyway.

@@ -37,6 +37,11 @@ fn a_document_is_copied_as_the_rules_on_values_say() {
         json!({"subject": {"resourceType": "Patient", "id": "1", "display": "A \"B\" \\ \u{e9}\n"}}),
         json!({"performer": [{"uri": "https://h/fhir/Practitioner/2"}, {"localRef": "c"}, {"reference": "A/b"}]}),
         json!({"contained": [{"resourceType": "Patient", "id": "1"}], "related": {"uri": "x"}}),
+        json!({"subject": {"id": "1", "resourceType": "Patient"}, "part": [{"resourceType": "Device", "id": "d"}]}),
+        json!({"subject": {"resourceType": "Patient", "id": "a b"}, "a": {"resourceType": "", "id": "1"}}),
+        json!({"subject": {"resourceType": "Patient", "id": 1}, "a": {"resourceType": "Patient"}, "b": {"id": "1"}}),
+        json!({"subject": {"resourceType": "Pat\"ient", "id": "1"}, "a": {"resourceType": ["Patient"], "id": "1"}}),
+        json!({"extension": [{"resourceType": "Patient", "id": "1"}, {"url": "u", "value": {"id": "1"}}]}),
         json!({"extension": [{"url": "u", "extension": [
             {"url": "v", "value": {"Reference": {"resourceType": "Organization", "id": "o"}}}]}]}),
     ] {

@@ -1,0 +1,89 @@
+//! A resource whose body is left as text: for who shows it and does not look inside.
+
+use serde_json::Value;
+
+use super::{Stored, etag, last_updated};
+use crate::format::text::{self, Head};
+use crate::key::ResourceKey;
+
+/// A [`Stored`] resource whose body was not taken apart.
+///
+/// Taking a document apart and printing it again costs several times what copying its text does, and most answers
+/// show documents as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredText {
+    /// Type and id.
+    pub key: ResourceKey,
+    /// The number of the write that made this version.
+    pub version: i64,
+    /// When this version was written, unix microseconds.
+    pub updated_us: i64,
+    /// What [`Stored::resource`] is, as JSON; an engine that lets users write past the rules may hold anything here.
+    pub body: String,
+}
+
+impl From<&Stored> for StoredText {
+    fn from(stored: &Stored) -> Self {
+        let body = stored.resource.to_string();
+        Self { key: stored.key.clone(), version: stored.version, updated_us: stored.updated_us, body }
+    }
+}
+
+impl StoredText {
+    /// The resource with its body taken apart; `None` when that is no JSON.
+    #[must_use]
+    pub fn read(&self) -> Option<Stored> {
+        let resource: Value = serde_json::from_str(&self.body).ok()?;
+        Some(Stored { key: self.key.clone(), version: self.version, updated_us: self.updated_us, resource })
+    }
+
+    /// Appends the whole resource in one line, as [`Stored::document`] has it; as stored where `native` is false,
+    /// else as FHIR spells it. `false` when that takes the body apart, which is left to the caller: nothing is
+    /// appended then.
+    #[must_use]
+    pub fn append_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
+        let last_updated = last_updated(self.updated_us);
+        let head = Head { key: &self.key, version: self.version, last_updated: &last_updated };
+        text::append(head, &self.body, native, out).is_ok()
+    }
+
+    /// The weak entity tag of this version: `W/"7"`.
+    #[must_use]
+    pub fn etag(&self) -> String {
+        etag(self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(body: &str) -> StoredText {
+        let key = "Patient/x".parse().unwrap();
+        StoredText { key, version: 7, updated_us: 1_767_225_600_000_001, body: body.to_owned() }
+    }
+
+    #[test]
+    fn a_copied_document_is_the_one_that_is_made_of_values() {
+        for body in [json!({}), json!({"meta": {"tag": []}, "gender": "female", "name": [{"family": "\"é\n"}]})] {
+            let text = text(&body.to_string());
+            let mut copied = b"before".to_vec();
+            assert!(text.append_to(true, &mut copied));
+            let read = text.read().unwrap();
+            assert_eq!(copied.strip_prefix(b"before").unwrap(), read.document().to_string().as_bytes());
+            assert_eq!((StoredText::from(&read), text.etag()), (text, read.etag()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_document_is_neither_copied_nor_read() {
+        let mut copied = b"before".to_vec();
+        for body in ["", "{", "{\"a\": tru}"] {
+            assert!(!text(body).append_to(true, &mut copied), "{body}");
+            assert_eq!(text(body).read(), None, "{body}");
+        }
+        assert_eq!(copied, b"before");
+    }
+}
