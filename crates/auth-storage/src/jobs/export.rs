@@ -22,16 +22,16 @@ use crate::engine::{On, Tx, run};
 use crate::resources::Table;
 
 /// Bytes from which a part is full; the one resource that goes beyond is part of it.
-const PART_BYTES: usize = 1024 * 1024;
+const PART_BYTES: usize = 512 * 1024;
 /// Bytes of a page, by what a row of the page before measured.
-const PAGE_BYTES: usize = 4 * 1024 * 1024;
+const PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Rows of the first page.
 const FIRST_ROWS: usize = 64;
 const ROWS_MAX: usize = 16_384;
 /// When a step is written: after this time, or when so much is packed. What is packed waits beside a page, and what
 /// cannot be packed well is as much as a page, so this bounds the memory of an export.
 const STEP: Duration = Duration::from_secs(1);
-const STEP_BYTES: usize = 2 * 1024 * 1024;
+const STEP_BYTES: usize = 1024 * 1024;
 /// Patients whose Consents are read in one statement.
 const CONSENTS_OF: usize = 1000;
 
