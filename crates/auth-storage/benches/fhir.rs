@@ -108,6 +108,8 @@ async fn serve_sqlite(file: &str) -> Outcome<()> {
         .filename(file)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        // As the server has it, or this connection copies the log that the server wrote, and its limit is charged for it.
+        .pragma("wal_autocheckpoint", "8192")
         .busy_timeout(Duration::from_secs(10));
     let mut session = SqliteConnection::connect_with(&options).await?;
     sqlx::query("CREATE TABLE bare (id TEXT PRIMARY KEY NOT NULL, txid BIGINT, ts BIGINT, resource TEXT NOT NULL)")
