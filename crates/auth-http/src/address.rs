@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use axum::extract::{FromRequestParts, Path};
+use fhir_store::compartment::{Membership, membership};
 use fhir_store::{ResourceId, ResourceKey, ResourceType};
 use http::request::Parts;
 
@@ -21,6 +22,26 @@ pub(crate) struct ClientTarget(pub(crate) ResourceKey);
 
 /// The Patient in the path of an operation on Patients.
 pub(crate) struct PatientTarget(pub(crate) ResourceKey);
+
+/// The Patient and the type in the path of what is searched within the patient's compartment.
+pub(crate) struct InCompartment {
+    pub(crate) patient: ResourceId,
+    pub(crate) kind: ResourceType,
+}
+
+impl FromRequestParts<App> for InCompartment {
+    type Rejection = Fault;
+
+    /// Nobody answers where no resource of the type could be, or where there is no compartment.
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+        let segments = segments(parts, app).await?;
+        let kind = kind(&app.settings, segment(&segments, "kind")?)?;
+        if segment(&segments, "type")? != "Patient" || !matches!(membership(&kind), Membership::Reference(_)) {
+            return Err(Fault::UnknownRoute);
+        }
+        Ok(Self { patient: segment(&segments, "id")?.parse()?, kind })
+    }
+}
 
 impl FromRequestParts<App> for PatientTarget {
     type Rejection = Fault;

@@ -22,6 +22,8 @@ const DATE: &str = "2026-11-22";
 const INTERACTIONS: [&str; 9] =
     ["read", "vread", "update", "patch", "delete", "history-instance", "history-type", "create", "search-type"];
 
+/// What is searched below `Patient/{id}`.
+const PATIENT_COMPARTMENT: &str = "http://hl7.org/fhir/CompartmentDefinition/patient";
 /// What is done with several types at once.
 const SYSTEM_INTERACTIONS: [&str; 3] = ["transaction", "batch", "history-system"];
 
@@ -70,6 +72,7 @@ pub(crate) fn statement(app: &App, catalog: &Catalog) -> Value {
             "resource": searchable.into_iter().map(resource).collect::<Vec<_>>(),
             "interaction": SYSTEM_INTERACTIONS.map(|code| json!({"code": code})),
             "operation": system_operations(&app.authority.settings.ext_base),
+            "compartment": [PATIENT_COMPARTMENT],
         }],
     })
 }

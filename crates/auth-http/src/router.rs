@@ -149,6 +149,8 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(prefix, base)
         .route(&at("/{type}/$validate"), post(validate::of_type))
         .route(&at("/{type}/{id}/$validate"), post(validate::of_id))
+        .route(&at("/{type}/{id}/{kind}"), get(search::get_about).fallback(unknown_route))
+        .route(&at("/{type}/{id}/{kind}/_search"), post(search::post_about).fallback(unknown_route))
 }
 
 /// For whoever runs the server: neither counted nor shared with other origins.

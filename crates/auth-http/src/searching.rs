@@ -9,7 +9,10 @@ use std::sync::Arc;
 use fhir_store::bundle::{Found, SearchLinks, SearchMode};
 use fhir_store::outcome::{self, Issue, Outcome, Severity};
 use fhir_store::search::{self, Catalog, Handling, Ignored, Request, Search, SearchFault, Summary, Total};
-use fhir_store::{Counting, Filter, Matches, ResourceType, SearchQuery, Selection, Stored, limits, query};
+use fhir_store::{
+    Compartment, Counting, Filter, Matches, Region, ResourceId, ResourceType, SearchQuery, Selection, Stored, limits,
+    query,
+};
 use oauth_core::access::Denied;
 
 use crate::asked::Asked;
@@ -33,8 +36,39 @@ pub(crate) async fn applies(app: &App, call: &Call, kind: &ResourceType) -> Resu
     Ok(app.search.indexes(&catalog, kind))
 }
 
+/// What is searched: a type, of one patient where one is named.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent<'a> {
+    pub(crate) kind: &'a ResourceType,
+    pub(crate) patient: Option<&'a ResourceId>,
+}
+
+impl<'a> Extent<'a> {
+    /// All of a type.
+    pub(crate) const fn of_type(kind: &'a ResourceType) -> Self {
+        Self { kind, patient: None }
+    }
+
+    /// What of this is in it.
+    pub(crate) fn narrow(self, app: &App, within: Selection) -> Selection {
+        let Some(patient) = self.patient else { return within };
+        let compartment = Some(Compartment::of(patient.clone(), &app.settings.fhir_base()));
+        within.narrowed(&Region { compartment, criteria: Vec::new() })
+    }
+
+    /// The address it is searched at.
+    pub(crate) fn address(self, app: &App, dialect: Dialect) -> String {
+        let base = answer::base(app, dialect);
+        match self.patient {
+            Some(patient) => format!("{base}/Patient/{patient}/{}", self.kind),
+            None => format!("{base}/{}", self.kind),
+        }
+    }
+}
+
 /// A search that was understood, within what its caller reaches.
 pub(crate) struct Searching<'a> {
+    address: String,
     query: SearchQuery,
     catalog: Arc<Catalog>,
     ignored: Vec<Ignored>,
@@ -45,10 +79,11 @@ pub(crate) struct Searching<'a> {
 pub(crate) async fn prepare<'a>(
     app: &App,
     call: &Call,
-    kind: &ResourceType,
+    extent: Extent<'_>,
     (pairs, asked): (&'a [(String, String)], &Asked),
 ) -> Result<Searching<'a>, Fault> {
-    let within = gate::permit(app, call, &Act::list(kind, asked)).await?;
+    let kind = extent.kind;
+    let within = extent.narrow(app, gate::permit(app, call, &Act::list(kind, asked)).await?);
     let Read { catalog, mut search, filters, ignored } =
         read(app, kind, prefer::handling(&call.headers), pairs).await?;
     value_sets::expand(app, &mut search).await?;
@@ -56,16 +91,16 @@ pub(crate) async fn prepare<'a>(
     let reaches = reaches(app, call, kinds).await?;
     let (count, counting) = (count(&search), counting(&search));
     let query = SearchQuery { search, filters, within, reaches, count, counting };
-    Ok(Searching { query, catalog, ignored, pairs })
+    Ok(Searching { address: extent.address(app, call.dialect), query, catalog, ignored, pairs })
 }
 
 impl Searching<'_> {
     /// The Bundle that answers it, as JSON.
     pub(crate) async fn answer(&self, app: &App, call: &Call) -> Result<Vec<u8>, Fault> {
-        let Self { query, catalog, ignored, pairs } = self;
+        let Self { address, query, catalog, ignored, pairs } = self;
         let found = app.search.search(query).await??;
         let included = include::all(app, call, catalog, (&query.search, &found.entries)).await?;
-        Ok(answer(app, call.dialect, (&query.search, pairs), Page { found, included, ignored }))
+        Ok(answer(app, call.dialect, (&query.search, pairs), Page { address, found, included, ignored }))
     }
 }
 
@@ -152,17 +187,17 @@ fn counting(search: &Search) -> Counting {
 
 /// What the answer is made of.
 struct Page<'a> {
+    address: &'a str,
     found: Matches,
     included: Vec<Stored>,
     ignored: &'a [Ignored],
 }
 
 fn answer(app: &App, dialect: Dialect, (search, pairs): (&Search, &[(String, String)]), page: Page<'_>) -> Vec<u8> {
-    let Page { found, included, ignored } = page;
+    let Page { address, found, included, ignored } = page;
     let base = answer::base(app, dialect);
     let view = View::of_search(search);
-    let address = format!("{base}/{}", search.kind);
-    let links = links(&address, (pairs, ignored), search.cursor.as_deref(), found.next.as_deref());
+    let links = links(address, (pairs, ignored), search.cursor.as_deref(), found.next.as_deref());
     let bodies: usize = found.entries.iter().map(|text| text.body.len() + answer::HEAD_BYTES).sum();
     let mut answer = Found::begin(base, &links, found.total, bodies + answer::HEAD_BYTES);
     for text in &found.entries {

@@ -22,6 +22,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::prefer::Return;
 use crate::save::{Patch, Patchable, Planned};
+use crate::searching::Extent;
 use crate::state::App;
 use crate::{answer, confine, guarded, save};
 
@@ -259,7 +260,7 @@ impl<'a> Ready<'a> {
     async fn of(app: &App, call: &Call, read: &'a ReadRequest, asked: &Asked) -> Result<Self, Fault> {
         match read {
             ReadRequest::List { kind, parameters } => {
-                search::prepare(app, call, kind, (parameters, asked)).await.map(Self::List)
+                search::prepare(app, call, Extent::of_type(kind), (parameters, asked)).await.map(Self::List)
             }
             _ => Ok(Self::Read(read, gate::permit(app, call, &Act::entry(read, asked)).await?)),
         }

@@ -1,7 +1,7 @@
 //! Lists of what no search parameter is about, and of the native endpoint.
 
 use fhir_store::bundle::{self, Links};
-use fhir_store::{ListQuery, ResourceType, Selection, query};
+use fhir_store::{ListQuery, Selection, query};
 use serde_json::Value;
 
 use crate::asked::Asked;
@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::confine::Narrowed;
 use crate::error::Fault;
 use crate::gate::{self, Act};
+use crate::searching::Extent;
 use crate::state::App;
 use crate::{answer, confine};
 
@@ -17,18 +18,20 @@ pub(crate) struct List<'a> {
     query: ListQuery,
     within: Selection,
     pairs: &'a [(String, String)],
+    address: String,
 }
 
 /// Reads what a list asks for: the resources of a type that meet the query, a page at a time.
 pub(crate) async fn prepare<'a>(
     app: &App,
     call: &Call,
-    kind: &ResourceType,
+    extent: Extent<'_>,
     (pairs, asked): (&'a [(String, String)], &Asked),
 ) -> Result<List<'a>, Fault> {
-    let within = gate::permit(app, call, &Act::list(kind, asked)).await?;
+    let kind = extent.kind;
+    let within = extent.narrow(app, gate::permit(app, call, &Act::list(kind, asked)).await?);
     let Narrowed { within, others } = confine::narrow(app, kind, within, (call.dialect, pairs))?;
-    Ok(List { query: query::list(kind.clone(), others)?, within, pairs })
+    Ok(List { query: query::list(kind.clone(), others)?, within, pairs, address: extent.address(app, call.dialect) })
 }
 
 impl List<'_> {
@@ -36,11 +39,10 @@ impl List<'_> {
     pub(crate) async fn answer(self, app: &App, call: &Call) -> Result<Value, Fault> {
         let (asked, page) = confine::page(app, self.query, self.within).await?;
         let base = answer::base(app, call.dialect);
-        let address = format!("{base}/{}", asked.kind);
         let entries = page.entries.iter();
         let entries =
             entries.map(|stored| bundle::search_entry(&base, stored, answer::shown(app, call.dialect, stored)));
-        let links = Links { address: &address, parameters: self.pairs };
+        let links = Links { address: &self.address, parameters: self.pairs };
         Ok(bundle::searchset(&asked, &page, links, entries.collect()))
     }
 }

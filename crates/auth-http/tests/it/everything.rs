@@ -1,4 +1,5 @@
-//! `$everything`: a patient's record, page by page, as far as the caller may see it.
+//! A patient's record: `$everything`, and searches of a type in the patient's compartment, page by page, as far as the
+//! caller may see it.
 
 use serde_json::{Value, json};
 
@@ -136,6 +137,81 @@ async fn an_app_gets_of_everything_what_its_scopes_open_and_of_no_other_patient(
         let no_patient = token("patient/Observation.rs");
         assert_eq!(world.get("/fhir/Patient/me/$everything").bearer(&no_patient).send().await.outcome().0, 403);
         assert_eq!(world.get("/fhir/Patient/me/$everything").send().await.outcome().0, 401);
+    })
+    .await;
+}
+
+/// Ids of every page of a search in the compartment; each page links to itself at the same address.
+async fn found(world: &World, token: Option<&str>, path: &str) -> Vec<String> {
+    let mut next = Some(format!("/fhir{path}"));
+    let mut found = Vec::new();
+    while let Some(path) = next {
+        let call = world.get(&path);
+        let call = match token {
+            Some(token) => call.bearer(token),
+            None => call.by_root(),
+        };
+        let page = call.send().await;
+        assert_eq!((page.status.as_u16(), &page.body["type"]), (200, &json!("searchset")), "{page:?}");
+        let entries = page.body["entry"].as_array().into_iter().flatten();
+        found.extend(entries.map(|entry| entry["resource"]["id"].as_str().unwrap().to_owned()));
+        let links = page.body["link"].as_array().unwrap();
+        let place = path.split('?').next().unwrap();
+        assert!(
+            links.iter().all(|link| link["url"].as_str().unwrap().starts_with(&format!("{BASE}{place}"))),
+            "{links:?}"
+        );
+        let link = links.iter().find(|link| link["relation"] == "next");
+        next = link.map(|link| link["url"].as_str().unwrap().strip_prefix(BASE).unwrap().to_owned());
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_search_below_a_patient_finds_what_is_in_the_compartment_and_meets_the_parameters() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        let own = ["me-0", "me-1", "me-2", "me-3"];
+        for query in ["", "?_count=1", "?_count=3"] {
+            assert_eq!(found(world, None, &format!("/Patient/me/Observation{query}")).await, own, "{query}");
+        }
+        assert_eq!(found(world, None, "/Patient/me/Observation?status=final&_count=1").await, ["me-0", "me-2"]);
+        assert_eq!(found(world, None, "/Patient/me/Observation?patient=Patient/you").await, [""; 0]);
+        assert_eq!(found(world, None, "/Patient/me/Coverage").await, ["me-v"]);
+        assert_eq!(found(world, None, "/Patient/nobody/Observation").await, [""; 0]);
+        let form =
+            world.call("POST", "/fhir/Patient/me/Observation/_search").by_root().form(&[("status", "preliminary")]);
+        let form = form.send().await;
+        assert_eq!((form.status.as_u16(), &form.body["total"]), (200, &json!(2)), "{form:?}");
+        // Nobody answers where there is no compartment, or nothing of the type could be in one.
+        for nowhere in
+            ["Observation/me-0/Condition", "Patient/me/Practitioner", "Patient/me/Patient", "Patient/me/$other"]
+        {
+            let answer = world.get(&format!("/fhir/{nowhere}")).by_root().send().await;
+            assert_eq!(answer.outcome(), (404, "not-found"), "{nowhere}");
+        }
+        let written = world.call("POST", "/fhir/Patient/me/Observation").by_root().json(&json!({})).send().await;
+        assert_eq!(written.outcome().0, 404, "{written:?}");
+        assert_eq!(world.get("/Patient/me/Observation").by_root().send().await.status.as_u16(), 404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_search_below_a_patient_opens_no_more_than_the_scopes_do() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        let token = |scope: &str| world.mint(Some("ada"), Some("me"), scope);
+        let observations = token("patient/Observation.rs");
+        assert_eq!(found(world, Some(&observations), "/Patient/me/Observation").await.len(), 4);
+        assert_eq!(found(world, Some(&observations), "/Patient/you/Observation").await, [""; 0]);
+        let final_ones = token("patient/Observation.rs?status=final");
+        assert_eq!(found(world, Some(&final_ones), "/Patient/me/Observation").await, ["me-0", "me-2"]);
+        for (scope, status) in [("patient/Observation.r", 403), ("patient/Condition.rs", 403)] {
+            let answer = world.get("/fhir/Patient/me/Observation").bearer(&token(scope)).send().await;
+            assert_eq!(answer.outcome().0, status, "{scope}");
+        }
+        assert_eq!(world.get("/fhir/Patient/me/Observation").send().await.outcome().0, 401);
     })
     .await;
 }
