@@ -71,6 +71,8 @@ pub(crate) enum Fault {
          application/json-patch+json"
     )]
     MediaType,
+    #[error("the body has to be a Parameters resource, and each parameter a name and one plain value")]
+    NotParameters,
     #[error("the body has to be application/x-www-form-urlencoded")]
     NotAForm,
     #[error("the body is not valid JSON: {0}")]
@@ -228,14 +230,13 @@ impl Fault {
             Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
             Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
             Self::TooCostly => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_COSTLY),
-            Self::TooLarge { .. } | Self::TooManyValues { .. } => {
-                row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
-            }
+            Self::TooLarge { .. } | Self::TooManyValues { .. } => too_large(row),
             Self::BodyLate => row(StatusCode::REQUEST_TIMEOUT, outcome::BAD_REQUEST),
             Self::Crowded => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).retry_after(5),
             Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
             Self::BodyBroken
             | Self::NotAForm
+            | Self::NotParameters
             | Self::Json(_)
             | Self::Number
             | Self::ReservedName
@@ -329,6 +330,10 @@ impl Fault {
 /// 503, until the server has done what it does before it serves.
 fn not_ready(row: impl Fn(StatusCode, outcome::Kind) -> Verdict) -> Verdict {
     row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
+}
+
+fn too_large(row: impl Fn(StatusCode, outcome::Kind) -> Verdict) -> Verdict {
+    row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
 }
 
 /// 429. The code is the one token endpoints in the field send; RFC 6749 has none.

@@ -138,7 +138,7 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(&at("/{type}/{id}/_history"), get(history::of_resource))
         .route(&at("/{type}/{id}/_history/{version}"), get(version::get))
         .route(&at("/Client/{id}/$b2b-claim"), get(b2b_claim::get))
-        .route(&at("/Patient/{id}/$everything"), get(everything::get))
+        .route(&at("/Patient/{id}/$everything"), get(everything::get).post(everything::post))
         .route(&at("/$packages"), get(packages::get))
         .route(&at("/$fhir-package-install"), post(packages::install))
         .route(&at("/$fhir-package-uninstall"), post(packages::uninstall));

@@ -25,6 +25,7 @@ use fhir_store::{
 };
 use http::StatusCode;
 use oauth_core::access::Denied;
+use serde_json::Value;
 
 use crate::address::PatientTarget;
 use crate::call::Call;
@@ -57,6 +58,37 @@ pub(crate) async fn get(
     let links = Links { address: &address, parameters: &call.query };
     let set = bundle::everything((here.as_deref(), next.as_deref()), links, entries.collect());
     Ok(answer::json(StatusCode::OK, call.dialect, &set))
+}
+
+/// The same with its parameters in a `Parameters` resource, or with none.
+///
+/// # Source
+/// FHIR R4, operations, executing an operation: by POST where it is not by GET.
+pub(crate) async fn post(app: State<App>, target: PatientTarget, mut call: Call) -> Result<Response, Fault> {
+    if let Ok(body) = call.take_resource() {
+        call.query.extend(pairs(&body)?);
+    }
+    get(app, target, call).await
+}
+
+/// The parameters of a body as they would be in an address.
+fn pairs(body: &Value) -> Result<Vec<(String, String)>, Fault> {
+    if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
+        return Err(Fault::NotParameters);
+    }
+    let sent = body.get("parameter").map_or(Some([].as_slice()), |sent| sent.as_array().map(Vec::as_slice));
+    sent.ok_or(Fault::NotParameters)?.iter().map(pair).collect()
+}
+
+fn pair(parameter: &Value) -> Result<(String, String), Fault> {
+    let name = parameter.get("name").and_then(Value::as_str).ok_or(Fault::NotParameters)?;
+    let mut values = parameter.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with("value"));
+    let value = match (values.next(), values.next()) {
+        (Some((_, Value::String(text))), None) => text.clone(),
+        (Some((_, Value::Number(number))), None) => number.to_string(),
+        _ => return Err(Fault::NotParameters),
+    };
+    Ok((name.to_owned(), value))
 }
 
 /// What of everything is asked for.

@@ -93,6 +93,49 @@ async fn everything_is_the_patient_and_the_compartment_in_pages_of_any_size() {
 }
 
 #[tokio::test]
+async fn everything_is_asked_for_by_post_with_parameters_or_none() {
+    on_every_engine(async |world| {
+        populate(world).await;
+        let ask = |body: Option<Value>| {
+            let call = world.call("POST", "/fhir/Patient/me/$everything").by_root();
+            match body {
+                Some(body) => call.fhir(&body),
+                None => call,
+            }
+        };
+        let ids = |page: &Value| {
+            let entries = page["entry"].as_array().unwrap().iter();
+            entries.map(|entry| entry["resource"]["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let parameters = |sent: Value| json!({"resourceType": "Parameters", "parameter": sent});
+        for nothing in [None, Some(json!({"resourceType": "Parameters"})), Some(parameters(json!([])))] {
+            let answer = ask(nothing).send().await;
+            assert_eq!((answer.status.as_u16(), ids(&answer.body).len()), (200, ALL.len()), "{answer:?}");
+        }
+        let some = json!([{"name": "_type", "valueCode": "Observation"}, {"name": "_count", "valueInteger": 3}]);
+        let first = ask(Some(parameters(some))).send().await;
+        assert_eq!(ids(&first.body), ["me-0", "me-1", "me-2"]);
+        // What was asked for stands in the address of the next page, which is read as it is.
+        let next = first.body["link"][1]["url"].as_str().unwrap().strip_prefix(BASE).unwrap();
+        assert_eq!(ids(&world.get(next).by_root().send().await.body), ["me-3"]);
+        for refused in [
+            json!({"resourceType": "Patient"}),
+            parameters(json!({"name": "_count"})),
+            parameters(json!([{"valueInteger": 3}])),
+            parameters(json!([{"name": "_count"}])),
+            parameters(json!([{"name": "_count", "valueInteger": 3, "valueString": "3"}])),
+            parameters(json!([{"name": "_since", "valuePeriod": {"start": "2026"}}])),
+        ] {
+            let answer = ask(Some(refused.clone())).send().await;
+            assert_eq!(answer.outcome(), (400, "structure"), "{refused}");
+        }
+        let unknown = ask(Some(parameters(json!([{"name": "start", "valueDate": "2026-01-01"}])))).send().await;
+        assert_eq!(unknown.outcome().0, 400, "{unknown:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_written_between_two_pages_moves_neither() {
     on_every_engine(async |world| {
         populate(world).await;
