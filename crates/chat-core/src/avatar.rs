@@ -7,6 +7,8 @@ use crate::event::{Audience, NewEvent};
 use crate::object;
 use crate::user::User;
 
+/// Where pictures of users are, relative to the realm's address.
+pub const FOLDER: &str = "/user_avatars/1";
 /// What the address of an avatar ends in, and what that of the same one in its larger size ends in.
 const ENDINGS: [&str; 2] = [".png", "-medium.png"];
 

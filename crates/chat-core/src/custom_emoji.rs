@@ -14,6 +14,9 @@ use crate::object::item;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
+/// Where the pictures of custom emoji are, relative to the realm's address.
+pub const FOLDER: &str = "/user_avatars/1/emoji/images";
+
 /// Why the custom emoji stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CustomEmojiError {

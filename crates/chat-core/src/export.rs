@@ -9,6 +9,7 @@
 mod messages;
 mod organization;
 mod small;
+mod things;
 
 pub use messages::ExportedMessage;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::file::FileKey;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::import::Report;
 use crate::import::layout::codes::{CHANNEL, PEOPLE, PERSON};
@@ -31,6 +33,47 @@ pub enum Sheet {
     Organization,
     /// `messages-000001.json` and those that follow, from 1.
     Messages(usize),
+    /// `attachment.json`.
+    Attachments,
+}
+
+/// A folder of an export that bytes of files are in, with a list of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cabinet {
+    /// Uploads, under their paths.
+    Uploads,
+    /// Pictures of users.
+    Avatars,
+    /// Custom emoji.
+    Emoji,
+}
+
+impl Cabinet {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Uploads, Self::Avatars, Self::Emoji];
+
+    /// The folder's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uploads => "uploads",
+            Self::Avatars => "avatars",
+            Self::Emoji => "emoji",
+        }
+    }
+}
+
+/// A file whose bytes belong to an export.
+#[derive(Debug, Clone)]
+pub struct ExportedFile {
+    /// The folder.
+    pub cabinet: Cabinet,
+    /// Where they are kept here.
+    pub key: FileKey,
+    /// Where they are in the folder: names of ours with slashes between.
+    pub path: String,
+    /// What the list says of it.
+    pub record: Value,
 }
 
 /// The rows cannot be written down.
@@ -49,6 +92,9 @@ pub trait Sheets: Send {
     /// # Errors
     /// When it cannot be kept; the export is none then.
     fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError>;
+
+    /// Notes that the bytes of a file have to come along; they are fetched when everything was read.
+    fn file(&mut self, file: ExportedFile);
 }
 
 /// Why there is no export.
@@ -75,7 +121,7 @@ pub struct Messages {
 #[async_trait]
 pub trait ExportStore: Send + Sync {
     /// Shows the organization as it is at one moment, whoever changes it meanwhile: [`Export::begin`], then its messages
-    /// in the order of their numbers, then [`Export::end`].
+    /// in the order of their numbers, the other things, then [`Export::end`].
     async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError>;
 }
 
@@ -128,6 +174,11 @@ impl<'a> Export<'a> {
             clients: Clients::default(),
             circles: Circles::default(),
         }
+    }
+
+    /// Counts what an export has no place for.
+    pub fn leave(&mut self, what: &str, count: usize) {
+        self.report.leave(what, count);
     }
 
     /// What is in it, and what of the organization is not.

@@ -56,9 +56,10 @@ const LEND: &str = "INSERT INTO file_ticket (hash, path_id, until_s) VALUES ($1,
 const FORGET_TICKETS: &str = "DELETE FROM file_ticket WHERE until_s < $1";
 const LENT: &str = "SELECT path_id FROM file_ticket WHERE hash = $1 AND until_s >= $2";
 
-type Row = (i64, String, i64, String, String, i64, i64, Option<i64>, Option<i64>, Option<i64>);
+/// An upload.
+pub(crate) type Row = (i64, String, i64, String, String, i64, i64, Option<i64>, Option<i64>, Option<i64>);
 
-fn attachment(row: Row) -> Result<Attachment, StoreError> {
+pub(crate) fn attachment(row: Row) -> Result<Attachment, StoreError> {
     let (id, path_id, owner_id, name, media_type, size_bytes, created_s, width, height, is_animated) = row;
     let path_id = PathId::parse(&path_id).ok_or_else(|| failed(format!("upload {id} has no path")))?;
     let side = |side: i64| u32::try_from(side).unwrap_or(u32::MAX);
@@ -139,33 +140,44 @@ async fn tell_used(writing: &mut Writing, changed: &BTreeSet<AttachmentId>, at_s
     Ok(())
 }
 
+/// Writes an upload down, inside a transaction.
+pub(crate) async fn insert(tx: &mut Tx, upload: &Attachment) -> Result<(), StoreError> {
+    let Attachment { id, path_id, owner_id, name, media_type, size_bytes, created_s, picture } = upload;
+    run!(tx.on(), execute: sqlx::query(INSERT)
+        .bind(id.0)
+        .bind(path_id.as_str())
+        .bind(owner_id.0)
+        .bind(name)
+        .bind(media_type)
+        .bind(*size_bytes)
+        .bind(*created_s)
+        .bind(picture.map(|picture| i64::from(picture.width)))
+        .bind(picture.map(|picture| i64::from(picture.height)))
+        .bind(picture.map(|picture| i64::from(picture.is_animated))))
+    .map_err(failed)?;
+    Ok(())
+}
+
+/// Takes room for so many bytes, inside a transaction. Says whether there was as much within the quota.
+pub(crate) async fn take_room(tx: &mut Tx, size_bytes: i64, quota_bytes: i64) -> Result<bool, StoreError> {
+    let taken = run!(tx.on(), execute: sqlx::query(TAKE_ROOM).bind(size_bytes).bind(quota_bytes)).map_err(failed)?;
+    Ok(taken > 0)
+}
+
 #[async_trait]
 impl AttachmentStore for Store {
     async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let quota_bytes = quota_bytes.unwrap_or(i64::MAX);
-        let taken = run!(writing.tx.on(), execute: sqlx::query(TAKE_ROOM).bind(upload.size_bytes).bind(quota_bytes))
-            .map_err(failed)?;
-        if taken == 0 {
+        if !take_room(&mut writing.tx, upload.size_bytes, quota_bytes).await? {
             writing.roll_back().await?;
             return Ok(None);
         }
         let id = AttachmentId(writing.next().0);
         let NewAttachment { path_id, owner_id, name, media_type, size_bytes, created_s, picture } = upload;
-        run!(writing.tx.on(), execute: sqlx::query(INSERT)
-            .bind(id.0)
-            .bind(path_id.as_str())
-            .bind(owner_id.0)
-            .bind(&name)
-            .bind(media_type)
-            .bind(size_bytes)
-            .bind(created_s)
-            .bind(picture.map(|picture| i64::from(picture.width)))
-            .bind(picture.map(|picture| i64::from(picture.height)))
-            .bind(picture.map(|picture| i64::from(picture.is_animated))))
-        .map_err(failed)?;
         let media_type = media_type.to_owned();
         let attachment = Attachment { id, path_id, owner_id, name, media_type, size_bytes, created_s, picture };
+        insert(&mut writing.tx, &attachment).await?;
         let used = Used { attachment, messages: Vec::new() };
         let used_bytes = total(&mut writing.tx).await?;
         writing.push(created_s, Vec::new(), Some(file::told(Happened::Add, &used, used_bytes)));

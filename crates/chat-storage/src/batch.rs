@@ -1,32 +1,21 @@
 //! The rows that a batch of messages adds.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use chat_core::event::{Audience, Body, Gate, NewEvent};
 use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
-use chat_core::message::{Flag, Recipient, topic_key};
+use chat_core::message::{Flag, Recipient};
 use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 use sqlx::{PgConnection, SqliteConnection};
 
-use crate::dialect::{Dialect, Sql, insert_rows, pieces};
-use crate::engine::{On, run};
-use crate::fault::failed;
+use crate::dialect::Dialect;
+use crate::engine::On;
 use crate::read_set::{self, Reading};
 use crate::row::users_key;
-use crate::widget;
-use crate::words;
 use crate::write::{Draft, Writing};
-
-static FIND_DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
-const INSERT_DIRECTS: &str = "INSERT INTO direct (recipient_id, users)";
-const INSERT_DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id)";
-const INSERT_MESSAGES: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, topic_key, content, html,
-    sent_s, client, marks, revision)";
-const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)";
-
-/// Sets of users that have written to each other, by [`users_key`].
-pub(crate) type Directs = HashMap<String, Recipient>;
+use crate::written::{self, Directs};
+use crate::{widget, words};
 
 /// The sets of users of these messages that have written to each other before.
 pub(crate) async fn find_directs(
@@ -40,13 +29,7 @@ pub(crate) async fn find_directs(
             Destination::Channel { .. } => None,
         })
         .collect();
-    if keys.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let keys = serde_json::to_string(&keys).map_err(failed)?;
-    let sql = FIND_DIRECTS.on(dialect);
-    let rows: Vec<(String, i64)> = run!(on, fetch_all: sqlx::query_as(sql.clone()).bind(&keys)).map_err(failed)?;
-    Ok(rows.into_iter().map(|(users, recipient)| (users, Recipient::from(recipient))).collect())
+    written::find_directs(on, dialect, &keys).await
 }
 
 /// What a batch of messages writes beside the messages themselves, which are in the draft.
@@ -115,45 +98,12 @@ impl Batch {
 
     /// Writes the rows that stand beside the log.
     pub(crate) async fn write(&self, writing: &mut Writing) -> Result<(), StoreError> {
-        self.write_directs(writing).await?;
         let Writing { tx, draft, .. } = writing;
-        for piece in pieces(&draft.messages().collect::<Vec<_>>()) {
-            let keys: Vec<String> = piece.iter().map(|message| topic_key(&message.topic)).collect();
-            let sql = insert_rows(INSERT_MESSAGES, (piece.len(), 11), "");
-            run!(tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (message, key) in piece.iter().zip(&keys) {
-                    query = query
-                        .bind(message.id.0)
-                        .bind(message.sender_id.0)
-                        .bind(i64::from(message.recipient))
-                        .bind(&message.topic)
-                        .bind(key)
-                        .bind(&message.content)
-                        .bind(&message.html)
-                        .bind(message.sent_s)
-                        .bind(&message.client)
-                        .bind(message.marks.bits())
-                        .bind(message.revision.0);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
+        written::directs(tx, &self.directs, &self.direct_users).await?;
+        written::messages(tx, &draft.messages().collect::<Vec<_>>()).await?;
         words::add(tx, &draft.messages().map(words::of).collect::<Vec<_>>()).await?;
         widget::write(tx, draft.messages()).await?;
-        for piece in pieces(&self.flags) {
-            let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
-            run!(tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (user, flag, message) in piece {
-                    query = query.bind(user.0).bind(flag.number()).bind(message.0);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
-        Ok(())
+        written::flags(tx, &self.flags).await
     }
 
     /// Writes down what was read as it came, once the messages are written.
@@ -161,32 +111,6 @@ impl Batch {
         for (reader, ids) in &self.read {
             let reading = Reading { read: ids.clone(), unread: Vec::new() };
             read_set::change(&mut writing.tx, realm, *reader, &reading).await?;
-        }
-        Ok(())
-    }
-
-    async fn write_directs(&self, writing: &mut Writing) -> Result<(), StoreError> {
-        for piece in pieces(&self.directs) {
-            let sql = insert_rows(INSERT_DIRECTS, (piece.len(), 2), "");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (recipient, users) in piece {
-                    query = query.bind(*recipient).bind(users);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
-        for piece in pieces(&self.direct_users) {
-            let sql = insert_rows(INSERT_DIRECT_USERS, (piece.len(), 2), "");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (user, recipient) in piece {
-                    query = query.bind(user.0).bind(*recipient);
-                }
-                query
-            })
-            .map_err(failed)?;
         }
         Ok(())
     }

@@ -38,17 +38,7 @@ impl BotStorage for Store {
             tx.roll_back().await.map_err(failed)?;
             return Ok(Kept::TooMuch(after.saturating_sub(limit_chars)));
         }
-        for piece in pieces(entries) {
-            let sql = insert_rows(INSERT, (piece.len(), 3), REPLACE);
-            run!(tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (key, value) in piece {
-                    query = query.bind(user_id.0).bind(key).bind(value);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
+        put(&mut tx, user_id, entries).await?;
         resize(tx, user_id, after).await?;
         Ok(Kept::Done)
     }
@@ -82,6 +72,30 @@ impl BotStorage for Store {
         run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&wanted)).map_err(failed)?;
         resize(tx, user_id, before.saturating_sub(chars)).await.map(Ok)
     }
+}
+
+/// Puts texts under their keys into the storage of a bot that has none, inside a transaction.
+pub(crate) async fn fill(tx: &mut Tx, user_id: UserId, entries: &[(String, String)]) -> Result<(), StoreError> {
+    lock(tx, user_id).await?;
+    put(tx, user_id, entries).await?;
+    let all = entries.iter().map(|(key, value)| chars(key).saturating_add(chars(value))).sum::<i64>();
+    run!(tx.on(), execute: sqlx::query(RESIZE).bind(user_id.0).bind(all)).map_err(failed)?;
+    Ok(())
+}
+
+async fn put(tx: &mut Tx, user_id: UserId, entries: &[(String, String)]) -> Result<(), StoreError> {
+    for piece in pieces(entries) {
+        let sql = insert_rows(INSERT, (piece.len(), 3), REPLACE);
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (key, value) in piece {
+                query = query.bind(user_id.0).bind(key).bind(value);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Waits for the turn to write, and says how many characters there are.

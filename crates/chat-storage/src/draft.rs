@@ -24,7 +24,24 @@ pub(crate) async fn delete_all(tx: &mut Tx, user_id: UserId) -> Result<(), Store
     Ok(())
 }
 
-fn text(draft: &Draft) -> Result<String, StoreError> {
+/// Writes drafts down, inside a transaction: each with whose it is, and its document.
+pub(crate) async fn insert(tx: &mut Tx, rows: &[(DraftId, UserId, String)]) -> Result<(), StoreError> {
+    for piece in pieces(rows) {
+        let sql = insert_rows(INSERT, (piece.len(), 3), "");
+        run!(tx.on(), execute: {
+            let mut query = sqlx::query(sql.clone());
+            for (id, user_id, document) in piece {
+                query = query.bind(id.0).bind(user_id.0).bind(document);
+            }
+            query
+        })
+        .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// A draft as its row has it.
+pub(crate) fn text(draft: &Draft) -> Result<String, StoreError> {
     serde_json::to_string(draft).map_err(failed)
 }
 
@@ -69,23 +86,13 @@ impl DraftStore for Store {
         let mut rows = Vec::with_capacity(drafts.len());
         for draft in drafts {
             let id = DraftId(writing.next().0);
-            rows.push((id, text(draft)?));
+            rows.push((id, user_id, text(draft)?));
             writing.push(at_s, Vec::new(), Some(News::Added(id, draft).event(user_id)));
         }
-        for piece in pieces(&rows) {
-            let sql = insert_rows(INSERT, (piece.len(), 3), "");
-            run!(writing.tx.on(), execute: {
-                let mut query = sqlx::query(sql.clone());
-                for (id, document) in piece {
-                    query = query.bind(id.0).bind(user_id.0).bind(document);
-                }
-                query
-            })
-            .map_err(failed)?;
-        }
+        insert(&mut writing.tx, &rows).await?;
         let records = writing.commit().await?;
         self.shared.publish(records).await;
-        Ok(Kept::Done(rows.into_iter().map(|(id, _)| id).collect()))
+        Ok(Kept::Done(rows.into_iter().map(|(id, ..)| id).collect()))
     }
 
     async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::export::{Export, ExportError, ExportStore, ExportedMessage, Messages};
-use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::id::{ChannelId, DraftId, MessageId, UserId};
 use chat_core::message::{Flag, Message, Reaction, Recipient};
 use chat_core::ports::{PastEdit, StoreError};
 use chat_core::snapshot::RealmSnapshot;
@@ -22,10 +22,14 @@ use crate::fault::failed;
 use crate::history::facts_of;
 use crate::row::{self, MessageRow, ReactionRow};
 use crate::store::Store;
-use crate::{read_set, realm};
+use crate::{attachment, read_set, realm, scheduled};
 
-/// Messages that are read at once, and held in memory with everybody's flags of them.
+/// Things that are read at once.
 const PAGE: i64 = 1_000;
+/// Copies of messages that are held in memory at once: a page has fewer messages where channels have many members.
+const COPIES_MAX: usize = 1_000_000;
+/// Messages of a page, whatever the members.
+const PAGE_MIN: i64 = 20;
 
 const COUNT: &str = "SELECT count(*), coalesce(max(id), 0) FROM message";
 const MESSAGES: &str = "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s,
@@ -39,6 +43,23 @@ WHERE message_id > $1 AND message_id <= $2 ORDER BY message_id, id";
 const EDITS: &str = "SELECT message_id, at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic
 FROM message_edit WHERE message_id > $1 AND message_id <= $2 ORDER BY message_id, event_id DESC";
 const FLAGS: &str = "SELECT message_id, user_id, flag FROM message_flag WHERE message_id > $1 AND message_id <= $2";
+
+const UPLOADS: &str = "SELECT id, path_id, owner_id, name, media_type, size_bytes, created_s, width, height,
+    is_animated
+FROM attachment WHERE id > $1 ORDER BY id LIMIT $2";
+const USES: &str = "SELECT attachment_id, message_id FROM attachment_use
+WHERE attachment_id > $1 AND attachment_id <= $2 ORDER BY attachment_id, message_id";
+const SCHEDULED: &str = "SELECT id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s,
+    failure, revision
+FROM scheduled_message ORDER BY id";
+const DRAFTS: &str = "SELECT id, user_id, document FROM draft WHERE id > $1 ORDER BY id LIMIT $2";
+const KEEPERS: &str = "SELECT user_id FROM bot_storage_size ORDER BY user_id";
+const KEPT: &str = "SELECT item_key, value FROM bot_storage WHERE user_id = $1";
+/// What an export has no place for.
+const LEFT: [(&str, &str); 2] = [
+    ("telephones that are notified, which register anew", "SELECT count(*) FROM push_device"),
+    ("times at which users were last there", "SELECT count(*) FROM presence"),
+];
 
 #[async_trait]
 impl ExportStore for Store {
@@ -56,14 +77,74 @@ async fn show(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
     let messages = Messages { count: count.unsigned_abs(), last: MessageId(last) };
     export.begin(&realm, messages)?;
     let ever = ever_in(&realm);
+    let limit = page_limit(&ever);
     let mut after = 0;
     loop {
-        let page = page(tx, (&realm, &ever), after).await?;
+        let page = page(tx, (&realm, &ever), (after, limit)).await?;
         let Some(last) = page.last() else { break };
         after = last.message.id.0;
         export.messages(&page)?;
     }
+    uploads(tx, export).await?;
+    let waiting: Vec<scheduled::Row> = run!(tx.on(), fetch_all: sqlx::query_as(SCHEDULED)).map_err(failed)?;
+    export.scheduled(&waiting.into_iter().map(scheduled::scheduled).collect::<Vec<_>>())?;
+    drafts(tx, export).await?;
+    bot_storage(tx, export).await?;
+    for (what, sql) in LEFT {
+        let count: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(sql)).map_err(failed)?;
+        export.leave(what, usize::try_from(count).unwrap_or_default());
+    }
     Ok(export.end()?)
+}
+
+/// Shows uploads, each with the messages that use it.
+async fn uploads(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+    let mut after = 0;
+    loop {
+        let rows: Vec<attachment::Row> =
+            run!(tx.on(), fetch_all: sqlx::query_as(UPLOADS).bind(after).bind(PAGE)).map_err(failed)?;
+        let Some(until) = rows.last().map(|row| row.0) else { return Ok(()) };
+        let uses: Vec<(i64, i64)> =
+            run!(tx.on(), fetch_all: sqlx::query_as(USES).bind(after).bind(until)).map_err(failed)?;
+        let mut messages: HashMap<i64, Vec<MessageId>> = HashMap::new();
+        for (upload, message) in uses {
+            messages.entry(upload).or_default().push(MessageId(message));
+        }
+        let with_messages = |row| {
+            let upload = attachment::attachment(row)?;
+            let messages = messages.remove(&upload.id.0).unwrap_or_default();
+            Ok((upload, messages))
+        };
+        export.uploads(&rows.into_iter().map(with_messages).collect::<Result<Vec<_>, StoreError>>()?)?;
+        after = until;
+    }
+}
+
+async fn drafts(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+    let mut after = 0;
+    loop {
+        let rows: Vec<(i64, i64, String)> =
+            run!(tx.on(), fetch_all: sqlx::query_as(DRAFTS).bind(after).bind(PAGE)).map_err(failed)?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.0;
+        let draft = |(id, author, document): (i64, i64, String)| {
+            Ok((DraftId(id), UserId(author), serde_json::from_str(&document).map_err(failed)?))
+        };
+        export.drafts(&rows.into_iter().map(draft).collect::<Result<Vec<_>, StoreError>>()?)?;
+    }
+}
+
+/// Shows what programs of bots keep, bot by bot: each has a bound.
+async fn bot_storage(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
+    let bots: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(KEEPERS)).map_err(failed)?;
+    for bot in bots {
+        let rows: Vec<(String, String)> = run!(tx.on(), fetch_all: sqlx::query_as(KEPT).bind(bot)).map_err(failed)?;
+        // The engines order texts differently.
+        let mut kept: Vec<_> = rows.into_iter().map(|(key, value)| (UserId(bot), key, value)).collect();
+        kept.sort();
+        export.bot_storage(&kept)?;
+    }
+    Ok(())
 }
 
 /// Who is or was in each channel.
@@ -79,14 +160,19 @@ fn ever_in(realm: &RealmSnapshot) -> Ever {
     ever
 }
 
-/// The messages after one, as many as are read at once.
+fn page_limit(ever: &Ever) -> i64 {
+    let most = ever.values().map(Vec::len).max().unwrap_or_default().max(1);
+    i64::try_from(COPIES_MAX / most).unwrap_or(PAGE).clamp(PAGE_MIN, PAGE)
+}
+
+/// The messages after one, that many at most.
 async fn page(
     tx: &mut Tx,
     (realm, ever): (&RealmSnapshot, &Ever),
-    after: i64,
+    (after, limit): (i64, i64),
 ) -> Result<Vec<ExportedMessage>, StoreError> {
     let rows: Vec<MessageRow> =
-        run!(tx.on(), fetch_all: sqlx::query_as(MESSAGES).bind(after).bind(PAGE)).map_err(failed)?;
+        run!(tx.on(), fetch_all: sqlx::query_as(MESSAGES).bind(after).bind(limit)).map_err(failed)?;
     let until = rows.last().map_or(after, |row| row.0);
     let mut beside = Beside::load(tx, (after, until)).await?;
     let messages: Vec<Message> = rows.into_iter().map(|row| beside.message(row)).collect();

@@ -3,13 +3,14 @@
 //! What is written looks as if it had happened here, but for the log: it begins after all of it, since nobody had a queue
 //! that could want it. A step and the mark that it is done are one transaction.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use chat_core::change::{Change, Credential};
+use chat_core::file::Attachment;
 use chat_core::id::{DirectId, MessageId, UserId};
-use chat_core::import::{ImportStore, ImportedMessage, Mark, Organization, Reactions, Step};
-use chat_core::message::{Recipient, topic_key};
+use chat_core::import::{ImportStore, ImportedMessage, Mark, Organization, Reactions, Step, Things};
+use chat_core::message::{Flag, Recipient};
 use chat_core::ports::StoreError;
 
 use crate::dialect::{Sql, insert_rows, numbers, pieces};
@@ -19,7 +20,7 @@ use crate::read_set::{self, Reading};
 use crate::row::users_key;
 use crate::store::Store;
 use crate::write::Writing;
-use crate::{realm, widget, words};
+use crate::{attachment, bot_storage, draft, realm, scheduled, widget, words, written};
 
 const MARK: &str = "SELECT source, steps, is_done, report FROM import_mark WHERE one = 1";
 const BEGIN: &str = "INSERT INTO import_mark (one, source, steps, is_done, report) VALUES (1, $1, $2, $3, $4)
@@ -30,15 +31,10 @@ const HEAD: &str = "UPDATE log_head SET last_event = $1, last_change = $1, last_
 const PUSHED: &str = "UPDATE push_turn SET event_id = $1 WHERE one = 1";
 const INSERT_SUBSCRIPTIONS: &str = "INSERT INTO subscription (channel_id, user_id, document)";
 const INSERT_SPANS: &str = "INSERT INTO subscription_span (channel_id, user_id, after_event, until_event)";
-const INSERT_DIRECTS: &str = "INSERT INTO direct (recipient_id, users)";
-const INSERT_DIRECT_USERS: &str = "INSERT INTO direct_user (user_id, recipient_id)";
-const INSERT_MESSAGES: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, topic_key, content, html,
-    sent_s, client, marks, last_edit_s, revision)";
-const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)";
 const INSERT_EDITS: &str = "INSERT INTO message_edit (message_id, event_id, at_s, user_id, content, html,
     recipient_id, to_recipient_id, topic, to_topic)";
+const INSERT_USES: &str = "INSERT INTO attachment_use (attachment_id, message_id)";
 const INSERT_REACTIONS: &str = "INSERT INTO reaction (message_id, user_id, kind, code, name, event_id)";
-static DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
 static THERE: Sql = Sql::new("SELECT id FROM message WHERE id {in_numbers:$1}");
 
 #[async_trait]
@@ -85,15 +81,49 @@ impl ImportStore for Store {
             return Ok(Step::Refused);
         }
         let messages = placed(tx, messages).await?;
-        write_messages(tx, &messages).await?;
+        written::messages(tx, &messages.iter().map(|imported| &imported.message).collect::<Vec<_>>()).await?;
         let indexed: Vec<_> = messages.iter().map(|imported| words::of(&imported.message)).collect();
         words::add(tx, &indexed).await?;
         widget::write(tx, messages.iter().map(|imported| &imported.message)).await?;
-        write_flags(tx, &messages).await?;
+        written::flags(tx, &flags(&messages)).await?;
         write_past(tx, &messages).await?;
-        let known = self.shared.realm.load_full();
-        for (place, reading) in readings(&messages) {
-            read_set::change(tx, &known, place, &reading).await?;
+        write_uses(tx, &messages).await?;
+        read_set::change_each(tx, &self.shared.realm.load_full(), &readings(&messages)).await?;
+        writing.tx.commit().await.map_err(failed)?;
+        Ok(Step::Done)
+    }
+
+    async fn import_uploads(&self, uploads: &[Attachment], after: &Mark) -> Result<Step, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let tx = &mut writing.tx;
+        if !mark(tx, GO_ON, after).await? {
+            writing.roll_back().await?;
+            return Ok(Step::Refused);
+        }
+        for upload in uploads {
+            attachment::insert(tx, upload).await?;
+        }
+        attachment::take_room(tx, uploads.iter().map(|upload| upload.size_bytes).sum(), i64::MAX).await?;
+        writing.tx.commit().await.map_err(failed)?;
+        Ok(Step::Done)
+    }
+
+    async fn import_things(&self, things: &Things, after: &Mark) -> Result<Step, StoreError> {
+        let mut writing = Writing::begin(&self.shared).await?;
+        let tx = &mut writing.tx;
+        if !mark(tx, GO_ON, after).await? {
+            writing.roll_back().await?;
+            return Ok(Step::Refused);
+        }
+        for message in &things.scheduled {
+            scheduled::insert(tx, message).await?;
+        }
+        let drafts = things.drafts.iter().map(|(id, author, draft)| Ok((*id, *author, draft::text(draft)?)));
+        draft::insert(tx, &drafts.collect::<Result<Vec<_>, StoreError>>()?).await?;
+        for of_bot in things.bot_storage.chunk_by(|one, other| one.0 == other.0) {
+            let Some((bot, ..)) = of_bot.first() else { continue };
+            let entries: Vec<_> = of_bot.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
+            bot_storage::fill(tx, *bot, &entries).await?;
         }
         writing.tx.commit().await.map_err(failed)?;
         Ok(Step::Done)
@@ -193,95 +223,45 @@ async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<Importe
     let of_users = |imported: &&ImportedMessage| matches!(imported.message.recipient, Recipient::Direct(_));
     let wanted: Vec<String> =
         messages.iter().filter(of_users).map(|imported| users_key(&imported.message.direct_users)).collect();
-    let wanted = serde_json::to_string(&wanted).map_err(failed)?;
-    let sql = DIRECTS.on(tx.dialect());
-    let rows: Vec<(String, i64)> =
-        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
-    let mut known: HashMap<String, i64> = rows.into_iter().collect();
+    let dialect = tx.dialect();
+    let mut known = written::find_directs(tx.on(), dialect, &wanted).await?;
     let (mut directs, mut users) = (Vec::new(), Vec::new());
     let mut placed = messages.to_vec();
     for imported in &mut placed {
         let message = &mut imported.message;
         if let Recipient::Direct(_) = message.recipient {
             let key = users_key(&message.direct_users);
-            let number = *known.entry(key.clone()).or_insert_with(|| {
-                let number = i64::from(Recipient::Direct(DirectId(message.id.0)));
-                directs.push((number, key));
-                users.extend(message.direct_users.iter().map(|user| (*user, number)));
-                number
+            message.recipient = *known.entry(key.clone()).or_insert_with(|| {
+                let recipient = Recipient::Direct(DirectId(message.id.0));
+                directs.push((recipient.into(), key));
+                users.extend(message.direct_users.iter().map(|user| (*user, i64::from(recipient))));
+                recipient
             });
-            message.recipient = Recipient::from(number);
         }
     }
-    write_directs(tx, &directs, &users).await?;
+    written::directs(tx, &directs, &users).await?;
     Ok(placed)
 }
 
-async fn write_directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(UserId, i64)]) -> Result<(), StoreError> {
-    for piece in pieces(directs) {
-        let sql = insert_rows(INSERT_DIRECTS, (piece.len(), 2), "");
-        run!(tx.on(), execute: {
-            let mut query = sqlx::query(sql.clone());
-            for (recipient, users) in piece {
-                query = query.bind(*recipient).bind(users);
-            }
-            query
-        })
-        .map_err(failed)?;
-    }
-    for piece in pieces(users) {
-        let sql = insert_rows(INSERT_DIRECT_USERS, (piece.len(), 2), "");
-        run!(tx.on(), execute: {
-            let mut query = sqlx::query(sql.clone());
-            for (user, recipient) in piece {
-                query = query.bind(user.0).bind(*recipient);
-            }
-            query
-        })
-        .map_err(failed)?;
-    }
-    Ok(())
+fn flags(messages: &[ImportedMessage]) -> Vec<(UserId, Flag, MessageId)> {
+    let of = |imported: &ImportedMessage| {
+        let id = imported.message.id;
+        imported.flags.iter().map(move |(user, flag)| (*user, *flag, id)).collect::<Vec<_>>()
+    };
+    messages.iter().flat_map(of).collect()
 }
 
-async fn write_messages(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), StoreError> {
-    for piece in pieces(messages) {
-        let keys: Vec<String> = piece.iter().map(|imported| topic_key(&imported.message.topic)).collect();
-        let sql = insert_rows(INSERT_MESSAGES, (piece.len(), 12), "");
-        run!(tx.on(), execute: {
-            let mut query = sqlx::query(sql.clone());
-            for (ImportedMessage { message, .. }, key) in piece.iter().zip(&keys) {
-                query = query
-                    .bind(message.id.0)
-                    .bind(message.sender_id.0)
-                    .bind(i64::from(message.recipient))
-                    .bind(&message.topic)
-                    .bind(key)
-                    .bind(&message.content)
-                    .bind(&message.html)
-                    .bind(message.sent_s)
-                    .bind(&message.client)
-                    .bind(message.marks.bits())
-                    .bind(message.last_edit_s)
-                    .bind(message.revision.0);
-            }
-            query
-        })
-        .map_err(failed)?;
-    }
-    Ok(())
-}
-
-async fn write_flags(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), StoreError> {
-    let rows: Vec<_> = messages
+async fn write_uses(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), StoreError> {
+    let rows: Vec<(i64, i64)> = messages
         .iter()
-        .flat_map(|imported| imported.flags.iter().map(|(user, flag)| (*user, *flag, imported.message.id)))
+        .flat_map(|imported| imported.uses.iter().map(|upload| (upload.0, imported.message.id.0)))
         .collect();
     for piece in pieces(&rows) {
-        let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), "");
+        let sql = insert_rows(INSERT_USES, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
-            for (user, flag, message) in piece {
-                query = query.bind(user.0).bind(flag.number()).bind(message.0);
+            for (upload, message) in piece {
+                query = query.bind(*upload).bind(*message);
             }
             query
         })

@@ -85,6 +85,7 @@ mod scheduled;
 mod typing;
 mod unread;
 mod widget;
+mod written;
 
 mod dialect;
 mod engine;

@@ -3,7 +3,7 @@
 //! People read from the old to the new, so the set is empty most of the time and the mark is all there is, whatever
 //! the number of messages. What a user did not receive counts as read and does not hold the mark up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Marks, Recipient};
@@ -195,7 +195,26 @@ pub(crate) async fn change(
     let set = load_in(tx, user_id, recipient).await?;
     let mut set = set.unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
     follow(tx, realm, (user_id, recipient), (&mut set, reading)).await?;
-    put(tx, user_id, &[(recipient, set)]).await
+    put(tx, &[((user_id, recipient), set)]).await
+}
+
+/// The same for many users and recipients at once. Reads the database alone: what it looks at need not be in the log.
+pub(crate) async fn change_each(
+    tx: &mut Tx,
+    realm: &RealmSnapshot,
+    readings: &BTreeMap<(UserId, Recipient), Reading>,
+) -> Result<(), StoreError> {
+    let recipients: BTreeSet<Recipient> = readings.keys().map(|(_, recipient)| *recipient).collect();
+    let mut sets = load_all_in(tx, recipients).await?;
+    let mut changed = Vec::with_capacity(readings.len());
+    for (who, reading) in readings {
+        let (user_id, recipient) = *who;
+        let set = sets.remove(&(recipient, user_id));
+        let mut set = set.unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
+        follow(tx, realm, *who, (&mut set, reading)).await?;
+        changed.push((*who, set));
+    }
+    put(tx, &changed).await
 }
 
 /// Writes down what a user has read of several recipients. All that the log holds is known to this node.
@@ -218,20 +237,19 @@ pub(crate) async fn change_all(
         if !is_done {
             follow(tx, realm, who, (&mut set, &reading)).await?;
         }
-        changed.push((recipient, set));
+        changed.push((who, set));
     }
-    put(tx, user_id, &changed).await
+    put(tx, &changed).await
 }
 
-async fn put(tx: &mut Tx, user_id: UserId, sets: &[(Recipient, ReadSet)]) -> Result<(), StoreError> {
-    let row = |(recipient, set): &(Recipient, ReadSet)| Ok((i64::from(*recipient), set.all_until, set.bytes()?));
-    let rows: Vec<Row> = sets.iter().map(row).collect::<Result<_, StoreError>>()?;
-    for piece in pieces(&rows) {
+async fn put(tx: &mut Tx, sets: &[((UserId, Recipient), ReadSet)]) -> Result<(), StoreError> {
+    for piece in pieces(sets) {
+        let bytes = piece.iter().map(|(_, set)| set.bytes()).collect::<Result<Vec<_>, StoreError>>()?;
         let sql = insert_rows(PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
-            for (recipient, all_until, messages) in piece {
-                query = query.bind(user_id.0).bind(*recipient).bind(*all_until).bind(messages.as_slice());
+            for (((user_id, recipient), set), bytes) in piece.iter().zip(&bytes) {
+                query = query.bind(user_id.0).bind(i64::from(*recipient)).bind(set.all_until).bind(bytes.as_slice());
             }
             query
         })

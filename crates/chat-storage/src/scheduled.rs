@@ -8,7 +8,7 @@ use chat_core::ports::{NewMessage, Sent, StoreError, Written};
 use chat_core::scheduled::{End, MAX_SCHEDULED, Scheduled, ScheduledStore, Settled, Target};
 
 use crate::batch::{Batch, find_directs};
-use crate::engine::run;
+use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::row::{users_key, users_of};
 use crate::store::{Shared, Store};
@@ -17,7 +17,7 @@ use crate::write::Writing;
 const COUNT: &str = "SELECT count(*) FROM scheduled_message WHERE user_id = $1";
 const INSERT: &str = "INSERT INTO scheduled_message (id, user_id, channel_id, users, topic, content, html, client,
     read_by_sender, due_s, failure, revision)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, $1)";
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 const UPDATE: &str = "UPDATE scheduled_message SET channel_id = $3, users = $4, topic = $5, content = $6, html = $7,
     client = $8, read_by_sender = $9, due_s = $10, failure = $11, revision = $12
 WHERE id = $1 AND revision = $2";
@@ -32,9 +32,10 @@ const OWN: &str = "SELECT id, user_id, channel_id, users, topic, content, html, 
     revision
 FROM scheduled_message WHERE id = $1 AND user_id = $2";
 
-type Row = (i64, i64, Option<i64>, String, String, String, String, String, i64, i64, Option<String>, i64);
+/// A message that waits, or failed.
+pub(crate) type Row = (i64, i64, Option<i64>, String, String, String, String, String, i64, i64, Option<String>, i64);
 
-fn scheduled(row: Row) -> Scheduled {
+pub(crate) fn scheduled(row: Row) -> Scheduled {
     let (id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure, revision) = row;
     Scheduled {
         id: ScheduledId(id),
@@ -59,6 +60,26 @@ fn columns(to: &Target) -> (Option<i64>, String, &str) {
         Target::Channel(id, topic) => (Some(id.0), String::new(), topic),
         Target::Direct(users) => (None, users_key(users), ""),
     }
+}
+
+/// Writes a message down, inside a transaction.
+pub(crate) async fn insert(tx: &mut Tx, message: &Scheduled) -> Result<(), StoreError> {
+    let (channel_id, users, topic) = columns(&message.to);
+    run!(tx.on(), execute: sqlx::query(INSERT)
+        .bind(message.id.0)
+        .bind(message.user_id.0)
+        .bind(channel_id)
+        .bind(&users)
+        .bind(topic)
+        .bind(&message.content)
+        .bind(&message.html)
+        .bind(&message.client)
+        .bind(i64::from(message.read_by_sender))
+        .bind(message.due_s)
+        .bind(message.failure.as_deref())
+        .bind(message.revision.0))
+    .map_err(failed)?;
+    Ok(())
 }
 
 /// Puts the message in the place of the one of its revision, at the next place of the log. Says whether it did.
@@ -158,19 +179,7 @@ impl ScheduledStore for Store {
         }
         let place = writing.next();
         let message = Scheduled { id: ScheduledId(place.0), revision: place, failure: None, ..message };
-        let (channel_id, users, topic) = columns(&message.to);
-        run!(writing.tx.on(), execute: sqlx::query(INSERT)
-            .bind(message.id.0)
-            .bind(message.user_id.0)
-            .bind(channel_id)
-            .bind(&users)
-            .bind(topic)
-            .bind(&message.content)
-            .bind(&message.html)
-            .bind(&message.client)
-            .bind(i64::from(message.read_by_sender))
-            .bind(message.due_s))
-        .map_err(failed)?;
+        insert(&mut writing.tx, &message).await?;
         finish(&self.shared, writing, (at_s, message.added())).await?;
         Ok(Some(message.id))
     }

@@ -67,7 +67,7 @@ const TABLE: &[Crate] = &[
     Crate {
         name: "chat-server",
         layer: Layer::Server,
-        uses: &["chat-http", "chat-storage", "chat-core"],
+        uses: &["chat-http", "chat-storage", "chat-core", "chat-pictures"],
         tests_use: &[],
     },
     Crate { name: "xtask", layer: Layer::Beside, uses: &[], tests_use: &[] },

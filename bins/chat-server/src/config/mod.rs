@@ -39,10 +39,21 @@ Example, behind a proxy that serves https://chat.example.org:
   DATABASE_URL=postgres://chat@db/chat \\
   chat-server --listen 0.0.0.0:9991 --base-url https://chat.example.org --log-format json";
 
-/// What `import` reads of the configuration.
-const IMPORT_FLAGS: [&str; 6] =
-    ["database-url", "data-dir", "database-connections", "base-url", "log-format", "log-filter"];
-/// What the `user` commands, and `export`, read of the configuration.
+/// What `import` reads of the configuration, and `export` but for the address.
+const IMPORT_FLAGS: [&str; 11] = [
+    "base-url",
+    "database-url",
+    "data-dir",
+    "database-connections",
+    "files-url",
+    "s3-endpoint",
+    "s3-region",
+    "s3-access-key-id",
+    "s3-secret-access-key",
+    "log-format",
+    "log-filter",
+];
+/// What the `user` commands read of the configuration.
 const USER_FLAGS: [&str; 5] = ["database-url", "data-dir", "database-connections", "log-format", "log-filter"];
 
 /// What the organization is called when nobody said.
@@ -88,7 +99,7 @@ pub(crate) enum Command {
     /// JSON what was taken over and what was not. After an import that broke off, the same command goes on.
     /// No server may run on the database meanwhile
     Import {
-        /// Folder with realm.json and messages-000001.json
+        /// Folder with realm.json, messages-000001.json, and files in uploads, avatars and emoji
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
@@ -421,7 +432,7 @@ where
     command.build();
     let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
     let command = command.mut_subcommand("import", |import| show_only(import, &IMPORT_FLAGS));
-    let command = command.mut_subcommand("export", |export| show_only(export, &USER_FLAGS));
+    let command = command.mut_subcommand("export", |export| show_only(export, &IMPORT_FLAGS[1..]));
     let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
     let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
     config.check().map_err(End::Fault)?;

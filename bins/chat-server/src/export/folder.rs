@@ -6,10 +6,11 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use chat_core::export::{Sheet, SheetError, Sheets};
+use chat_core::export::{Cabinet, ExportedFile, Sheet, SheetError, Sheets};
+use chat_core::file::FileStore;
 use serde_json::Value;
 
-use crate::import::folder::PARTIAL;
+use crate::import::folder::{PARTIAL, RECORDS, UPLOADS};
 use crate::progress::Progress;
 
 /// The table whose rows are counted while one waits.
@@ -23,6 +24,8 @@ pub(super) struct Folder {
     partial: PathBuf,
     organization: Tables,
     messages: Option<(usize, Tables)>,
+    attachments: Option<Tables>,
+    files: Vec<ExportedFile>,
     progress: Progress,
 }
 
@@ -51,7 +54,45 @@ impl Folder {
         })?;
         let organization = Tables::create(&partial.join("realm.json"))?;
         let progress = Progress::new("exporting", 0);
-        Ok(Self { path: path.to_owned(), partial, organization, messages: None, progress })
+        Ok(Self {
+            path: path.to_owned(),
+            partial,
+            organization,
+            messages: None,
+            attachments: None,
+            files: Vec::new(),
+            progress,
+        })
+    }
+
+    /// Fetches the bytes of files, and lists them. Returns how many are gone: they were deleted after they were listed.
+    ///
+    /// # Errors
+    /// When one cannot be read or written.
+    pub(super) async fn fetch(&mut self, store: &dyn FileStore) -> anyhow::Result<usize> {
+        let files = std::mem::take(&mut self.files);
+        let progress = Progress::new("files", files.len());
+        let mut gone = 0;
+        for cabinet in Cabinet::ALL {
+            let mut of_it = files.iter().filter(|file| file.cabinet == cabinet).peekable();
+            if of_it.peek().is_none() {
+                continue;
+            }
+            let folder = self.partial.join(cabinet.name());
+            make_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            let mut list = List::create(&folder.join(RECORDS))?;
+            for file in of_it {
+                if fetch(store, file, &folder).await.with_context(|| format!("cannot fetch {}", file.path))? {
+                    list.put(&file.record)?;
+                } else {
+                    gone += 1;
+                }
+                progress.step();
+            }
+            list.end()?;
+        }
+        progress.end();
+        Ok(gone)
     }
 
     /// Gives it its name, once everything is on the disk.
@@ -59,9 +100,9 @@ impl Folder {
     /// # Errors
     /// When it cannot be written; it keeps its other name then.
     pub(super) fn finish(self) -> anyhow::Result<()> {
-        let Self { path, partial, organization, messages, progress } = self;
+        let Self { path, partial, organization, messages, attachments, progress, files: _ } = self;
         progress.end();
-        let files = [Some(organization), messages.map(|(_, tables)| tables)];
+        let files = [Some(organization), messages.map(|(_, tables)| tables), attachments];
         let written: std::io::Result<()> = files.into_iter().flatten().try_for_each(Tables::end);
         written.and_then(|()| sync(&partial)).with_context(|| format!("cannot write {}", partial.display()))?;
         fs::rename(&partial, &path).with_context(|| format!("cannot call {} {}", partial.display(), path.display()))?;
@@ -78,7 +119,14 @@ impl Folder {
     }
 
     fn sheet(&mut self, sheet: Sheet) -> std::io::Result<&mut Tables> {
-        let Sheet::Messages(number) = sheet else { return Ok(&mut self.organization) };
+        let number = match sheet {
+            Sheet::Organization => return Ok(&mut self.organization),
+            Sheet::Messages(number) => number,
+            Sheet::Attachments => {
+                let open = self.attachments.take().map_or_else(|| Tables::create(&self.partial.join(UPLOADS)), Ok)?;
+                return Ok(self.attachments.insert(open));
+            }
+        };
         let open = match self.messages.take() {
             Some(open) if open.0 == number => open,
             before => {
@@ -100,6 +148,49 @@ impl Sheets for Folder {
             self.progress.step();
         }
         self.sheet(sheet).and_then(|tables| tables.row(table, &row)).map_err(|error| SheetError(error.into()))
+    }
+
+    fn file(&mut self, file: ExportedFile) {
+        self.files.push(file);
+    }
+}
+
+/// Writes the bytes of a file; says whether it is there.
+async fn fetch(store: &dyn FileStore, file: &ExportedFile, folder: &Path) -> anyhow::Result<bool> {
+    let Some(mut reader) = store.open(&file.key, None).await? else { return Ok(false) };
+    let path = folder.join(&file.path);
+    if let Some(above) = path.parent() {
+        make_folders(above)?;
+    }
+    let mut written = BufWriter::new(make_file(&path)?);
+    while let Some(piece) = reader.next().await? {
+        written.write_all(&piece)?;
+    }
+    end(written)?;
+    Ok(true)
+}
+
+/// A list of files: one JSON array, a file a line.
+struct List {
+    file: BufWriter<File>,
+    is_begun: bool,
+}
+
+impl List {
+    fn create(path: &Path) -> std::io::Result<Self> {
+        Ok(Self { file: BufWriter::new(make_file(path)?), is_begun: false })
+    }
+
+    fn put(&mut self, record: &Value) -> std::io::Result<()> {
+        self.file.write_all(if self.is_begun { b",\n" } else { b"[\n" })?;
+        self.is_begun = true;
+        serde_json::to_writer(&mut self.file, record)?;
+        Ok(())
+    }
+
+    fn end(mut self) -> std::io::Result<()> {
+        self.file.write_all(if self.is_begun { b"\n]\n" } else { b"[]\n" })?;
+        end(self.file)
     }
 }
 
@@ -132,12 +223,27 @@ impl Tables {
     /// Returns when it is on the disk.
     fn end(mut self) -> std::io::Result<()> {
         self.file.write_all(if self.table.is_some() { b"\n]\n}\n" } else { b"}\n" })?;
-        self.file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+        end(self.file)
     }
 }
 
+/// Returns when it is on the disk.
+fn end(file: BufWriter<File>) -> std::io::Result<()> {
+    file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+}
+
 fn make_folder(path: &Path) -> std::io::Result<()> {
+    make(path, DirBuilder::new())
+}
+
+/// The same, and what is above it.
+fn make_folders(path: &Path) -> std::io::Result<()> {
     let mut folder = DirBuilder::new();
+    folder.recursive(true);
+    make(path, folder)
+}
+
+fn make(path: &Path, mut folder: DirBuilder) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
     folder.create(path)

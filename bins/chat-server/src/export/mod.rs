@@ -1,7 +1,7 @@
 //! The command `export`: writes the organization into a folder, in the layout that `import` reads.
 //!
-//! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The folder
-//! has another name until it is whole, so that nobody takes a part of an export for all of it.
+//! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The bytes of
+//! files are fetched after it; one that was deleted meanwhile is counted. The folder has another name until it is whole, so that nobody takes a part of an export for all of it.
 
 mod folder;
 
@@ -9,6 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use chat_core::export::{Export, ExportStore as _};
+use chat_core::file::FileStore;
 use chat_core::import::Report;
 use chat_core::ports::RealmStore as _;
 use chat_storage::Store;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::export::folder::Folder;
+use crate::files::Files;
 use crate::machine::Machine;
 use crate::{database, import};
 
@@ -26,26 +28,33 @@ use crate::{database, import};
 /// no folder of that name then.
 pub(crate) async fn run(config: &Config, folder: &Path) -> anyhow::Result<()> {
     let store = Store::start(database::open(&config.database).await?).await.context("cannot read the organization")?;
-    let written = export(&store, folder).await;
+    let written = export(&store, &Files::open(config)?, folder).await;
     store.stop().await;
     println!("{}", told(&written?));
     Ok(())
 }
 
-async fn export(store: &Store, path: &Path) -> anyhow::Result<Report> {
+async fn export(store: &Store, files: &dyn FileStore, path: &Path) -> anyhow::Result<Report> {
     import::check(store).await?;
     if store.realm().realm().is_none() {
         bail!("there is no organization to export");
     }
     let mut folder = Folder::begin(path)?;
     let mut export = Export::new(&mut folder, Machine.now_s());
-    let written = store.export(&mut export).await;
-    let report = export.into_report();
-    match written {
-        Ok(()) => folder.finish().map(|()| report),
+    let shown = store.export(&mut export).await.context("cannot export the organization");
+    let mut report = export.into_report();
+    let fetched = match shown {
+        Ok(()) => folder.fetch(files).await,
+        Err(error) => Err(error),
+    };
+    match fetched {
+        Ok(gone) => {
+            report.leave("files whose bytes are gone", gone);
+            folder.finish().map(|()| report)
+        }
         Err(error) => {
             folder.give_up();
-            Err(error).context("cannot export the organization")
+            Err(error)
         }
     }
 }

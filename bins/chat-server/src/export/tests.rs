@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -32,7 +33,7 @@ impl Place {
     async fn export(&self, name: &str) -> anyhow::Result<Report> {
         let config = self.config("export", &self.folder(name));
         let store = Store::start(database::open(&config.database).await?).await?;
-        let report = export(&store, &self.folder(name)).await;
+        let report = export(&store, &Files::open(&config)?, &self.folder(name)).await;
         store.stop().await;
         report
     }
@@ -54,6 +55,139 @@ fn written(folder: &Path) -> Vec<(String, Value)> {
         .collect();
     files.sort_by(|one, other| one.0.cmp(&other.0));
     files
+}
+
+/// A picture of four pixels.
+const PICTURE: &[u8] =
+    b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x02\x08\
+    \x02\x00\x00\x00\xfd\xd4\x9a\x73\x00\x00\x00\x15\x49\x44\x41\x54\x78\x9c\x63\x38\xc1\xc0\x70\x82\x21\
+    \x8a\xe1\x84\x1c\x10\x45\x01\x00\x1d\x0a\x04\x11\x1d\xb2\xa1\xaf\x00\x00\x00\x00\x49\x45\x4e\x44\xae\
+    \x42\x60\x82";
+/// Where an upload was.
+const UPLOAD: &str = "2/3f/9cAB_-x/my-plan.png";
+
+/// Files as another server has them, and tables that tell of them.
+fn with_files(folder: &Path) {
+    let put = |path: &str, bytes: &[u8]| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    put(&format!("uploads/{UPLOAD}"), PICTURE);
+    put("uploads/2/3f/9cAB_-y/note.txt", b"hello");
+    put("avatars/2/5c1f.original", PICTURE);
+    put("avatars/2/5c1f.png", b"not looked at");
+    put("emoji/2/emoji/images/3.png", PICTURE);
+    put("emoji/2/emoji/images/4.png", b"no picture");
+    put("secret.txt", b"not in a folder of files");
+    let avatar = |path: &str| json!({"path": path, "s3_path": path, "user_profile_id": 7});
+    let outside = json!({"path": "../secret.txt", "user_profile_id": 8});
+    put(
+        "avatars/records.json",
+        json!([avatar("2/5c1f.png"), avatar("2/5c1f.original"), outside]).to_string().as_bytes(),
+    );
+    let emoji = |name: &str| json!({"path": format!("2/emoji/images/{name}"), "file_name": name});
+    put("emoji/records.json", json!([emoji("3.png"), emoji("4.png")]).to_string().as_bytes());
+    let attachment = |id: i64, path: &str, messages: &[i64]| json!({"id": id, "owner": 7, "path_id": path, "file_name": "my plan.png", "create_time": 9, "messages": messages});
+    let attachments = [
+        attachment(1, UPLOAD, &[2]),
+        attachment(2, "2/3f/9cAB_-y/note.txt", &[]),
+        attachment(3, "2/gone.txt", &[]),
+        attachment(4, "../secret.txt", &[]),
+    ];
+    put("attachment.json", json!({"zerver_attachment": attachments}).to_string().as_bytes());
+    let mut realm: Value = serde_json::from_slice(&fs::read(folder.join("realm.json")).unwrap()).unwrap();
+    for user in 0..2 {
+        realm["zerver_userprofile"][user]["avatar_source"] = json!("U");
+        realm["zerver_userprofile"][user]["avatar_version"] = json!(5);
+    }
+    let emoji = |id: i64, name: &str| json!({"id": id, "author": 8, "name": name, "file_name": format!("{id}.png")});
+    realm["zerver_realmemoji"] = json!([emoji(3, "party"), emoji(4, "broken")]);
+    let reaction = |id: i64, code: &str| json!({"id": id, "user_profile": 8, "message": 2, "emoji_name": "party", "emoji_code": code, "reaction_type": "realm_emoji"});
+    realm["zerver_reaction"] = json!([reaction(1, "3"), reaction(2, "4")]);
+    put("realm.json", realm.to_string().as_bytes());
+    let file = folder.join("messages-000001.json");
+    let mut messages: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    messages["zerver_message"][1]["content"] = json!(format!(":party: [plan](/user_uploads/{UPLOAD})"));
+    fs::write(file, messages.to_string()).unwrap();
+}
+
+/// Every file below the folder, with what is in it.
+fn all_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn files_go_along_and_come_back_as_they_are_kept() {
+    let (first, second, source) = (Place::new(), Place::new(), tempfile::tempdir().unwrap());
+    elsewhere(source.path());
+    with_files(source.path());
+    first.import(source.path()).await;
+    let report = first.export("one").await.unwrap();
+    let taken = |what: &str| report.taken.get(what).copied();
+    assert_eq!((taken("uploads"), taken("pictures of users"), taken("custom emoji")), (Some(2), Some(1), Some(1)));
+    let one = all_files(&first.folder("one"));
+    let within = |folder: &str| one.keys().filter(|name| name.starts_with(folder)).cloned().collect::<Vec<_>>();
+    assert_eq!((within("uploads/").len(), within("avatars/").len(), within("emoji/").len()), (3, 3, 2));
+    let plan = within("uploads/").into_iter().find(|name| name.ends_with("/my-plan.png")).unwrap();
+    assert_eq!(one[&plan], PICTURE);
+    let path = plan.strip_prefix("uploads/").unwrap();
+    let messages = String::from_utf8(one["messages-000001.json"].clone()).unwrap();
+    assert!(messages.contains(&format!("[plan](/user_uploads/{path})")) && !messages.contains(UPLOAD));
+    assert!(messages.contains("/user_avatars/1/emoji/images/"), "the emoji is shown in the message");
+    let realm: Value = serde_json::from_slice(&one["realm.json"]).unwrap();
+    let ann = &realm["zerver_userprofile"][0];
+    assert_eq!((&ann["avatar_source"], &ann["avatar_version"]), (&json!("U"), &json!(5)));
+    assert_eq!(realm["zerver_userprofile"][1]["avatar_source"], "G");
+    assert_eq!(
+        (realm["zerver_realmemoji"].as_array().unwrap().len(), realm["zerver_reaction"].as_array().unwrap().len()),
+        (1, 1)
+    );
+    second.import(&first.folder("one")).await;
+    second.export("two").await.unwrap();
+    let two = all_files(&second.folder("two"));
+    assert_eq!(two.keys().collect::<Vec<_>>(), one.keys().collect::<Vec<_>>());
+    for (name, bytes) in &one {
+        assert!(two[name] == *bytes, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn files_of_an_import_that_broke_off_are_there_once_when_it_went_on() {
+    let (place, source) = (Place::new(), tempfile::tempdir().unwrap());
+    elsewhere(source.path());
+    with_files(source.path());
+    let config = place.config("import", source.path());
+    let file = source.path().join("messages-000002.json");
+    let more = json!({"zerver_message": [{"id": 2_000, "sender": 7, "recipient": 1, "content": "hm", "date_sent": 1}]});
+    fs::write(&file, more.to_string()).unwrap();
+    let export = import::read(source.path()).unwrap();
+    fs::write(&file, "{").unwrap();
+    import::import(&config, &export, "https://chat.example.org").await.unwrap_err();
+    let kept = all_files(&place.data.path().join("files"));
+    assert_eq!(kept.len(), 5, "{:?}", kept.keys());
+    fs::write(&file, more.to_string()).unwrap();
+    place.import(source.path()).await;
+    assert!(all_files(&place.data.path().join("files")) == kept);
+    let report = place.export("one").await.unwrap();
+    assert_eq!((report.taken["uploads"], report.taken["messages"]), (2, 1_501));
+    // Bytes that are gone are counted, and nothing else is missing.
+    let note = kept.keys().find(|name| name.ends_with("/note.txt") || name.contains("uploads")).unwrap();
+    fs::remove_file(place.data.path().join("files").join(note)).unwrap();
+    assert_eq!(place.export("two").await.unwrap().left["files whose bytes are gone"], 1);
 }
 
 /// Says which row is another.

@@ -1,25 +1,25 @@
 //! The folder of an export: which files it has, and what is in them.
 
 use std::fs::{self, File};
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, ErrorKind};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use chat_core::export::Cabinet;
+use chat_core::import::FileRecord;
 use chat_core::import::layout::{MessageFile, Tables};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 /// Folders and files that hold what is not taken over, in the words of the report.
-const OTHERS: [(&str, &str); 4] = [
-    ("uploads", "folders of uploads"),
-    ("emoji", "folders of pictures of custom emoji"),
-    ("realm_icons", "folders of icons and logos"),
-    ("analytics.json", "files of statistics"),
-];
+const OTHERS: [(&str, &str); 2] =
+    [("realm_icons", "folders of icons and logos"), ("analytics.json", "files of statistics")];
 /// What the name of a file or folder ends in while it is written.
 pub(crate) const PARTIAL: &str = "partial";
+/// The list of the files in a folder.
+pub(crate) const RECORDS: &str = "records.json";
 /// What says which uploads there are.
-const UPLOADS: &str = "attachment.json";
+pub(crate) const UPLOADS: &str = "attachment.json";
 
 /// An unpacked export.
 #[derive(Debug)]
@@ -56,13 +56,7 @@ impl Folder {
             bail!("{} has no realm.json: name the folder that an export was unpacked to", path.display());
         }
         let others = OTHERS.into_iter().filter(|(name, _)| path.join(name).exists()).map(|(_, what)| (what, 1));
-        let mut others: Vec<(&'static str, usize)> = others.collect();
-        let uploads = path.join(UPLOADS);
-        if uploads.is_file() {
-            let count: u64 = read::<Tables>(&uploads)?.others.values().sum();
-            others.push(("uploads", usize::try_from(count).unwrap_or(usize::MAX)));
-        }
-        Ok(Self { path: path.to_owned(), messages, others })
+        Ok(Self { path: path.to_owned(), messages, others: others.collect() })
     }
 
     /// The organization, and what the export is recognised by.
@@ -71,8 +65,33 @@ impl Folder {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let digest = Sha256::digest(&bytes);
         let start = digest.first_chunk().copied().unwrap_or_default();
-        let tables = serde_json::from_slice(&bytes).with_context(|| no_table(&path))?;
+        let mut tables: Tables = serde_json::from_slice(&bytes).with_context(|| no_table(&path))?;
+        let uploads = self.path.join(UPLOADS);
+        if uploads.is_file() {
+            tables.attachments = read::<Tables>(&uploads)?.attachments;
+        }
         Ok((tables, format!("{:032x}", u128::from_be_bytes(start))))
+    }
+
+    /// What the list of a folder says of its files; nothing when there is no list.
+    pub(super) fn records(&self, cabinet: Cabinet) -> anyhow::Result<Vec<FileRecord>> {
+        let list = self.path.join(cabinet.name()).join(RECORDS);
+        if list.is_file() { read(&list) } else { Ok(Vec::new()) }
+    }
+
+    /// A file of a folder; `None` when it is not there, or the path leads elsewhere.
+    pub(super) fn file(&self, cabinet: Cabinet, path: &str) -> anyhow::Result<Option<File>> {
+        let path = Path::new(path);
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(None);
+        }
+        let path = self.path.join(cabinet.name()).join(path);
+        match File::open(&path) {
+            Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
     }
 
     /// The files of messages, in order.

@@ -3,27 +3,34 @@
 //! It reads every file twice: first all of them, so that what cannot be used is known before anything is written, then one
 //! after the other. What is done is noted with what was written, so the same command goes on after it broke off.
 
+mod files;
 pub(crate) mod folder;
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use chat_core::file::AttachmentStore as _;
 use chat_core::import::layout::Tables;
-use chat_core::import::{self, Atlas, ImportStore, Mark, Report, Step, Survey};
+use chat_core::import::{self, Atlas, ImportStore, Mark, Reactions, Report, Source, Step, Survey, Upload};
 use chat_core::lexicon::{Lexicon, Setting};
 use chat_core::ports::RealmStore as _;
+use chat_core::snapshot::RealmSnapshot;
 use chat_storage::Store;
 use serde_json::{Value, json};
 
 use crate::bootstrap::fresh_key;
 use crate::config::Config;
-use crate::database;
+use crate::import::files::Files;
 use crate::import::folder::Folder;
 use crate::machine::Machine;
 use crate::progress::Progress;
+use crate::{database, files as kept_files};
 
 /// Messages with reactions that are written in one step.
 const REACTIONS_STEP: usize = 5_000;
+/// Uploads that are kept and written down in one step.
+const UPLOADS_STEP: usize = 50;
+const FULL: &str = "the database holds an organization already: an import needs an empty one";
 
 /// Imports the export in a folder and prints what was taken over and what was not, as JSON.
 ///
@@ -31,11 +38,19 @@ const REACTIONS_STEP: usize = 5_000;
 /// When the folder holds no export that can be used, the database holds something else, or storage fails. What was
 /// written until then stays, and the same command goes on from there.
 pub(crate) async fn run(config: &Config, folder: &Path) -> anyhow::Result<()> {
-    let export = Export::read(Folder::open(folder)?)?;
+    let export = read(folder)?;
     let base_url = config.address.base_url().unwrap_or("http://localhost");
     let mark = import(config, &export, base_url).await?;
     println!("{}", told(&mark.report));
     Ok(())
+}
+
+/// Looks through an export.
+///
+/// # Errors
+/// When the folder holds none that can be used.
+pub(crate) fn read(folder: &Path) -> anyhow::Result<Export> {
+    Export::read(Folder::open(folder)?)
 }
 
 /// Refuses a database whose import broke off: a part of an organization is none.
@@ -52,7 +67,7 @@ pub(crate) async fn check(store: &Store) -> anyhow::Result<()> {
 }
 
 /// An export, but for its messages.
-struct Export {
+pub(crate) struct Export {
     folder: Folder,
     tables: Tables,
     survey: Survey,
@@ -73,11 +88,17 @@ impl Export {
     }
 }
 
-async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Result<Mark> {
+/// Imports an export, or goes on with it.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Result<Mark> {
     let store = open(config).await?;
     // The folder of an embedded database is there by now.
     let _hold = database::hold(&config.database)?;
-    let begun = begin(&store, export, base_url).await;
+    let kept = kept_files::Files::open(config)?;
+    let files = Files { folder: &export.folder, store: &kept, source: &export.source };
+    let begun = begin(&store, (export, &files), base_url).await;
     store.stop().await;
     let mark = begun?;
     if mark.is_done {
@@ -85,7 +106,7 @@ async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Res
     }
     // Opened anew, so that the organization is in memory as after every other start.
     let store = open(config).await?;
-    let done = go_on(&store, export, base_url, mark).await;
+    let done = go_on(&store, (export, &files), base_url, mark).await;
     store.stop().await;
     done
 }
@@ -95,53 +116,77 @@ async fn open(config: &Config) -> anyhow::Result<Store> {
 }
 
 /// Writes the organization, unless that is done.
-async fn begin(store: &Store, export: &Export, base_url: &str) -> anyhow::Result<Mark> {
+async fn begin(store: &Store, (export, files): (&Export, &Files<'_>), base_url: &str) -> anyhow::Result<Mark> {
     match store.import_mark().await? {
         Some(mark) if mark.source == export.source => return Ok(mark),
         Some(_) => bail!("another export was imported into this database: an import needs an empty one"),
+        None if store.realm().realm().is_some() => bail!(FULL),
         None => {}
     }
+    let pictures = files.pictures(&export.tables).await?;
+    let source = Source { tables: &export.tables, survey: &export.survey, pictures: &pictures };
     let mut report = Report::default();
-    let made = import::organization(&export.tables, &export.survey, base_url, || fresh_key().ok(), &mut report)?;
+    let made = import::organization(source, base_url, || fresh_key().ok(), &mut report)?;
+    let uploads = import::uploads(&export.tables, &export.source).len();
+    report.leave("uploads of somebody the export does not have", export.tables.attachments.len() - uploads);
     for (what, count) in export.folder.others() {
         report.leave(what, *count);
     }
     let mark = Mark { source: export.source.clone(), steps: 1, is_done: false, report };
     match store.import_organization(&made, &mark).await? {
         Step::Done => Ok(mark),
-        Step::Refused => bail!("the database holds an organization already: an import needs an empty one"),
+        Step::Refused => bail!(FULL),
     }
 }
 
+/// What is written in one step.
+enum Work<'a> {
+    Uploads(&'a [Upload]),
+    Messages(&'a Path),
+    Things,
+    Reactions(&'a [Reactions]),
+}
+
+/// What every step needs.
+struct Import<'a> {
+    store: &'a Store,
+    export: &'a Export,
+    files: &'a Files<'a>,
+    setting: Setting<'a>,
+    realm: &'a RealmSnapshot,
+    atlas: &'a Atlas,
+}
+
 /// Does the steps that are missing.
-async fn go_on(store: &Store, export: &Export, base_url: &str, mut mark: Mark) -> anyhow::Result<Mark> {
+async fn go_on(
+    store: &Store,
+    (export, files): (&Export, &Files<'_>),
+    base_url: &str,
+    mut mark: Mark,
+) -> anyhow::Result<Mark> {
     let realm = store.realm();
-    let (lexicon, atlas) = (Lexicon::of(&realm), Atlas::of(&export.tables, &export.survey));
+    let uploads = import::uploads(&export.tables, &export.source);
+    let atlas = Atlas::of(&export.tables, &export.survey).with_uploads(&uploads);
+    let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: base_url, lexicon: &lexicon, uploads: None, now_s: Machine.now_s() };
-    let files = export.folder.message_files();
     let mut given = Report::default();
     let reactions = import::reactions(&realm, &export.tables.reactions, &mut given);
-    // One at least, since the last step says that it was the last.
-    let reaction_steps = reactions.len().div_ceil(REACTIONS_STEP).max(1);
-    let progress = Progress::new("importing", files.len() + reaction_steps);
-    for (place, file) in files.iter().enumerate() {
-        if is_next(&mark, place) {
-            let file = Folder::messages(file)?;
-            let messages = import::messages(&setting, &realm, &atlas, &file, &mut mark.report);
-            mark.steps += 1;
-            was_turn(store.import_messages(&messages, &mark).await?)?;
-        }
-        progress.step();
-    }
-    for place in 0..reaction_steps {
-        if is_next(&mark, files.len() + place) {
-            let some = reactions.iter().skip(place * REACTIONS_STEP).take(REACTIONS_STEP);
-            mark.steps += 1;
-            mark.is_done = place + 1 == reaction_steps;
+    let messages = export.folder.message_files().iter().map(|file| Work::Messages(file));
+    let steps: Vec<Work<'_>> = (uploads.chunks(UPLOADS_STEP).map(Work::Uploads))
+        .chain(messages)
+        .chain([Work::Things])
+        .chain(reactions.chunks(REACTIONS_STEP).map(Work::Reactions))
+        .collect();
+    let work = Import { store, export, files, setting, realm: &realm, atlas: &atlas };
+    let progress = Progress::new("importing", steps.len());
+    for (place, step) in steps.iter().enumerate() {
+        // The organization was the first.
+        if usize::try_from(mark.steps) == Ok(place + 1) {
+            mark.is_done = place + 1 == steps.len();
             if mark.is_done {
                 mark.report.add(&given);
             }
-            was_turn(store.import_reactions(&some.cloned().collect::<Vec<_>>(), &mark).await?)?;
+            was_turn(work.step(step, &mut mark).await?)?;
         }
         progress.step();
     }
@@ -149,9 +194,29 @@ async fn go_on(store: &Store, export: &Export, base_url: &str, mut mark: Mark) -
     Ok(mark)
 }
 
-/// Whether the step at that place, after the organization, is the next.
-fn is_next(mark: &Mark, place: usize) -> bool {
-    usize::try_from(mark.steps) == Ok(place + 1)
+impl Import<'_> {
+    async fn step(&self, step: &Work<'_>, mark: &mut Mark) -> anyhow::Result<Step> {
+        mark.steps += 1;
+        Ok(match step {
+            Work::Uploads(some) => {
+                let kept = self.files.uploads(some, &mut mark.report).await?;
+                self.store.import_uploads(&kept, mark).await?
+            }
+            Work::Messages(file) => {
+                let file = Folder::messages(file)?;
+                let uploads = self.store.at_paths(&self.atlas.uploads_of(&file)).await?;
+                let rows = (&file, uploads.as_slice());
+                let messages = import::messages(&self.setting, self.realm, self.atlas, rows, &mut mark.report);
+                self.store.import_messages(&messages, mark).await?
+            }
+            Work::Things => {
+                let tables = (&self.export.tables, self.atlas);
+                let things = import::things(&self.setting, self.realm, tables, &mut mark.report);
+                self.store.import_things(&things, mark).await?
+            }
+            Work::Reactions(some) => self.store.import_reactions(some, mark).await?,
+        })
+    }
 }
 
 fn was_turn(step: Step) -> anyhow::Result<()> {

@@ -18,7 +18,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// The number of the one organization.
-const REALM: i64 = 1;
+pub(super) const REALM: i64 = 1;
 
 /// All users, in the order of their numbers.
 pub(super) fn users(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
@@ -58,6 +58,7 @@ impl Export<'_> {
             self.put("zerver_stream", channel_row(realm, channel))?;
             self.report.take("channels", 1);
         }
+        self.pictures(realm)?;
         self.groups(realm)?;
         self.happened(realm, last_message.into())
     }

@@ -65,6 +65,18 @@ impl PictureName {
         Self::new(random, variant, extension)
     }
 
+    /// The name at the end of an address, when it is one.
+    #[must_use]
+    pub fn at(url: &str) -> Option<Self> {
+        Self::parse(url.rsplit_once('/')?.1)
+    }
+
+    /// Its random part, which a picture and its variants share.
+    #[must_use]
+    pub fn stem(&self) -> &str {
+        self.0.get(..NAME_CHARS).unwrap_or_default()
+    }
+
     /// How it ends, without the dot.
     #[must_use]
     pub fn extension(&self) -> &str {
@@ -89,7 +101,8 @@ mod tests {
         for (variant, extension) in [("", "png"), ("-medium", "png"), ("-still", "png"), ("", "gif")] {
             let name = PictureName::new(RANDOM, variant, extension).unwrap();
             assert_eq!(PictureName::parse(&name.to_string()), Some(name.clone()));
-            assert_eq!(name.extension(), extension);
+            assert_eq!((name.extension(), name.stem()), (extension, RANDOM));
+            assert_eq!(PictureName::at(&format!("/user_avatars/1/{name}")), Some(name.clone()));
             assert_eq!(FileKey::from(&name).as_str(), format!("pictures/{RANDOM}{variant}.{extension}"));
         }
     }

@@ -109,6 +109,16 @@ tables! {
         alert_words: AlertWordRow = "zerver_alertword",
         /// Programs that messages are sent with.
         clients: ClientRow = "zerver_client",
+        /// Custom emoji.
+        emoji: EmojiRow = "zerver_realmemoji",
+        /// Uploads, which are in `attachment.json`.
+        attachments: AttachmentRow = "zerver_attachment",
+        /// Messages that wait for their time.
+        scheduled: ScheduledRow = "zerver_scheduledmessage",
+        /// Texts somebody began to write, which the exports of existing servers do not have.
+        drafts: DraftRow = "zerver_draft",
+        /// What programs of bots keep.
+        bot_storage: BotStorageRow = "zerver_botstoragedata",
         /// Emoji that users gave messages.
         reactions: ReactionRow = "zerver_reaction",
     }

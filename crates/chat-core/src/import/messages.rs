@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::files::Upload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::clean;
 use super::{ImportedEdit, ImportedMessage, Reactions, Report};
+use crate::change::ItemKind;
 use crate::compose::marks;
+use crate::file::{Attachment, PathId, Uploads};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
 use crate::lexicon::Setting;
 use crate::message::{Flag, Message, Reaction, ReactionType, Recipient};
@@ -76,6 +79,8 @@ pub struct Atlas {
     idle: HashSet<UserId>,
     /// Whether the export has the parts of polls and lists; otherwise the first of each is made of its text.
     has_parts: bool,
+    /// The uploads that a message uses, each with its path there and here.
+    uploads: HashMap<i64, Vec<(String, PathId)>>,
 }
 
 impl Atlas {
@@ -101,7 +106,33 @@ impl Atlas {
             clients: tables.clients.iter().map(|row| (row.id, clean(&row.name))).collect(),
             idle: idle.map(|row| UserId(row.columns.id)).collect(),
             has_parts: survey.last_submessage > 0,
+            uploads: HashMap::new(),
         }
+    }
+
+    /// The same, knowing the uploads too.
+    #[must_use]
+    pub fn with_uploads(mut self, uploads: &[Upload]) -> Self {
+        for upload in uploads {
+            for message in &upload.row.messages {
+                let names = (upload.row.path_id.clone(), upload.path_id.clone());
+                self.uploads.entry(*message).or_default().push(names);
+            }
+        }
+        self
+    }
+
+    /// The uploads that messages of these rows use.
+    #[must_use]
+    pub fn uploads_of(&self, file: &MessageFile) -> Vec<PathId> {
+        let used = file.messages.iter().filter_map(|row| self.uploads.get(&row.id)).flatten();
+        let used: BTreeSet<&PathId> = used.map(|(_, path_id)| path_id).collect();
+        used.into_iter().cloned().collect()
+    }
+
+    /// The program of that number.
+    pub(super) fn client(&self, id: Option<i64>) -> &str {
+        id.and_then(|id| self.clients.get(&id)).map_or(UNKNOWN_CLIENT, String::as_str)
     }
 
     /// The channel of a recipient's number.
@@ -113,9 +144,9 @@ impl Atlas {
     }
 
     /// Where a message goes, and to users to whom.
-    fn place(&self, row: &MessageRow) -> Option<(Recipient, Vec<UserId>)> {
-        let sender = UserId(row.sender);
-        let users: BTreeSet<UserId> = match self.places.get(&row.recipient)? {
+    pub(super) fn place(&self, sender: i64, recipient: i64) -> Option<(Recipient, Vec<UserId>)> {
+        let sender = UserId(sender);
+        let users: BTreeSet<UserId> = match self.places.get(&recipient)? {
             Place::Channel(id) => return Some((Recipient::Channel(*id), Vec::new())),
             Place::Person(user) => BTreeSet::from([sender, *user]),
             Place::People(users) => users.iter().copied().chain([sender]).collect(),
@@ -124,13 +155,14 @@ impl Atlas {
     }
 }
 
-/// Makes messages of a file's rows. `realm` is the organization as it was imported.
+/// Makes messages of a file's rows. `realm` is the organization as it was imported, and `uploads` are those that are here
+/// of [`Atlas::uploads_of`] the file.
 #[must_use]
 pub fn messages(
     setting: &Setting<'_>,
     realm: &RealmSnapshot,
     atlas: &Atlas,
-    file: &MessageFile,
+    (file, uploads): (&MessageFile, &[Attachment]),
     report: &mut Report,
 ) -> Vec<ImportedMessage> {
     let mut copies: HashMap<i64, BTreeMap<UserId, i64>> = HashMap::new();
@@ -143,7 +175,8 @@ pub fn messages(
         parts.entry(row.message).or_default().insert(row.id, part);
     }
     let (nobody, nothing) = (BTreeMap::new(), BTreeMap::new());
-    let work = Work { setting, realm, atlas };
+    let uploads = uploads.iter().map(|upload| (&upload.path_id, upload)).collect();
+    let work = Work { setting, realm, atlas, uploads };
     let made = file.messages.iter().filter_map(|row| {
         work.message(row, (copies.get(&row.id).unwrap_or(&nobody), parts.get(&row.id).unwrap_or(&nothing)))
     });
@@ -164,16 +197,30 @@ struct Work<'a> {
     setting: &'a Setting<'a>,
     realm: &'a RealmSnapshot,
     atlas: &'a Atlas,
+    uploads: HashMap<&'a PathId, &'a Attachment>,
 }
 
 impl Work<'_> {
+    /// The uploads of a message that are here.
+    fn uploads(&self, id: i64) -> Uploads {
+        let names = self.atlas.uploads.get(&id).into_iter().flatten();
+        Uploads::new(names.filter_map(|(_, path_id)| self.uploads.get(path_id).copied().cloned()))
+    }
+
+    /// A text that links uploads where they are now.
+    fn text(&self, id: i64, written: &str) -> String {
+        let names = self.atlas.uploads.get(&id).into_iter().flatten();
+        let moved = names.filter(|(before, now)| before != now.as_str());
+        moved.fold(clean(written), |text, (before, now)| text.replace(before, now.as_str()))
+    }
+
     fn message(
         &self,
         row: &MessageRow,
         (copies, parts): (&BTreeMap<UserId, i64>, &BTreeMap<i64, Submessage>),
     ) -> Option<ImportedMessage> {
         let sender = self.realm.user(UserId(row.sender))?;
-        let (recipient, direct_users) = self.atlas.place(row)?;
+        let (recipient, direct_users) = self.atlas.place(row.sender, row.recipient)?;
         let is_known = match recipient {
             Recipient::Channel(id) => self.realm.channel(id).is_some(),
             Recipient::Direct(_) => direct_users.iter().all(|user| self.realm.user(*user).is_some()),
@@ -183,8 +230,9 @@ impl Work<'_> {
         }
         let topic = topic(recipient, &row.subject);
         let past = self.past(sender, row, (recipient, &topic));
-        let content = clean(&row.content);
-        let rendered = self.setting.render(self.realm, sender, &content);
+        let (content, uploads) = (self.text(row.id, &row.content), self.uploads(row.id));
+        let setting = Setting { uploads: Some(&uploads), ..*self.setting };
+        let rendered = setting.render(self.realm, sender, &content);
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
         let mut marks = marks(&rendered, read_by_sender);
         marks.moved_in = past.iter().any(|edit| edit.channel.is_some());
@@ -197,7 +245,7 @@ impl Work<'_> {
             submessages.extend(first);
         }
         marks.is_widget = !submessages.is_empty();
-        let client = row.sending_client.and_then(|id| self.atlas.clients.get(&id));
+        let uses = setting.attachments(&rendered);
         let message = Message {
             id: MessageId(row.id),
             sender_id: sender.id,
@@ -207,14 +255,14 @@ impl Work<'_> {
             content,
             html: rendered.html,
             sent_s: row.date_sent,
-            client: client.map_or(UNKNOWN_CLIENT, String::as_str).to_owned(),
+            client: self.atlas.client(row.sending_client).to_owned(),
             marks,
             last_edit_s: row.last_edit_time,
             revision: EventId(row.id),
             reactions: Vec::new(),
             submessages,
         };
-        Some(ImportedMessage { readers: self.readers(&message, copies), flags: flags(copies), message, past })
+        Some(ImportedMessage { readers: self.readers(&message, copies), flags: flags(copies), message, past, uses })
     }
 
     /// Who received the message, and whether they read it. Who has no copy was not there to read it, so it is not shown
@@ -245,7 +293,7 @@ impl Work<'_> {
             let before = edit.prev_topic.map_or_else(|| now.clone(), |before| self::topic(recipient, &before));
             let from = edit.prev_stream.map_or(place, |channel| Recipient::Channel(ChannelId(channel)));
             let content = edit.prev_content.map(|content| {
-                let content = clean(&content);
+                let content = self.text(row.id, &content);
                 let html = self.setting.render(self.realm, sender, &content).html;
                 (content, html)
             });
@@ -287,7 +335,7 @@ fn flags(copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, Flag)> {
     copies.iter().flat_map(of).collect()
 }
 
-/// The reactions of an export, by message. Those with a custom emoji are left.
+/// The reactions of an export, by message. Those with a custom emoji that is not here are left.
 #[must_use]
 pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Report) -> Vec<Reactions> {
     let mut by_message: BTreeMap<i64, BTreeMap<i64, Reaction>> = BTreeMap::new();
@@ -296,7 +344,7 @@ pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Repor
         let kind = ReactionType::named(&row.reaction_type);
         match kind.filter(|_| realm.user(UserId(row.user_profile)).is_some()) {
             None => unknown += 1,
-            Some(ReactionType::RealmEmoji) => custom += 1,
+            Some(ReactionType::RealmEmoji) if !has_emoji(realm, &row.emoji_code) => custom += 1,
             Some(reaction_type) => {
                 let reaction = Reaction {
                     user_id: UserId(row.user_profile),
@@ -310,7 +358,11 @@ pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Repor
         }
     }
     report.take("reactions", taken);
-    report.leave("reactions with a custom emoji", custom);
+    report.leave("reactions with a custom emoji that is not here", custom);
     report.leave("reactions of somebody the export does not have, or of an unknown kind", unknown);
     by_message.into_iter().map(|(id, given)| (MessageId(id), given.into_values().collect())).collect()
+}
+
+fn has_emoji(realm: &RealmSnapshot, code: &str) -> bool {
+    code.parse().is_ok_and(|id| realm.item(ItemKind::Emoji, id).is_some())
 }

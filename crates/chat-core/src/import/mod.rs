@@ -5,29 +5,35 @@
 //! people chose and read comes along; passwords and keys are in no export, so everybody gets another key, which an
 //! operator hands out, and HTML is made anew from what was typed, because here nobody knows who made the old one.
 //!
-//! It has steps: the organization, each file of messages, the reactions. A step and the note that it is done are one
-//! transaction, so whoever takes up an import that broke off goes on with the first step that is missing.
+//! It has steps: the organization, uploads, each file of messages, what is written and not sent, the reactions. A step and
+//! the note that it is done are one transaction, so whoever takes up an import that broke off goes on with the first step
+//! that is missing. Bytes of files are kept before the step that tells of them, under names that are the same every time.
 //!
-//! Pictures, uploads and custom emoji are not taken over; [`Report`] counts what is left.
+//! [`Report`] counts what is not taken over.
 
 pub mod layout;
 
+mod files;
 mod groups;
 mod messages;
 mod organization;
 mod report;
 mod small;
 mod spans;
+mod things;
 
+pub use files::{FileRecord, Pictures, Upload, avatars, emoji_file, picture_stem, uploads};
 pub use messages::{Atlas, Survey, messages, reactions};
-pub use organization::organization;
+pub use organization::{Source, organization};
 pub use report::Report;
+pub use things::{Things, things};
 
 use async_trait::async_trait;
 
 use crate::change::Change;
 use crate::channel::Span;
-use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::file::Attachment;
+use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
 use crate::message::{Flag, Message, Reaction, Recipient};
 use crate::ports::StoreError;
 use crate::user::ApiKey;
@@ -76,6 +82,8 @@ pub struct ImportedMessage {
     pub readers: Vec<(UserId, bool)>,
     /// What else their copies say.
     pub flags: Vec<(UserId, Flag)>,
+    /// The uploads that it uses.
+    pub uses: Vec<AttachmentId>,
 }
 
 /// An earlier state of a message.
@@ -128,6 +136,12 @@ pub trait ImportStore: Send + Sync {
 
     /// Writes the organization into an empty database. The realm in memory is another only for who opens the store anew.
     async fn import_organization(&self, organization: &Organization, after: &Mark) -> Result<Step, StoreError>;
+
+    /// Writes uploads, whose bytes are kept already.
+    async fn import_uploads(&self, uploads: &[Attachment], after: &Mark) -> Result<Step, StoreError>;
+
+    /// Writes what is written and not sent, and what programs of bots keep.
+    async fn import_things(&self, things: &Things, after: &Mark) -> Result<Step, StoreError>;
 
     /// Writes messages, with who received and read them.
     async fn import_messages(&self, messages: &[ImportedMessage], after: &Mark) -> Result<Step, StoreError>;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::files::Pictures;
 use super::groups::Groups;
 use super::layout::codes::{self, BY_GROUP};
 use super::layout::{ChannelRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
@@ -27,29 +28,39 @@ use crate::user::{ApiKey, Bot, BotKind, User, timezone};
 /// The color of a subscription without one.
 const USUAL_COLOR: &str = "#c2c2c2";
 
+/// What an organization is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The tables of the export.
+    pub tables: &'a Tables,
+    /// What all its messages say together.
+    pub survey: &'a Survey,
+    /// Its pictures.
+    pub pictures: &'a Pictures,
+}
+
 /// Makes an organization of the tables of an export.
 ///
-/// `survey` is what all its messages say, `realm_url` the address the organization will have, without a slash at the end,
-/// and `key` gives a key nobody has.
+/// `realm_url` is the address the organization will have, without a slash at the end, and `key` gives a key nobody has.
 ///
 /// # Errors
 /// See [`ImportError`]; the export has to be mended then.
 pub fn organization(
-    tables: &Tables,
-    survey: &Survey,
+    source: Source<'_>,
     realm_url: &str,
     mut key: impl FnMut() -> Option<ApiKey>,
     report: &mut Report,
 ) -> Result<Organization, ImportError> {
+    let Source { tables, survey, pictures } = source;
     let [row] = tables.realms.as_slice() else { return Err(ImportError::Organizations(tables.realms.len())) };
-    let users = users(tables, report)?;
+    let users = users(tables, pictures, report)?;
     let ids: BTreeSet<UserId> = users.iter().map(|user| user.id).collect();
     let largest = largest(tables);
     let groups = Groups::read(tables, &ids, largest.saturating_add(1).., report);
     let realm = realm(row, &groups, report);
     let channels = channels(tables, &groups, &ids, report)?;
     let mut organization = Organization {
-        head: EventId(survey.head().max(1)),
+        head: EventId(head(tables, survey)),
         changes: vec![Change::Realm(Box::new(realm))],
         spans: Vec::new(),
         keys: Vec::new(),
@@ -64,7 +75,7 @@ pub fn organization(
     organization.changes.extend(made);
     organization.changes.extend(channels.into_iter().map(|channel| Change::Channel(Box::new(channel))));
     subscriptions(tables, survey, &ids, &mut organization, report);
-    small::things(tables, &ids, &mut organization.changes, report);
+    small::things((tables, pictures), &ids, &mut organization.changes, report);
     describe(&mut organization.changes, realm_url);
     for (table, rows) in &tables.others {
         report.leave(table, usize::try_from(*rows).unwrap_or(usize::MAX));
@@ -72,17 +83,32 @@ pub fn organization(
     Ok(organization)
 }
 
-/// The largest number of a user, channel or group.
-fn largest(tables: &Tables) -> i64 {
-    let users = tables.users.iter().chain(&tables.dummies).map(|row| row.columns.id);
-    let bots = tables.system_bots.iter().map(|row| row.id);
-    let groups = tables.groups.iter().chain(&tables.named_groups).map(|row| row.id);
-    users.chain(bots).chain(groups).chain(tables.channels.iter().map(|row| row.id)).max().unwrap_or_default()
+/// Where the log begins: after everything whose number is a place in it.
+fn head(tables: &Tables, survey: &Survey) -> i64 {
+    let uploads = tables.attachments.iter().map(|row| row.id);
+    let unsent = tables.scheduled.iter().map(|row| row.id).chain(tables.drafts.iter().map(|row| row.id));
+    uploads.chain(unsent).chain([survey.head(), 1]).max().unwrap_or_default()
 }
 
-fn users(tables: &Tables, report: &mut Report) -> Result<Vec<User>, ImportError> {
-    let mut users: Vec<User> = tables.users.iter().map(|row| user(row, report)).collect();
-    let dummies = tables.dummies.iter().map(|row| User { is_active: false, ..user(row, &mut Report::default()) });
+/// The numbers of all accounts.
+pub(super) fn ids(tables: &Tables) -> impl Iterator<Item = i64> {
+    let users = tables.users.iter().chain(&tables.dummies).map(|row| row.columns.id);
+    users.chain(tables.system_bots.iter().map(|row| row.id))
+}
+
+/// The largest number of a user, channel or group.
+fn largest(tables: &Tables) -> i64 {
+    let groups = tables.groups.iter().chain(&tables.named_groups).map(|row| row.id);
+    ids(tables).chain(groups).chain(tables.channels.iter().map(|row| row.id)).max().unwrap_or_default()
+}
+
+fn users(tables: &Tables, pictures: &Pictures, report: &mut Report) -> Result<Vec<User>, ImportError> {
+    let mut users: Vec<User> = tables.users.iter().map(|row| user(row, pictures)).collect();
+    let with_picture = tables.users.iter().filter(|row| row.columns.avatar_source == "U").count();
+    let shown = users.iter().filter(|user| user.avatar_url.is_some()).count();
+    report.take("pictures of users", shown);
+    report.leave("pictures of users", with_picture.saturating_sub(shown));
+    let dummies = tables.dummies.iter().map(|row| User { is_active: false, ..user(row, pictures) });
     users.extend(dummies);
     users.extend(tables.system_bots.iter().map(system_bot));
     let mut known: BTreeSet<UserId> = BTreeSet::new();
@@ -105,12 +131,10 @@ fn users(tables: &Tables, report: &mut Report) -> Result<Vec<User>, ImportError>
     Ok(users)
 }
 
-fn user(row: &UserRow, report: &mut Report) -> User {
+fn user(row: &UserRow, pictures: &Pictures) -> User {
     let UserRow { columns, .. } = row;
     let email = columns.delivery_email.as_deref().filter(|email| !email.is_empty()).unwrap_or(&columns.email);
-    if columns.avatar_source == "U" {
-        report.leave("pictures of users", 1);
-    }
+    let is_own = columns.avatar_source == "U";
     User {
         full_name: clean(&columns.full_name),
         role: role(row),
@@ -120,6 +144,8 @@ fn user(row: &UserRow, report: &mut Report) -> User {
             .is_bot
             .then(|| Bot { kind: codes::bot_kind(columns.bot_type), owner_id: columns.bot_owner.map(UserId) }),
         timezone: timezone(&columns.timezone).unwrap_or_default().to_owned(),
+        avatar_url: pictures.avatars.get(&UserId(columns.id)).filter(|_| is_own).cloned(),
+        avatar_version: columns.avatar_version.unwrap_or(1).max(1),
         ..account(columns.id, email)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::Report;
+use super::files::{self, Pictures};
 use super::layout::{StatusRow, Tables};
 use super::organization::clean;
 use crate::change::{Change, ItemKind, UserItemKind};
@@ -15,7 +16,12 @@ use crate::personal::preference::{Scope, fitting};
 use crate::profile::{Field, FieldKind};
 
 /// Adds them all.
-pub(super) fn things(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+pub(super) fn things(
+    (tables, pictures): (&Tables, &Pictures),
+    users: &BTreeSet<UserId>,
+    changes: &mut Vec<Change>,
+    report: &mut Report,
+) {
     let before = changes.len();
     of_realm(tables, changes, report);
     profile_fields(tables, users, changes, report);
@@ -24,6 +30,8 @@ pub(super) fn things(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Ve
     preferences(tables, changes, report);
     topics(tables, users, changes, report);
     of_users(tables, users, changes, report);
+    let emoji = files::emoji((tables, pictures), users, changes, report);
+    statuses((tables, &emoji), users, changes, report);
 }
 
 fn item(kind: ItemKind, id: i64, document: Value) -> Change {
@@ -167,8 +175,16 @@ fn of_users(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>
         report.take("alert words", words.len());
         changes.push(of_user(user, UserItemKind::AlertWords, "", json!(words)));
     }
-    for row in tables.statuses.iter().filter(|row| known(row.user_profile)) {
-        let document = status(row, report);
+}
+
+fn statuses(
+    (tables, emoji): (&Tables, &BTreeSet<i64>),
+    users: &BTreeSet<UserId>,
+    changes: &mut Vec<Change>,
+    report: &mut Report,
+) {
+    for row in tables.statuses.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
+        let document = status(row, emoji, report);
         if !document.is_empty() {
             changes.push(of_user(row.user_profile, UserItemKind::Status, "", Value::Object(document)));
             report.take("statuses", 1);
@@ -176,13 +192,14 @@ fn of_users(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>
     }
 }
 
-fn status(row: &StatusRow, report: &mut Report) -> Map<String, Value> {
+fn status(row: &StatusRow, emoji: &BTreeSet<i64>, report: &mut Report) -> Map<String, Value> {
     let mut kept = Map::new();
     if !row.status_text.is_empty() {
         kept.insert("status_text".to_owned(), clean(&row.status_text).into());
     }
-    if row.reaction_type == ReactionType::RealmEmoji.name() {
-        report.leave("custom emoji of statuses", 1);
+    let is_here = || row.emoji_code.parse().is_ok_and(|id: i64| emoji.contains(&id));
+    if row.reaction_type == ReactionType::RealmEmoji.name() && !is_here() {
+        report.leave("custom emoji of statuses that are not here", 1);
     } else if !row.emoji_name.is_empty() && ReactionType::named(&row.reaction_type).is_some() {
         let keys =
             [("emoji_name", &row.emoji_name), ("emoji_code", &row.emoji_code), ("reaction_type", &row.reaction_type)];

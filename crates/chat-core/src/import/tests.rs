@@ -78,7 +78,9 @@ fn made(tables: Value) -> Result<(Organization, Report), ImportError> {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    organization(&tables, &survey, "https://chat.example.org", key, &mut report).map(|made| (made, report))
+    let pictures = Pictures::default();
+    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    organization(source, "https://chat.example.org", key, &mut report).map(|made| (made, report))
 }
 
 fn loaded() -> RealmSnapshot {
@@ -174,7 +176,7 @@ fn a_message_comes_with_its_readers_and_its_past() {
     let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
     let mut report = Report::default();
-    let made = messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), &file(), &mut report);
+    let made = messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), (&file(), &[]), &mut report);
     let [first, second] = made.as_slice() else { panic!("{made:?}") };
     assert_eq!(first.message.html, "<p><strong>hi</strong></p>");
     assert_eq!((first.message.sent_s, first.message.client.as_str()), (20, "website"));
@@ -208,7 +210,8 @@ fn who_was_away_for_long_has_read_nothing_and_who_has_no_copy_has_nothing_new() 
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
     let mut file = file();
     file.copies.clear();
-    let made = messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), &file, &mut Report::default());
+    let made =
+        messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), (&file, &[]), &mut Report::default());
     assert_eq!(made[0].readers, [(UserId(7), true), (UserId(8), false)]);
 }
 

@@ -5,6 +5,7 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use chat_core::file::{FileKey, PictureName};
+use chat_core::{avatar, custom_emoji};
 use chat_pictures::Encoded;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -17,17 +18,15 @@ use crate::plain::{Plain, plain};
 use crate::routes::Routes;
 use crate::state::Site;
 
-/// Where pictures of users are.
-const AVATARS: &str = "/user_avatars/1";
-/// Where custom emoji are.
-const EMOJI: &str = "/user_avatars/1/emoji/images";
 /// Bytes of a file that becomes an emoji or an avatar, in MiB, as clients are told.
 pub(crate) const MAX_MIB: usize = 5;
 
 /// Outside the API, for everybody: clients show pictures where they cannot say who they are.
 pub(crate) fn routes() -> Routes {
     let of = |folder: &str| format!("{folder}/{{name}}");
-    Routes::of("users").route(&of(AVATARS), get(plain(fetch))).route(&of(EMOJI), get(plain(fetch)))
+    Routes::of("users")
+        .route(&of(avatar::FOLDER), get(plain(fetch)))
+        .route(&of(custom_emoji::FOLDER), get(plain(fetch)))
 }
 
 /// What a new picture is for.
@@ -65,8 +64,8 @@ pub(crate) async fn keep(app: &Site, kind: Kind, pictures: Vec<(&str, Encoded)>)
         let name = name.ok_or_else(|| Failure::said("a picture got no name"))?;
         app.files.put(&FileKey::from(&name), bytes.into()).await?;
         let folder = match kind {
-            Kind::Avatar => AVATARS,
-            Kind::Emoji => EMOJI,
+            Kind::Avatar => avatar::FOLDER,
+            Kind::Emoji => custom_emoji::FOLDER,
         };
         kept.push(Kept { url: format!("{folder}/{name}"), name });
     }
@@ -83,8 +82,7 @@ pub(crate) async fn give_up(app: &Site, kept: &[Kept]) {
 /// Deletes the pictures at these addresses, as far as they are ours.
 pub(crate) async fn delete_at(app: &Site, urls: impl IntoIterator<Item = &str>) {
     for url in urls {
-        let name = url.rsplit_once('/').and_then(|(_, name)| PictureName::parse(name));
-        if let Some(name) = name {
+        if let Some(name) = PictureName::at(url) {
             delete(app, &name).await;
         }
     }

@@ -2,24 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::export::{Export, ExportStore as _, Sheet, SheetError, Sheets};
-use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::bots::BotStorage as _;
+use chat_core::draft::{DraftStore as _, Place};
+use chat_core::export::{Export, ExportStore as _, ExportedFile, Sheet, SheetError, Sheets};
+use chat_core::file::{Attachment, AttachmentStore as _, Picture};
+use chat_core::id::{AttachmentId, ChannelId, MessageId, UserId};
 use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{self, Atlas, ImportStore as _, Mark, Report, Step, Survey};
+use chat_core::import::{self, Atlas, ImportStore as _, Mark, Pictures, Report, Source, Step, Survey, Upload};
 use chat_core::lexicon::{Lexicon, Setting};
-use chat_core::ports::{MessageStore, RealmStore as _};
+use chat_core::ports::{EventLog as _, MessageStore, RealmStore as _};
+use chat_core::scheduled::{ScheduledStore as _, Target};
 use chat_core::user::ApiKey;
 use chat_storage::Store;
 use serde_json::{Map, Value, json};
 
 use crate::home::{Home, NOW_S, told};
 
-/// What was written, by sheet and table.
+/// What was written, by sheet and table, and which files are to be fetched.
 #[derive(Debug, Default, PartialEq)]
-struct Desk(BTreeMap<Sheet, Map<String, Value>>);
+struct Desk(BTreeMap<Sheet, Map<String, Value>>, Vec<String>);
 
 impl Sheets for Desk {
     fn expect(&mut self, _: u64) {}
+
+    fn file(&mut self, file: ExportedFile) {
+        self.1.push(format!("{} {} {}", file.cabinet.name(), file.key.as_str(), file.record));
+    }
 
     fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
         let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
@@ -54,8 +62,10 @@ async fn exported(store: &Store) -> (Desk, Report) {
 /// Takes it over into an empty database.
 async fn imported(home: &Home, desk: &Desk) -> Store {
     let read = |tables: &Map<String, Value>| serde_json::to_string(tables).unwrap();
-    let tables: Tables = serde_json::from_str(&read(&desk.0[&Sheet::Organization])).unwrap();
-    let files = desk.0.iter().filter(|(sheet, _)| **sheet != Sheet::Organization);
+    let mut tables: Tables = serde_json::from_str(&read(&desk.0[&Sheet::Organization])).unwrap();
+    let uploads: Tables = serde_json::from_str(&read(&desk.0[&Sheet::Attachments])).unwrap();
+    tables.attachments = uploads.attachments;
+    let files = desk.0.iter().filter(|(sheet, _)| matches!(sheet, Sheet::Messages(_)));
     let files: Vec<MessageFile> = files.map(|(_, tables)| serde_json::from_str(&read(tables)).unwrap()).collect();
     let mut survey = Survey::default();
     for file in &files {
@@ -67,7 +77,9 @@ async fn imported(home: &Home, desk: &Desk) -> Store {
         ApiKey::from_random(&[seed; 64])
     };
     let mut report = Report::default();
-    let made = import::organization(&tables, &survey, "https://chat.example.org", key, &mut report).unwrap();
+    let pictures = Pictures::default();
+    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    let made = import::organization(source, "https://chat.example.org", key, &mut report).unwrap();
     let mark = |steps: usize, is_done| Mark {
         source: "a".to_owned(),
         steps: i64::try_from(steps).unwrap(),
@@ -81,14 +93,64 @@ async fn imported(home: &Home, desk: &Desk) -> Store {
     let realm = store.realm();
     let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
-    let atlas = Atlas::of(&tables, &survey);
+    let uploads = import::uploads(&tables, "a");
+    let atlas = Atlas::of(&tables, &survey).with_uploads(&uploads);
+    let kept: Vec<Attachment> = uploads.iter().map(kept).collect();
+    assert_eq!(store.import_uploads(&kept, &mark(2, false)).await.unwrap(), Step::Done);
     for (place, file) in files.iter().enumerate() {
-        let messages = import::messages(&setting, &realm, &atlas, file, &mut report);
-        assert_eq!(store.import_messages(&messages, &mark(place + 2, false)).await.unwrap(), Step::Done);
+        let uploads = store.at_paths(&atlas.uploads_of(file)).await.unwrap();
+        let messages = import::messages(&setting, &realm, &atlas, (file, &uploads), &mut report);
+        assert_eq!(store.import_messages(&messages, &mark(place + 3, false)).await.unwrap(), Step::Done);
     }
+    let things = import::things(&setting, &realm, (&tables, &atlas), &mut report);
+    assert_eq!(store.import_things(&things, &mark(files.len() + 3, false)).await.unwrap(), Step::Done);
     let reactions = import::reactions(&realm, &tables.reactions, &mut report);
-    assert_eq!(store.import_reactions(&reactions, &mark(files.len() + 2, true)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_reactions(&reactions, &mark(files.len() + 4, true)).await.unwrap(), Step::Done);
     store
+}
+
+/// An upload whose bytes were looked at.
+fn kept(upload: &Upload) -> Attachment {
+    Attachment {
+        id: AttachmentId(upload.row.id),
+        path_id: upload.path_id.clone(),
+        owner_id: UserId(upload.row.owner),
+        name: upload.row.file_name.clone(),
+        media_type: "image/png".to_owned(),
+        size_bytes: 400,
+        created_s: upload.row.create_time,
+        picture: Some(Picture { width: 30, height: 20, is_animated: false }),
+    }
+}
+
+/// Where an upload was.
+const ELSEWHERE: &str = "2/3f/9cAB_-x/my-plan.png";
+
+fn uploads() -> Value {
+    json!({"zerver_attachment": [
+        {"id": 108, "owner": 7, "path_id": ELSEWHERE, "file_name": "my plan.png", "create_time": 9, "messages": [106]},
+        {"id": 109, "owner": 8, "path_id": format!("1/ab/{}/x.png", "c".repeat(30)), "file_name": "x.png"},
+    ]})
+}
+
+fn unsent() -> Value {
+    json!({
+        "zerver_scheduledmessage": [
+            {"id": 120, "sender": 7, "recipient": 1, "subject": "Later", "content": "to *dev*", "sending_client": 2,
+                "scheduled_timestamp": 5_000, "read_by_sender": true, "delivered": false, "delivery_type": 1},
+            {"id": 121, "sender": 8, "recipient": 4, "content": "to us", "scheduled_timestamp": 6_000, "failed": true,
+                "failure_message": "no"},
+            {"id": 122, "sender": 8, "recipient": 4, "content": "gone", "scheduled_timestamp": 6_000, "delivered": true},
+            {"id": 123, "sender": 8, "recipient": 3, "content": "to myself", "scheduled_timestamp": 7_000},
+        ],
+        "zerver_draft": [
+            {"id": 130, "user_profile": 7, "recipient": 1, "topic": "", "content": "in dev", "last_edit_time": 10},
+            {"id": 131, "user_profile": 7, "recipient": 3, "topic": "", "content": "to Bob", "last_edit_time": 11},
+            {"id": 132, "user_profile": 8, "content": "nowhere", "last_edit_time": 12},
+            {"id": 133, "user_profile": 8, "type": "private", "content": "to nobody yet", "last_edit_time": 13},
+        ],
+        "zerver_botstoragedata": [{"bot_profile": 9, "key": "b", "value": "2"}, {"bot_profile": 9, "key": "a", "value": "1"}],
+    })
 }
 
 fn organization() -> Value {
@@ -176,7 +238,7 @@ fn files() -> [Value; 2] {
         edited,
         message(104, (7, 3), "psst"),
         message(105, (9, 4), "the three of us"),
-        message(106, (8, 5), "hm"),
+        message(106, (8, 5), &format!("see [this](/user_uploads/{ELSEWHERE})")),
         message(107, (7, 1), "@**all** look"),
     ];
     let copies = [
@@ -211,11 +273,14 @@ fn elsewhere() -> Desk {
     let [first, second] = files();
     let mut organization = object(organization());
     organization.extend(object(small_things()));
-    Desk(BTreeMap::from([
+    organization.extend(object(unsent()));
+    let sheets = BTreeMap::from([
         (Sheet::Organization, organization),
         (Sheet::Messages(1), object(first)),
         (Sheet::Messages(2), object(second)),
-    ]))
+        (Sheet::Attachments, object(uploads())),
+    ]);
+    Desk(sheets, Vec::new())
 }
 
 /// Who sees what of each message.
@@ -238,7 +303,8 @@ async fn seen(store: &Store) -> Vec<Value> {
 
 told! {
     async fn what_was_exported_imported_and_exported_again_is_the_same(home) {
-        let before = imported(&Home::embedded(), &elsewhere()).await;
+        let other = Home::embedded();
+        let before = imported(&other, &elsewhere()).await;
         let (first, report) = exported(&before).await;
         let after = imported(&home, &first).await;
         let (second, same_report) = exported(&after).await;
@@ -293,6 +359,40 @@ told! {
         store.stop().await;
     }
 
+    async fn what_was_not_sent_and_what_was_uploaded_goes_along(home) {
+        let store = imported(&home, &elsewhere()).await;
+        let mut waiting = store.scheduled_of(UserId(7)).await.unwrap();
+        let dev = waiting.remove(0);
+        assert_eq!((dev.id.0, dev.html.as_str(), dev.due_s, waiting.len()), (120, "<p>to <em>dev</em></p>", 5_000, 0));
+        let waiting = store.scheduled_of(UserId(8)).await.unwrap();
+        let to: Vec<_> = waiting.iter().map(|message| (message.id.0, message.to.clone(), message.failure.clone())).collect();
+        let us = Target::Direct(vec![UserId(7), UserId(9)]);
+        assert_eq!(to, [(121, us, Some("no".to_owned())), (123, Target::Direct(vec![UserId(8)]), None)]);
+        let drafts = store.drafts_of(UserId(8)).await.unwrap();
+        let places: Vec<_> = drafts.into_iter().map(|(id, draft)| (id.0, draft.to)).collect();
+        assert_eq!(places, [(132, Place::Nowhere), (133, Place::Direct(Vec::new()))]);
+        assert_eq!(store.drafts_of(UserId(7)).await.unwrap().len(), 2);
+        let mut kept = store.kept(UserId(9), None).await.unwrap();
+        kept.sort();
+        assert_eq!(kept, [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
+        let used = store.of_owner(UserId(7)).await.unwrap().remove(0);
+        assert_eq!((used.attachment.name.as_str(), used.messages[0].0), ("my plan.png", MessageId(106)));
+        let (message, _) = store.find(UserId(7), &[MessageId(106)]).await.unwrap().remove(0);
+        assert!(!message.content.contains(ELSEWHERE), "{}", message.content);
+        assert!(message.content.contains(used.attachment.path_id.as_str()) && message.marks.has_attachment);
+        assert_eq!(store.used_bytes().await.unwrap(), 800);
+        // Nothing that comes gets a number that something has.
+        assert!(store.head().0 >= 133);
+        let (desk, report) = exported(&store).await;
+        let left: Vec<&str> = report.taken.keys().map(String::as_str).collect();
+        for what in ["uploads", "scheduled messages", "drafts", "texts that programs of bots keep"] {
+            assert!(left.contains(&what), "{what}");
+        }
+        assert_eq!(desk.rows(Sheet::Attachments, "zerver_attachment")[0]["messages"], json!([106]));
+        assert_eq!(desk.1.iter().filter(|file| file.starts_with("uploads uploads/1/")).count(), 2);
+        store.stop().await;
+    }
+
     async fn an_export_is_the_organization_at_one_moment(home) {
         let store = imported(&home, &elsewhere()).await;
         let mut watcher = Watcher { store: store.clone(), desk: Desk::default(), has_deleted: false };
@@ -321,6 +421,10 @@ struct Watcher {
 }
 
 impl Sheets for Watcher {
+    fn file(&mut self, file: ExportedFile) {
+        self.desk.file(file);
+    }
+
     fn expect(&mut self, _: u64) {
         let store = self.store.clone();
         let deleted = async move {

@@ -3,7 +3,9 @@
 use chat_core::event::Filter;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{self, Atlas, ImportStore as _, ImportedMessage, Mark, Organization, Report, Step, Survey};
+use chat_core::import::{
+    self, Atlas, ImportStore as _, ImportedMessage, Mark, Organization, Pictures, Report, Source, Step, Survey,
+};
 use chat_core::lexicon::{Lexicon, Setting};
 use chat_core::message::{Flag, Recipient};
 use chat_core::ports::{EventLog as _, MessageStore, Queue, QueueStore, RealmStore as _};
@@ -77,14 +79,16 @@ fn organization() -> Organization {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    import::organization(&tables(), &survey, "https://chat.example.org", key, &mut Report::default()).unwrap()
+    let (tables, pictures) = (tables(), Pictures::default());
+    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    import::organization(source, "https://chat.example.org", key, &mut Report::default()).unwrap()
 }
 
 fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
     let realm = store.realm();
     let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
-    import::messages(&setting, &realm, &Atlas::of(&tables(), &Survey::default()), file, &mut Report::default())
+    import::messages(&setting, &realm, &Atlas::of(&tables(), &Survey::default()), (file, &[]), &mut Report::default())
 }
 
 async fn imported(home: &Home) -> Store {

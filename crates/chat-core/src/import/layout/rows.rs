@@ -68,6 +68,8 @@ pub struct UserColumns {
     pub timezone: String,
     #[serde(default)]
     pub avatar_source: String,
+    #[serde(default)]
+    pub avatar_version: Option<i64>,
     /// Whether copies of new messages are made for them only once they are back.
     #[serde(default)]
     pub long_term_idle: bool,
@@ -274,6 +276,75 @@ rows! {
     ClientRow {
         id: i64,
         name: String,
+    }
+    /// An upload.
+    AttachmentRow {
+        id: i64,
+        owner: i64,
+        path_id: String,
+        #[serde(default)]
+        file_name: String,
+        #[serde(default, deserialize_with = "seconds")]
+        create_time: i64,
+        /// The messages that use it.
+        #[serde(default)]
+        messages: Vec<i64>,
+    }
+    /// A custom emoji.
+    EmojiRow {
+        id: i64,
+        name: String,
+        #[serde(default)]
+        author: Option<i64>,
+        #[serde(default)]
+        file_name: Option<String>,
+        #[serde(default)]
+        deactivated: bool,
+    }
+    /// A message that waits for its time.
+    ScheduledRow {
+        id: i64,
+        sender: i64,
+        recipient: i64,
+        #[serde(default)]
+        subject: String,
+        content: String,
+        #[serde(default)]
+        sending_client: Option<i64>,
+        #[serde(deserialize_with = "seconds")]
+        scheduled_timestamp: i64,
+        #[serde(default)]
+        read_by_sender: Option<bool>,
+        #[serde(default)]
+        delivered: bool,
+        /// 1 a message; others are reminders of one.
+        #[serde(default)]
+        delivery_type: Option<i64>,
+        #[serde(default)]
+        failed: bool,
+        #[serde(default)]
+        failure_message: Option<String>,
+    }
+    /// A text somebody began to write.
+    DraftRow {
+        id: i64,
+        user_profile: i64,
+        /// Whether it is for a channel or for people; older tables have not said.
+        #[serde(default, rename = "type")]
+        kind: String,
+        #[serde(default)]
+        recipient: Option<i64>,
+        #[serde(default)]
+        topic: String,
+        content: String,
+        #[serde(default, deserialize_with = "seconds")]
+        last_edit_time: i64,
+    }
+    /// What the program of a bot keeps.
+    BotStorageRow {
+        bot_profile: i64,
+        key: String,
+        value: String,
     }
     /// An emoji that a user gave a message.
     ReactionRow {

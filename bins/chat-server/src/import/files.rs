@@ -1,0 +1,130 @@
+//! The files of an export: pictures are made anew, uploads are kept as they are. Each is kept under a name that is the same
+//! whenever it is taken over, so a file that was kept before an import broke off is written again and none is left over.
+
+use std::fs::File;
+use std::io::{BufReader, Read as _, Seek as _};
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use chat_core::export::Cabinet;
+use chat_core::file::{Attachment, FileKey, FileStore, Media, Picture, PictureName, SNIFFED_BYTES, shown_name};
+use chat_core::id::{AttachmentId, UserId};
+use chat_core::import::layout::Tables;
+use chat_core::import::{self, Pictures, Report, Upload};
+use chat_core::{avatar, custom_emoji};
+use chat_pictures::{Encoded, PictureError};
+
+use crate::import::folder::Folder;
+
+/// Bytes of a picture that is taken over, and no more: what people can upload as one.
+const PICTURE_MAX_BYTES: u64 = 5 * 1024 * 1024;
+
+/// Where files come from, and where they go.
+pub(super) struct Files<'a> {
+    pub(super) folder: &'a Folder,
+    pub(super) store: &'a dyn FileStore,
+    /// What the export is recognised by.
+    pub(super) source: &'a str,
+}
+
+impl Files<'_> {
+    /// Keeps the pictures of users and the custom emoji. One that is none, or is not there, is left out.
+    pub(super) async fn pictures(&self, tables: &Tables) -> anyhow::Result<Pictures> {
+        let mut pictures = Pictures::default();
+        let records = self.folder.records(Cabinet::Avatars)?;
+        let known = tables.users.iter().filter(|row| row.columns.avatar_source == "U");
+        let sources = import::avatars(&records);
+        for user in known.map(|row| UserId(row.columns.id)) {
+            let Some(record) = sources.get(&user) else { continue };
+            let Some(bytes) = self.picture(Cabinet::Avatars, &record.path)? else { continue };
+            let made =
+                made(chat_pictures::avatar(&bytes))?.map(|made| vec![("", made.small), ("-medium", made.medium)]);
+            if let Some(made) = made {
+                let url = self.keep(avatar::FOLDER, &record.path, made).await?.into_iter().next();
+                pictures.avatars.extend(url.map(|url| (user, url)));
+            }
+        }
+        let records = self.folder.records(Cabinet::Emoji)?;
+        for row in &tables.emoji {
+            let Some(record) = import::emoji_file(row, &records) else { continue };
+            let Some(bytes) = self.picture(Cabinet::Emoji, &record.path)? else { continue };
+            let made = made(chat_pictures::emoji(&bytes))?;
+            let made = made.map(|made| {
+                std::iter::once(("", made.picture)).chain(made.still.map(|still| ("-still", still))).collect()
+            });
+            if let Some(made) = made {
+                let mut urls = self.keep(custom_emoji::FOLDER, &record.path, made).await?.into_iter();
+                pictures.emoji.extend(urls.next().map(|url| (row.id, (url, urls.next()))));
+            }
+        }
+        Ok(pictures)
+    }
+
+    /// Keeps the pictures made of the file at that path; returns their addresses.
+    async fn keep(&self, folder: &str, path: &str, made: Vec<(&str, Encoded)>) -> anyhow::Result<Vec<String>> {
+        let stem = import::picture_stem(self.source, path);
+        let mut urls = Vec::with_capacity(made.len());
+        for (variant, Encoded { bytes, format }) in made {
+            let name = PictureName::new(&stem, variant, format.extension()).context("a picture has no name")?;
+            self.store.put(&FileKey::from(&name), Bytes::from(bytes)).await?;
+            urls.push(format!("{folder}/{name}"));
+        }
+        Ok(urls)
+    }
+
+    fn picture(&self, cabinet: Cabinet, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
+        let Some(file) = self.folder.file(cabinet, path)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(PICTURE_MAX_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {path}"))?;
+        Ok((bytes.len() as u64 <= PICTURE_MAX_BYTES).then_some(bytes))
+    }
+
+    /// Keeps the bytes of uploads; returns those that are there.
+    pub(super) async fn uploads(&self, some: &[Upload], report: &mut Report) -> anyhow::Result<Vec<Attachment>> {
+        let mut kept = Vec::with_capacity(some.len());
+        for upload in some {
+            match self.folder.file(Cabinet::Uploads, &upload.row.path_id)? {
+                Some(file) => kept.push(self.upload(upload, file).await?),
+                None => report.leave("uploads whose bytes are not in the export", 1),
+            }
+        }
+        report.take("uploads", kept.len());
+        Ok(kept)
+    }
+
+    async fn upload(&self, upload: &Upload, mut file: File) -> anyhow::Result<Attachment> {
+        let Upload { row, path_id } = upload;
+        let unread = || format!("cannot read {}", row.path_id);
+        let size = file.metadata().with_context(unread)?.len();
+        let mut start = Vec::new();
+        file.by_ref().take(SNIFFED_BYTES as u64).read_to_end(&mut start).with_context(unread)?;
+        file.rewind().with_context(unread)?;
+        let given = if row.file_name.is_empty() { path_id.name() } else { &row.file_name };
+        let name = shown_name(given);
+        let facts = chat_pictures::facts(BufReader::new(file.try_clone().with_context(unread)?)).ok();
+        self.store.put_file(&FileKey::from(path_id), file).await?;
+        Ok(Attachment {
+            id: AttachmentId(row.id),
+            path_id: path_id.clone(),
+            owner_id: UserId(row.owner),
+            media_type: Media::of(&start, &name).media_type.to_owned(),
+            name,
+            size_bytes: i64::try_from(size).unwrap_or(i64::MAX),
+            created_s: row.create_time,
+            picture: facts.map(|facts| Picture {
+                width: facts.width,
+                height: facts.height,
+                is_animated: facts.is_animated,
+            }),
+        })
+    }
+}
+
+/// What is no picture is none; that one cannot be read is another matter.
+fn made<T>(made: Result<T, PictureError>) -> anyhow::Result<Option<T>> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(PictureError::Failed(error)) => Err(error).context("a picture cannot be made"),
+        Err(PictureError::UnknownFormat | PictureError::TooLarge | PictureError::Broken(_)) => Ok(None),
+    }
+}

@@ -1,0 +1,110 @@
+//! What is written and not sent, and what programs of bots keep.
+
+use super::Report;
+use super::layout::{DraftRow, ScheduledRow, Tables};
+use super::messages::Atlas;
+use super::organization::clean;
+use crate::draft::{Draft, Place};
+use crate::id::{DraftId, EventId, ScheduledId, UserId};
+use crate::lexicon::Setting;
+use crate::message::Recipient;
+use crate::scheduled::{Scheduled, Target};
+use crate::snapshot::RealmSnapshot;
+
+/// What a message is that waits for its time; others are reminders.
+const MESSAGE: i64 = 1;
+/// Why a message did not go out that does not say.
+const FAILED: &str = "Message could not be sent at the scheduled time.";
+
+/// What is written and not sent, and what programs of bots keep, ready to be written.
+#[derive(Debug, Default)]
+pub struct Things {
+    /// Messages that wait for their time.
+    pub scheduled: Vec<Scheduled>,
+    /// Texts somebody began to write, and who.
+    pub drafts: Vec<(DraftId, UserId, Draft)>,
+    /// What programs of bots keep: whose, under which key, what; in the order of the bots.
+    pub bot_storage: Vec<(UserId, String, String)>,
+}
+
+/// Makes them of the tables. `realm` is the organization as it was imported.
+#[must_use]
+pub fn things(
+    setting: &Setting<'_>,
+    realm: &RealmSnapshot,
+    (tables, atlas): (&Tables, &Atlas),
+    report: &mut Report,
+) -> Things {
+    let scheduled: Vec<Scheduled> =
+        tables.scheduled.iter().filter_map(|row| scheduled(setting, realm, atlas, row)).collect();
+    let waiting = tables.scheduled.iter().filter(|row| !row.delivered).count();
+    report.take("scheduled messages", scheduled.len());
+    report.leave("scheduled messages", waiting - scheduled.len());
+    let drafts: Vec<_> = tables.drafts.iter().filter_map(|row| draft(realm, atlas, row)).collect();
+    report.take("drafts", drafts.len());
+    report.leave("drafts", tables.drafts.len() - drafts.len());
+    let of_bots = tables.bot_storage.iter().filter(|row| realm.user(UserId(row.bot_profile)).is_some());
+    let mut bot_storage: Vec<_> =
+        of_bots.map(|row| (UserId(row.bot_profile), clean(&row.key), clean(&row.value))).collect();
+    bot_storage.sort();
+    bot_storage.dedup_by(|one, other| (one.0, &one.1) == (other.0, &other.1));
+    report.take("texts that programs of bots keep", bot_storage.len());
+    report.leave("texts that programs of bots keep", tables.bot_storage.len() - bot_storage.len());
+    Things { scheduled, drafts, bot_storage }
+}
+
+fn scheduled(setting: &Setting<'_>, realm: &RealmSnapshot, atlas: &Atlas, row: &ScheduledRow) -> Option<Scheduled> {
+    if row.delivered || row.delivery_type.is_some_and(|kind| kind != MESSAGE) || row.id < 1 {
+        return None;
+    }
+    let sender = realm.user(UserId(row.sender))?;
+    let to = match place(realm, atlas, (row.sender, row.recipient))? {
+        (Recipient::Channel(id), _) => Target::Channel(id, clean(&row.subject)),
+        (Recipient::Direct(_), users) => Target::Direct(without(sender.id, users)),
+    };
+    let content = clean(&row.content);
+    Some(Scheduled {
+        id: ScheduledId(row.id),
+        user_id: sender.id,
+        to,
+        html: setting.render(realm, sender, &content).html,
+        content,
+        client: atlas.client(row.sending_client).to_owned(),
+        read_by_sender: row.read_by_sender.unwrap_or(true),
+        due_s: row.scheduled_timestamp,
+        failure: row.failed.then(|| row.failure_message.as_deref().map_or_else(|| FAILED.to_owned(), clean)),
+        revision: EventId(row.id),
+    })
+}
+
+fn draft(realm: &RealmSnapshot, atlas: &Atlas, row: &DraftRow) -> Option<(DraftId, UserId, Draft)> {
+    let author = realm.user(UserId(row.user_profile))?.id;
+    let to = match row.recipient {
+        None if row.kind == "private" => Place::Direct(Vec::new()),
+        None => Place::Nowhere,
+        Some(recipient) => match place(realm, atlas, (row.user_profile, recipient))? {
+            (Recipient::Channel(id), _) => Place::Channel(id, clean(&row.topic)),
+            (Recipient::Direct(_), users) => Place::Direct(without(author, users)),
+        },
+    };
+    let draft = Draft { to, content: clean(&row.content), touched_s: row.last_edit_time.max(0) };
+    (row.id > 0).then_some((DraftId(row.id), author, draft))
+}
+
+/// Where somebody writes to, when all of that is here.
+fn place(realm: &RealmSnapshot, atlas: &Atlas, (sender, recipient): (i64, i64)) -> Option<(Recipient, Vec<UserId>)> {
+    let (recipient, users) = atlas.place(sender, recipient)?;
+    let is_known = match recipient {
+        Recipient::Channel(id) => realm.channel(id).is_some(),
+        Recipient::Direct(_) => users.iter().all(|user| realm.user(*user).is_some()),
+    };
+    is_known.then_some((recipient, users))
+}
+
+/// Who is written to; the author is named only when nobody else is.
+fn without(author: UserId, mut users: Vec<UserId>) -> Vec<UserId> {
+    if users.len() > 1 {
+        users.retain(|user| *user != author);
+    }
+    users
+}
