@@ -149,7 +149,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
     let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
         let bot = bots::update(realm, call.who.again(realm)?, (id, &wish), commit)?;
         let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id).and_then(|owner| realm.user(owner));
-        let owner = owner.map(|owner| owner.email.clone());
+        let owner = owner.map(|owner| owner.shown_email().into_owned());
         Ok((bot, owner))
     };
     let (bot, owner) = call.app.commit(decide).await?;

@@ -326,3 +326,13 @@ async fn a_link_that_confirms_nothing_says_why() {
     }
     assert!(town.realm().user_by_email("sam@example.org").is_some());
 }
+
+#[tokio::test]
+async fn who_hands_a_bot_over_is_told_the_address_everybody_knows_its_keeper_by() {
+    let (town, sam, _) = secretive().await;
+    let robot = [("full_name", "Robot"), ("short_name", "robot")];
+    let id = town.call(&town.ada, "POST /bots", &robot).await.success()["user_id"].clone();
+    let owner = [("bot_owner_id", &*sam.id.to_string())];
+    let told = town.call(&town.ada, &format!("PATCH /bots/{id}"), &owner).await.success();
+    assert_eq!(told["bot_owner"], hidden(&sam));
+}
