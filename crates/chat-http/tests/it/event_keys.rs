@@ -208,9 +208,18 @@ async fn messages(town: &Town, sam: &Person) {
     let note =
         number(&does(town, ada, "POST /messages", &[("type", "direct"), ("to", &to), ("content", "hi")]).await, "id");
     does(town, ada, &format!("DELETE /messages/{note}"), &[]).await;
+}
+
+/// What of typing is told. It is forgotten within seconds, so it is asked for at once.
+async fn typing(town: &Town, sam: &Person) -> Vec<Value> {
+    let ear = listen(town, sam, r#"["typing"]"#, &[]).await;
+    let to = format!("[{}]", sam.id);
+    let mut told = Vec::new();
     for op in ["start", "stop"] {
-        does(town, ada, "POST /typing", &[("op", op), ("to", &to)]).await;
+        does(town, &town.ada, "POST /typing", &[("op", op), ("to", &to)]).await;
+        told.extend(heard(town, &ear).await);
     }
+    told
 }
 
 async fn own_things(town: &Town, sam: &Person) {
@@ -364,7 +373,9 @@ async fn every_event_has_the_keys_clients_take_for_granted() {
     people(&town, &sam).await;
     channels(&town, &sam).await;
     organization(&town).await;
-    let mut kinds = BTreeSet::from(["heartbeat".to_owned()]);
+    let mut kinds: BTreeSet<_> = typing(&town, &sam).await.iter().map(check).collect();
+    // Told to who waits for a minute.
+    kinds.insert("heartbeat".to_owned());
     for ear in &ears {
         kinds.extend(heard(&town, ear).await.iter().map(check));
     }
