@@ -28,6 +28,8 @@ mod event_keys;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 mod given;
 #[cfg(test)]
 mod groups;

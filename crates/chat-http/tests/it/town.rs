@@ -152,6 +152,16 @@ impl Town {
         Self { store, ada, files, clock, router, _folder: folder }
     }
 
+    /// The organization as it is in another database, whose folder that is. The files are where they were.
+    pub(crate) fn gone_to(&self, store: Store, folder: TempDir) -> Self {
+        let (store, files, clock) = (Arc::new(store), Arc::clone(&self.files), Arc::clone(&self.clock));
+        let spool_dir = folder.path().to_owned();
+        let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir };
+        let push = Push { devices: Arc::<Store>::clone(&store), bouncer: None };
+        let router = served(&store, &files, &clock, (0, uploads, push));
+        Self { store, ada: self.ada.clone(), files, clock, router, _folder: folder }
+    }
+
     /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.
     pub(crate) async fn person(&self, name: &str, role: Role) -> Person {
         let realm = self.store.realm();

@@ -1,0 +1,341 @@
+//! What people see of an organization that was handed out and taken over elsewhere: what they saw before.
+
+use std::collections::BTreeMap;
+
+use chat_core::change::ItemKind;
+use chat_core::custom_emoji;
+use chat_core::export::{Export, ExportStore as _, ExportedFile, Sheet, SheetError, Sheets};
+use chat_core::file::{AttachmentStore as _, PathId};
+use chat_core::id::UserId;
+use chat_core::import::layout::{MessageFile, Tables};
+use chat_core::import::{self, Atlas, ImportStore as _, Mark, Pictures, Report, Source, Step, Survey};
+use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::ports::RealmStore as _;
+use chat_core::role::Role;
+use chat_core::user::ApiKey;
+use chat_storage::{Db, Store};
+use serde_json::{Map, Value, json};
+
+use crate::cellar::{form, png};
+use crate::town::{NOW_S, Person, Town};
+
+/// What was written, by sheet and table.
+#[derive(Debug, Default, PartialEq)]
+struct Desk(BTreeMap<Sheet, Map<String, Value>>);
+
+impl Sheets for Desk {
+    fn expect(&mut self, _: u64) {}
+
+    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+        let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
+        rows.as_array_mut().unwrap().push(row);
+        Ok(())
+    }
+
+    fn file(&mut self, _: ExportedFile) {}
+}
+
+async fn exported(store: &Store) -> Desk {
+    let mut desk = Desk::default();
+    store.export(&mut Export::new(&mut desk, NOW_S)).await.unwrap();
+    desk
+}
+
+/// Takes it over into an empty database. The bytes of files are where they were.
+async fn imported(desk: &Desk, from: &Store, folder: &std::path::Path) -> Store {
+    let text = |sheet: Sheet| serde_json::to_string(&desk.0[&sheet]).unwrap();
+    let mut tables: Tables = serde_json::from_str(&text(Sheet::Organization)).unwrap();
+    let uploads: Tables = serde_json::from_str(&text(Sheet::Attachments)).unwrap();
+    tables.attachments = uploads.attachments;
+    let file: MessageFile = serde_json::from_str(&text(Sheet::Messages(1))).unwrap();
+    let mut survey = Survey::default();
+    survey.look_at(&file);
+    let uploads = import::uploads(&tables, "a");
+    let atlas = Atlas::of(&tables, &survey).with_uploads(&uploads);
+    let pictures = pictures(from);
+    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    let mut seed = 100;
+    let key = || {
+        seed += 1;
+        ApiKey::from_random(&[seed; 64])
+    };
+    let mut report = Report::default();
+    let made = import::organization(source, "https://chat.example.org", key, &mut report).unwrap();
+    let mark = |steps: i64| Mark { source: "a".to_owned(), steps, is_done: steps == 5, report: Report::default() };
+    let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
+    assert_eq!(store.import_organization(&made, &mark(1)).await.unwrap(), Step::Done);
+    store.stop().await;
+    let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
+    let realm = store.realm();
+    let lexicon = Lexicon::of(&realm);
+    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let paths: Vec<PathId> = uploads.iter().map(|upload| upload.path_id.clone()).collect();
+    let kept = from.at_paths(&paths).await.unwrap();
+    assert_eq!(store.import_uploads(&kept, &mark(2)).await.unwrap(), Step::Done);
+    let messages = import::messages(&setting, &realm, &atlas, (&file, &kept), &mut report);
+    assert_eq!(store.import_messages(&messages, &mark(3)).await.unwrap(), Step::Done);
+    let things = import::things(&setting, &realm, (&tables, &atlas), &mut report);
+    assert_eq!(store.import_things(&things, &mark(4)).await.unwrap(), Step::Done);
+    let reactions = import::reactions(&realm, &tables.reactions, &mut report);
+    assert_eq!(store.import_reactions(&reactions, &mark(5)).await.unwrap(), Step::Done);
+    report.left.retain(|what, _| !what.starts_with("passwords") && what != "zerver_huddle");
+    assert!(report.left.is_empty(), "{report:?}");
+    store
+}
+
+fn pictures(from: &Store) -> Pictures {
+    let realm = from.realm();
+    let avatars = realm.users().filter_map(|user| Some((user.id, user.avatar_url.clone()?))).collect();
+    let url = |emoji: &Value, key: &str| emoji[key].as_str().map(str::to_owned);
+    let emoji = realm.items(ItemKind::Emoji);
+    let emoji: std::collections::HashMap<_, _> =
+        emoji.map(|(id, emoji)| (id, (url(emoji, "source_url").unwrap(), url(emoji, "still_url")))).collect();
+    assert!(emoji.values().all(|(url, _)| url.starts_with(custom_emoji::FOLDER)));
+    Pictures { avatars, emoji }
+}
+
+/// Does something of everything.
+struct Life<'a> {
+    town: &'a Town,
+    ada: Person,
+    bob: Person,
+    eve: Person,
+}
+
+impl Life<'_> {
+    async fn does(&self, who: &Person, call: &str, parameters: &[(&str, &str)]) -> Value {
+        self.town.call(who, call, parameters).await.success()
+    }
+
+    async fn says(&self, who: &Person, to: &str, topic: &str, content: &str) -> String {
+        let kind = if to.starts_with('[') { "direct" } else { "channel" };
+        let all = [("type", kind), ("to", to), ("topic", topic), ("content", content)];
+        let parameters = if kind == "direct" { vec![all[0], all[1], all[3]] } else { all.to_vec() };
+        self.does(who, "POST /messages", &parameters).await["id"].to_string()
+    }
+
+    async fn channel(&self, name: &str, more: &[(&str, &str)]) -> String {
+        let wanted = format!(r#"[{{"name": "{name}", "description": "about *{name}*"}}]"#);
+        let people = format!("[{}, {}]", self.ada.id, self.bob.id);
+        let mut parameters = vec![("subscriptions", wanted.as_str()), ("principals", &people)];
+        parameters.extend(more);
+        self.does(&self.ada, "POST /users/me/subscriptions", &parameters).await;
+        self.does(&self.ada, "GET /get_stream_id", &[("stream", name)]).await["stream_id"].to_string()
+    }
+
+    async fn organize(&self) {
+        let Self { ada, bob, eve, .. } = self;
+        self.does(ada, "PATCH /realm", &[("description", "We *chat*"), ("mandatory_topics", "true")]).await;
+        self.does(ada, "PATCH /realm/user_settings_defaults", &[("enter_sends", "true")]).await;
+        self.does(ada, "POST /realm/domains", &[("domain", "example.com"), ("allow_subdomains", "true")]).await;
+        for (pattern, template) in
+            [("#(?P<id>[0-9]+)", "https://a.org/{id}"), ("T(?P<id>[0-9]+)", "https://b.org/{id}")]
+        {
+            self.does(ada, "POST /realm/filters", &[("pattern", pattern), ("url_template", template)]).await;
+        }
+        let place = [("name", "Play"), ("pygments_language", "Rust"), ("url_template", "https://example.org/{code}")];
+        self.does(ada, "POST /realm/playgrounds", &place).await;
+        let field = self.does(ada, "POST /realm/profile_fields", &[("name", "Team"), ("field_type", "1")]).await;
+        let answer = format!(r#"[{{"id": {}, "value": "*cooks*"}}]"#, field["id"]);
+        self.does(bob, "PATCH /users/me/profile_data", &[("data", &answer)]).await;
+        let picture = form(&[("f", "x.png", "image/png", &png(64, 64))]);
+        self.town.call_with_files(ada, "POST /realm/emoji/party", picture.clone()).await.success();
+        self.town.call_with_files(bob, "POST /users/me/avatar", picture).await.success();
+        let members = format!("[{}, {}]", bob.id, eve.id);
+        let group = [("name", "crew"), ("description", "us"), ("members", members.as_str())];
+        self.does(ada, "POST /user_groups/create", &group).await;
+        self.does(bob, "PATCH /settings", &[("twenty_four_hour_time", "true"), ("color_scheme", "2")]).await;
+        self.does(bob, "POST /users/me/status", &[("status_text", "out"), ("emoji_name", "party")]).await;
+        self.does(eve, "POST /users/me/alert_words", &[("alert_words", r#"["soup", "cake"]"#)]).await;
+        self.does(ada, &format!("POST /users/me/muted_users/{}", eve.id), &[]).await;
+        let bot = self.does(bob, "POST /bots", &[("full_name", "Cook"), ("short_name", "cook")]).await;
+        assert!(bot["user_id"].is_number());
+        self.does(bob, "PUT /bot_storage", &[("storage", r#"{"a": "b", "c": "d"}"#)]).await;
+    }
+
+    async fn talk(&self) {
+        let Self { ada, bob, eve, .. } = self;
+        let kitchen = self.channel("kitchen", &[]).await;
+        self.channel("cellar", &[("invite_only", "true"), ("history_public_to_subscribers", "false")]).await;
+        self.channel("vault", &[("invite_only", "true"), ("history_public_to_subscribers", "true")]).await;
+        let attic = self.channel("attic", &[]).await;
+        self.says(ada, "attic", "dust", "achoo").await;
+        self.says(ada, "kitchen", "lunch", "before **Eve**").await;
+        self.does(eve, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "kitchen"}]"#)]).await;
+        let first = self.says(ada, "kitchen", "lunch", "soup for @**eve** and @*crew*, see #5 and T6").await;
+        let moved = self.says(bob, "kitchen", "dinner", ":party: pasta").await;
+        self.says(ada, "kitchen", "dinner", "@**all** come").await;
+        self.does(bob, "DELETE /users/me/subscriptions", &[("subscriptions", r#"["cellar"]"#)]).await;
+        self.says(ada, "cellar", "dark", "only for me").await;
+        let again = [("subscriptions", r#"[{"name": "cellar"}]"#), ("principals", &format!("[{}]", bob.id))];
+        self.does(ada, "POST /users/me/subscriptions", &again).await;
+        self.says(ada, "cellar", "dark", "for both of us").await;
+        self.does(ada, &format!("PATCH /messages/{first}"), &[("content", "stew for @**eve**")]).await;
+        let to = [("topic", "supper"), ("propagate_mode", "change_one")];
+        self.does(ada, &format!("PATCH /messages/{moved}"), &to).await;
+        let to = [("stream_id", attic.as_str()), ("propagate_mode", "change_one")];
+        self.does(ada, &format!("PATCH /messages/{moved}"), &to).await;
+        for (who, emoji) in [(eve, "tada"), (bob, "wave"), (ada, "party")] {
+            self.does(who, &format!("POST /messages/{first}/reactions"), &[("emoji_name", emoji)]).await;
+        }
+        let starred = format!("[{first}]");
+        self.does(eve, "POST /messages/flags", &[("messages", &starred), ("op", "add"), ("flag", "starred")]).await;
+        self.does(bob, "POST /messages/flags", &[("messages", &starred), ("op", "add"), ("flag", "read")]).await;
+        self.does(ada, "POST /messages/flags", &[("messages", &starred), ("op", "remove"), ("flag", "read")]).await;
+        let poll = self.says(bob, "kitchen", "lunch", "/poll Soup?\nyes\nno").await;
+        let vote = r#"{"type": "vote", "key": "canned,0", "vote": 1}"#;
+        self.does(eve, "POST /submessage", &[("message_id", &poll), ("msg_type", "widget"), ("content", vote)]).await;
+        self.says(ada, &format!("[{}]", bob.id), "", "psst").await;
+        self.says(bob, &format!("[{}]", ada.id), "", "what").await;
+        self.says(eve, &format!("[{}]", eve.id), "", "to myself").await;
+        self.says(eve, &format!("[{}, {}]", ada.id, bob.id), "", "us three").await;
+        let gone = self.says(eve, "kitchen", "lunch", "never mind").await;
+        self.does(ada, &format!("DELETE /messages/{gone}"), &[]).await;
+        let followed = [("stream_id", kitchen.as_str()), ("topic", "lunch"), ("visibility_policy", "3")];
+        self.does(bob, "POST /user_topics", &followed).await;
+        let color = format!(r##"[{{"stream_id": {kitchen}, "property": "color", "value": "#123456"}}]"##);
+        self.does(bob, "POST /users/me/subscriptions/properties", &[("subscription_data", &color)]).await;
+        self.does(
+            ada,
+            &format!("PATCH /users/me/subscriptions/{kitchen}"),
+            &[("property", "is_muted"), ("value", "true")],
+        )
+        .await;
+        self.does(ada, "POST /default_streams", &[("stream_id", &kitchen)]).await;
+        self.does(ada, &format!("DELETE /streams/{attic}"), &[]).await;
+    }
+
+    async fn prepare(&self) {
+        let Self { ada, bob, eve, .. } = self;
+        let upload = form(&[("file", "plan.png", "image/png", &png(300, 200))]);
+        let url = self.town.call_with_files(bob, "POST /user_uploads", upload).await.success()["url"].clone();
+        self.says(bob, "kitchen", "lunch", &format!("[plan]({})", url.as_str().unwrap())).await;
+        let note = form(&[("file", "note.txt", "text/plain", b"unused")]);
+        self.town.call_with_files(eve, "POST /user_uploads", note).await.success();
+        let due = (NOW_S + 10_000).to_string();
+        let channel = self.does(ada, "GET /get_stream_id", &[("stream", "kitchen")]).await["stream_id"].to_string();
+        let later = [("type", "channel"), ("to", &channel), ("topic", "a"), ("content", "*b*")];
+        let later: Vec<_> = later.into_iter().chain([("scheduled_delivery_timestamp", due.as_str())]).collect();
+        self.does(ada, "POST /scheduled_messages", &later).await;
+        let people = format!("[{}, {}]", bob.id, eve.id);
+        let later = [("type", "direct"), ("to", &people), ("content", "soon"), ("scheduled_delivery_timestamp", &due)];
+        self.does(ada, "POST /scheduled_messages", &later).await;
+        let drafts = format!(
+            r#"[{{"type": "", "to": [], "topic": "", "content": "x"}},
+                {{"type": "private", "to": {people}, "topic": "", "content": "y"}},
+                {{"type": "private", "to": [], "topic": "", "content": "z"}},
+                {{"type": "stream", "to": [{channel}], "topic": "lunch", "content": "w"}}]"#
+        );
+        self.does(ada, "POST /drafts", &[("drafts", &drafts)]).await;
+    }
+}
+
+/// What somebody sees, but for what is theirs alone there, or is not carried.
+async fn seen(town: &Town, who: &Person) -> Vec<(String, Value)> {
+    let window = [("anchor", "newest"), ("num_before", "100"), ("num_after", "0")];
+    let calls: [(&str, &[(&str, &str)]); 17] = [
+        ("GET /users", &[("include_custom_profile_fields", "true")]),
+        ("GET /streams", &[("include_default", "true")]),
+        ("GET /users/me/subscriptions", &[("include_subscribers", "true")]),
+        ("GET /user_groups", &[("include_deactivated_groups", "true")]),
+        ("GET /realm/linkifiers", &[]),
+        ("GET /realm/emoji", &[]),
+        ("GET /realm/profile_fields", &[]),
+        ("GET /realm/domains", &[]),
+        ("GET /server_settings", &[]),
+        ("GET /drafts", &[]),
+        ("GET /scheduled_messages", &[]),
+        ("GET /attachments", &[]),
+        ("GET /users/me/alert_words", &[]),
+        ("GET /bots", &[]),
+        ("GET /bot_storage", &[]),
+        ("GET /messages", &window),
+        ("POST /register", &[]),
+    ];
+    let mut seen = Vec::new();
+    for (call, parameters) in calls {
+        let mut told = town.call(who, call, parameters).await.success();
+        strip(&mut told);
+        seen.push((call.to_owned(), told));
+    }
+    let ids: Vec<i64> = seen.iter().find(|(call, _)| call == "GET /messages").unwrap().1["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["id"].as_i64().unwrap())
+        .collect();
+    for id in ids {
+        for call in [format!("GET /messages/{id}/history"), format!("GET /messages/{id}/read_receipts")] {
+            let told = town.call(who, &call, &[]).await;
+            seen.push((call, told.body));
+        }
+    }
+    for user in town.realm().users().map(|user| user.id.0).collect::<std::collections::BTreeSet<_>>() {
+        let call = format!("GET /users/{user}/status");
+        seen.push((call.clone(), town.call(who, &call, &[]).await.body));
+    }
+    seen
+}
+
+/// Keys are new where people go, queues and times when they were there are not carried.
+fn strip(told: &mut Value) {
+    const NEW: [&str; 9] = [
+        "api_key",
+        "queue_id",
+        "last_event_id",
+        "presences",
+        "max_message_id",
+        "server_timestamp",
+        "presence_last_update_id",
+        "event_queue_longpoll_timeout_seconds",
+        "services",
+    ];
+    match told {
+        Value::Object(members) => {
+            members.retain(|key, _| !NEW.contains(&key.as_str()));
+            members.values_mut().for_each(strip);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn everybody_sees_the_same_where_their_organization_went() {
+    let town = Town::found().await;
+    let (bob, eve) = (town.person("bob", Role::Member).await, town.person("eve", Role::Member).await);
+    town.person("gus", Role::Guest).await;
+    let life = Life { town: &town, ada: town.ada.clone(), bob: bob.clone(), eve: eve.clone() };
+    life.organize().await;
+    life.talk().await;
+    life.prepare().await;
+    let first = exported(&town.store).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = imported(&first, &town.store, folder.path()).await;
+    let second = exported(&store).await;
+    for (sheet, tables) in &first.0 {
+        for (table, rows) in tables {
+            let (rows, now) = (rows.as_array().unwrap(), second.0[sheet][table].as_array().unwrap());
+            for (row, now) in rows.iter().zip(now) {
+                assert_eq!(now, row, "{sheet:?} {table}");
+            }
+            assert_eq!(now.len(), rows.len(), "{sheet:?} {table}");
+        }
+    }
+    assert!(second == first);
+    let there = town.gone_to(store, folder);
+    for who in [&town.ada, &bob, &eve] {
+        let key = there.store.credentials(UserId(who.id)).await.unwrap().unwrap().api_key.unwrap();
+        let same = Person { key: key.expose().to_owned(), ..who.clone() };
+        let (before, now) = (seen(&town, who).await, seen(&there, &same).await);
+        assert_eq!(now.len(), before.len());
+        for ((call, told), (_, before)) in now.iter().zip(&before) {
+            if let (Value::Object(told), Value::Object(before)) = (told, before) {
+                for (key, value) in before {
+                    assert_eq!(told.get(key), Some(value), "{call} {key} {}", who.email);
+                }
+            }
+            assert_eq!(told, before, "{call} {}", who.email);
+        }
+    }
+}
