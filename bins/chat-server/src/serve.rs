@@ -169,6 +169,7 @@ fn settings(config: &Config, base_url: String) -> ApiSettings {
         brand: config.address.brand.clone(),
         event_queue_timeout_s: config.limits.event_queue_timeout_s(),
         uploads: files::upload_settings(config),
+        development_login: config.development.development_login,
     }
 }
 

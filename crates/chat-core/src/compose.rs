@@ -34,6 +34,8 @@ pub struct Wish<'a> {
     pub read_by_sender: bool,
     /// What the sender's own queue gets back.
     pub local: Option<Local>,
+    /// What it shows beside its text, as [`widget::given`] has it; else the text may say it.
+    pub widget: Option<&'a str>,
 }
 
 /// Where a message is to go, in the sender's words.
@@ -200,13 +202,13 @@ pub fn draft(
         local: wish.local,
     };
     let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
-    with_widget(&mut message.event.message);
+    with_widget(&mut message.event.message, wish.widget);
     Ok(Draft { message, mentioned, question: question.or(participants) })
 }
 
 /// The number of a submessage that comes with its message is given when the message is written.
-fn with_widget(message: &mut Message) {
-    if let Some(content) = widget::of(&message.content) {
+fn with_widget(message: &mut Message, given: Option<&str>) {
+    if let Some(content) = given.map(str::to_owned).or_else(|| widget::of(&message.content)) {
         message.marks.is_widget = true;
         message.submessages.push(Submessage { id: 0, sender_id: message.sender_id, content });
     }

@@ -202,7 +202,14 @@ impl Scheduled {
             Target::Channel(id, topic) => To::Channel(ChannelRef::Id(*id), topic),
             Target::Direct(users) => To::Ids(users),
         };
-        Wish { to, content: &self.content, client: &self.client, read_by_sender: self.read_by_sender, local: None }
+        Wish {
+            to,
+            content: &self.content,
+            client: &self.client,
+            read_by_sender: self.read_by_sender,
+            local: None,
+            widget: None,
+        }
     }
 
     /// The same, as it was read and rendered when it was composed.

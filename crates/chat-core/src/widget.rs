@@ -1,6 +1,6 @@
-//! Messages that readers take part in: polls and lists of things to do.
+//! Messages that readers take part in: polls, lists of things to do, and choices.
 //!
-//! A message that begins with `/poll` or `/todo` is one. What it shows is not in its text but in submessages: the first
+//! A message that begins with `/poll` or `/todo` is one of the former; programs say themselves what choices there are. What it shows is not in its text but in submessages: the first
 //! is its author's and is made with it, the others are what readers add. Clients put them together; here it is decided
 //! who may add what.
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{self, NewEvent};
 use crate::id::{MessageId, UserId};
+use crate::limits::MAX_MESSAGE_CHARS;
 use crate::message::Message;
 use crate::ports::{StoreError, Written};
 
@@ -49,6 +50,12 @@ pub enum WidgetError {
     /// A part of it is missing, or of another type.
     #[error("{0}")]
     Shape(String),
+    /// What a program says beside the text of a message is no JSON.
+    #[error("Widgets: API programmer sent invalid JSON content")]
+    NotGiven,
+    /// What a program says beside the text of a message is no widget.
+    #[error("Widgets: {0}")]
+    Given(String),
     /// A poll takes no such thing.
     #[error("Unknown type for poll data: {0}")]
     UnknownInPoll(String),
@@ -92,6 +99,66 @@ pub fn of(content: &str) -> Option<String> {
             format!(r#"{{"widget_type": "todo", "extra_data": {data}}}"#)
         }
     })
+}
+
+/// What a program says that a message shows beside its text: choices, each of which sends a reply. Returns the
+/// submessage.
+///
+/// # Errors
+/// When it is anything else, or longer than a message.
+///
+/// # Source
+/// Not specified; the one widget programs can send is the one existing clients know.
+pub fn given(text: &str) -> Result<String, WidgetError> {
+    let wrong = |what: &str| Err(WidgetError::Given(what.to_owned()));
+    if text.chars().nth(MAX_MESSAGE_CHARS).is_some() {
+        return Err(WidgetError::Given(format!("widget_content is too long (limit: {MAX_MESSAGE_CHARS} characters)")));
+    }
+    let Ok(widget) = serde_json::from_str::<Value>(text) else { return Err(WidgetError::NotGiven) };
+    let Some(members) = widget.as_object() else { return wrong("widget_content is not a dict") };
+    let Some(kind) = members.get("widget_type") else { return wrong("widget_type is not in widget_content") };
+    let Some(data) = members.get("extra_data") else { return wrong("extra_data is not in widget_content") };
+    let Some(data) = data.as_object() else { return wrong("extra_data is not a dict") };
+    match (kind.as_str(), data.get("type").map(Value::as_str)) {
+        (Some("zform"), None) => return wrong("zform is missing type field"),
+        (Some("zform"), Some(Some("choices"))) => choices(data)?,
+        (Some("zform"), Some(other)) => return wrong(&format!("unknown zform type: {}", other.unwrap_or_default())),
+        (other, _) => return wrong(&format!("unknown widget type: {}", other.unwrap_or_default())),
+    }
+    Ok(format!(r#"{{"widget_type": "zform", "extra_data": {}}}"#, spaced(&Value::Object(data.clone()))))
+}
+
+/// A heading, and what can be chosen: a short name, a long one, and the reply it sends.
+fn choices(data: &Map<String, Value>) -> Result<(), WidgetError> {
+    let wrong = |what: String| WidgetError::Given(what);
+    let text = |members: &Map<String, Value>, key: &str, path: &str| match members.get(key) {
+        None => Err(wrong(format!("{key} key is missing from {path}"))),
+        Some(Value::String(_)) => Ok(()),
+        Some(_) => Err(wrong(format!(r#"{path}["{key}"] is not a string"#))),
+    };
+    text(data, "heading", "extra_data")?;
+    let list = data.get("choices").ok_or_else(|| wrong("choices key is missing from extra_data".to_owned()))?;
+    let list = list.as_array().ok_or_else(|| wrong(r#"extra_data["choices"] is not a list"#.to_owned()))?;
+    for (place, choice) in list.iter().enumerate() {
+        let path = format!(r#"extra_data["choices"][{place}]"#);
+        let choice = choice.as_object().ok_or_else(|| wrong(format!("{path} is not a dict")))?;
+        for key in ["short_name", "long_name", "reply"] {
+            text(choice, key, &path)?;
+        }
+    }
+    Ok(())
+}
+
+/// JSON with a space after each comma and colon.
+fn spaced(value: &Value) -> String {
+    match value {
+        Value::Array(values) => format!("[{}]", values.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| format!("{}: {}", text(key), spaced(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        plain => plain.to_string(),
+    }
 }
 
 fn command(content: &str) -> Option<(Widget, &str)> {
@@ -254,6 +321,43 @@ mod tests {
     fn said(message: &Message, user: i64, data: &Value) -> String {
         may_add(message, UserId(user), &data.to_string())
             .map_or_else(|error| error.to_string(), |()| "added".to_owned())
+    }
+
+    #[test]
+    fn a_program_says_what_can_be_chosen_and_nothing_else() {
+        let choice = json!({"short_name": "A", "long_name": "Äpfel", "reply": "a, b: c"});
+        let form = |data: Value| json!({"widget_type": "zform", "extra_data": data}).to_string();
+        let data = json!({"type": "choices", "heading": "Which?", "choices": [choice, choice]});
+        let told = given(&form(data.clone())).unwrap();
+        let one = r#"{"short_name": "A", "long_name": "Äpfel", "reply": "a, b: c"}"#;
+        let expected = format!(r#"{{"type": "choices", "heading": "Which?", "choices": [{one}, {one}]}}"#);
+        assert_eq!(told, format!(r#"{{"widget_type": "zform", "extra_data": {expected}}}"#));
+        let without = |key: &str, value: Value| {
+            let mut data = data.clone();
+            data[key] = value;
+            form(data)
+        };
+        for (text, refusal) in [
+            ("{".to_owned(), "Widgets: API programmer sent invalid JSON content"),
+            ("[]".to_owned(), "Widgets: widget_content is not a dict"),
+            (json!({"extra_data": {}}).to_string(), "Widgets: widget_type is not in widget_content"),
+            (json!({"widget_type": "zform"}).to_string(), "Widgets: extra_data is not in widget_content"),
+            (form(json!([])), "Widgets: extra_data is not a dict"),
+            (form(json!({})), "Widgets: zform is missing type field"),
+            (form(json!({"type": "x"})), "Widgets: unknown zform type: x"),
+            (json!({"widget_type": "poll", "extra_data": {}}).to_string(), "Widgets: unknown widget type: poll"),
+            (without("heading", json!(1)), r#"Widgets: extra_data["heading"] is not a string"#),
+            (form(json!({"type": "choices"})), "Widgets: heading key is missing from extra_data"),
+            (without("choices", json!({})), r#"Widgets: extra_data["choices"] is not a list"#),
+            (without("choices", json!([1])), r#"Widgets: extra_data["choices"][0] is not a dict"#),
+            (
+                without("choices", json!([{"short_name": "A"}])),
+                r#"Widgets: long_name key is missing from extra_data["choices"][0]"#,
+            ),
+            ("x".repeat(10_001), "Widgets: widget_content is too long (limit: 10000 characters)"),
+        ] {
+            assert_eq!(given(&text).unwrap_err().to_string(), refusal);
+        }
     }
 
     #[test]

@@ -77,7 +77,8 @@ async fn failed(app: &Site, message: &Scheduled, failure: String) -> Result<End,
     let Some(sender) = sender else { return Ok(End::Failed { failure, notice: None }) };
     let content = message.notice(&failure);
     let to = [message.user_id];
-    let wish = Wish { to: To::Ids(&to), content: &content, client: CLIENT, read_by_sender: false, local: None };
+    let wish =
+        Wish { to: To::Ids(&to), content: &content, client: CLIENT, read_by_sender: false, local: None, widget: None };
     match send::composed(app, &realm, sender, wish).await {
         Ok(notice) => Ok(End::Failed { failure, notice: Some(Box::new(notice)) }),
         Err(ours @ Fault::Failed(_)) => Err(ours),

@@ -152,6 +152,8 @@ pub struct ApiSettings {
     pub event_queue_timeout_s: i64,
     /// How large uploads may be.
     pub uploads: UploadSettings,
+    /// Whether whoever names an account gets its key, without a password: where developers are at work.
+    pub development_login: bool,
 }
 
 /// How large uploads may be, and where they wait until they are kept.

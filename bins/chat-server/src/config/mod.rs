@@ -3,6 +3,7 @@
 //! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
 //! across values are in [`Config::check`].
 
+mod development;
 mod files;
 mod mail;
 mod push;
@@ -23,6 +24,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::listen::TrustedProxies;
 
+pub(crate) use development::DevelopmentConfig;
 pub(crate) use files::{Bucket, FileConfig};
 pub(crate) use mail::{InvitationConfig, MailConfig};
 pub(crate) use push::PushConfig;
@@ -85,6 +87,8 @@ pub(crate) struct Config {
     pub(crate) limits: LimitConfig,
     #[command(flatten)]
     pub(crate) observing: ObservingConfig,
+    #[command(flatten)]
+    pub(crate) development: DevelopmentConfig,
 }
 
 /// What the process is to do.
@@ -476,6 +480,7 @@ impl Config {
         text(realm.owner_password.as_ref()).map_or(Ok(()), |text| value::password("--owner-password", text))?;
         self.mail.check()?;
         self.push.check()?;
+        self.development.check(address)?;
         self.database.url().map_or(Ok(()), value::database_url)
     }
 }

@@ -33,6 +33,26 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!((config.invitations.validity_min(), config.invitations.per_day()), (14_400, 1_000));
     assert_eq!(config.observing.log_format, LogFormat::Text);
     assert_eq!(config.observing.metrics_listen, None);
+    assert!(!config.development.development_login);
+}
+
+#[test]
+fn nobody_from_elsewhere_gets_a_key_without_a_password() {
+    assert!(given(&["--development-login"]).unwrap().development.development_login);
+    let local = ["--development-login=true", "--base-url", "http://localhost:9991", "--listen", "[::1]:0"];
+    assert!(given(&local).unwrap().development.development_login);
+    let needs = "--development-login is set, and needs";
+    for (flags, fails) in [
+        (&["--listen", "0.0.0.0:9991"][..], "an address of this machine alone in --listen, not 0.0.0.0:9991"),
+        (
+            &["--base-url", "https://chat.example.org"],
+            "an address of this machine alone in --base-url, not https://chat.example.org",
+        ),
+        (&["--trusted-proxies", "127.0.0.1"], "a server without --trusted-proxies"),
+    ] {
+        assert_eq!(fault(&[&["--development-login"], flags].concat()), format!("{needs} {fails}"));
+        assert!(given(flags).is_ok(), "{flags:?}");
+    }
 }
 
 #[test]

@@ -40,6 +40,15 @@ pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
     }
 }
 
+/// Yes or no.
+pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("must be true, false, 1 or 0"),
+    }
+}
+
 /// An absolute address that paths are appended to. Empty counts as absent.
 pub(super) fn base_url(text: &str) -> Result<String, &'static str> {
     let fits = |url: &Url| {

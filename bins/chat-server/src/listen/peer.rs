@@ -21,6 +21,10 @@ const MAPPED_PREFIX_BITS: u8 = 96;
 pub(crate) struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))

@@ -137,6 +137,23 @@ async fn nobody_gets_a_key_without_a_password() {
 }
 
 #[tokio::test]
+async fn developers_get_the_keys_of_people_by_their_addresses() {
+    let town = Town::of_developers().await;
+    let ask = async |address: &str| town.call_as_nobody("POST /dev_fetch_api_key", &[("username", address)]).await;
+    let told = ask("ADA@example.org").await.success();
+    assert_eq!(
+        (&told["api_key"], &told["email"], &told["user_id"]),
+        (&json!(town.ada.key), &json!("ada@example.org"), &json!(town.ada.id))
+    );
+    assert_eq!(ask("nobody@example.org").await.error(), WRONG);
+    let robot = crate::personal::bot(&town, "robot").await;
+    assert_eq!(ask(&robot.email).await.error(), WRONG);
+    let gone = town.person("gone", Role::Member).await;
+    crate::personal::close(&town, &gone).await;
+    assert_eq!(ask(&gone.email).await.error().1, "USER_DEACTIVATED");
+}
+
+#[tokio::test]
 async fn another_key_ends_the_one_before() {
     let town = Town::found().await;
     let sam = with_password(&town, "sam").await;

@@ -62,6 +62,8 @@ struct Manner {
     quota_bytes: Option<i64>,
     /// Who notifies telephones.
     bouncer: Option<Arc<dyn Bouncer>>,
+    /// Whether keys are given without passwords.
+    development_login: bool,
 }
 
 /// Someone with an account, or nobody.
@@ -128,8 +130,13 @@ impl Town {
         Self::with(Manner { bouncer: Some(bouncer), ..Manner::default() }).await
     }
 
+    /// The same where developers are at work.
+    pub(crate) async fn of_developers() -> Self {
+        Self::with(Manner { development_login: true, ..Manner::default() }).await
+    }
+
     async fn with(manner: Manner) -> Self {
-        let Manner { per_minute, quota_bytes, bouncer } = manner;
+        let Manner { per_minute, quota_bytes, bouncer, development_login } = manner;
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::start(Db::open(None, folder.path(), 4).await.unwrap()).await.unwrap());
         let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
@@ -148,7 +155,7 @@ impl Town {
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer };
-        let router = served(&store, &files, &clock, (per_minute, uploads, push));
+        let router = served(&store, &files, &clock, ((per_minute, development_login), uploads, push));
         Self { store, ada, files, clock, router, _folder: folder }
     }
 
@@ -158,7 +165,7 @@ impl Town {
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer: None };
-        let router = served(&store, &files, &clock, (0, uploads, push));
+        let router = served(&store, &files, &clock, ((0, false), uploads, push));
         Self { store, ada: self.ada.clone(), files, clock, router, _folder: folder }
     }
 
@@ -368,8 +375,10 @@ fn basic(who: &Person) -> String {
     format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)))
 }
 
-fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: (u32, UploadSettings, Push)) -> Chat {
-    let (rate_limit_per_user, uploads, push) = given;
+type Given = ((u32, bool), UploadSettings, Push);
+
+fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: Given) -> Chat {
+    let ((rate_limit_per_user, development_login), uploads, push) = given;
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
         health: Arc::new(Healthy),
@@ -383,6 +392,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: (u
         brand: "zulip".to_owned(),
         event_queue_timeout_s: 86_400,
         uploads,
+        development_login,
     };
     let domain = Domain {
         realm: Arc::<Store>::clone(store),

@@ -9,6 +9,7 @@ use chat_core::ports::{NewMessage, Sent};
 use chat_core::send::SendError;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
+use chat_core::widget;
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -68,6 +69,7 @@ pub(crate) struct Sending {
     local_id: Option<String>,
     read_by_sender: Option<bool>,
     forged_sender: Option<String>,
+    widget_content: Option<String>,
 }
 
 impl Params for Sending {
@@ -81,6 +83,7 @@ impl Params for Sending {
             local_id: given.optional::<LocalName>("local_id")?,
             read_by_sender: given.optional::<Json<bool>>("read_by_sender")?,
             forged_sender: given.optional::<Text>("sender")?,
+            widget_content: given.optional::<Text>("widget_content")?,
         })
     }
 }
@@ -100,6 +103,7 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
     if params.forged_sender.is_some() {
         return Err(SendError::Forged.into());
     }
+    let widget = params.widget_content.as_deref().map(widget::given).transpose()?;
     let client = call.client();
     let wish = Wish {
         to: address.target(),
@@ -107,6 +111,7 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
         client: &client,
         read_by_sender: params.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
         local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| Local { queue_id, local_id }),
+        widget: widget.as_deref(),
     };
     Answer::of(&send(&call.app, call.who.id(), &wish).await?)
 }

@@ -209,6 +209,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         rate_limit_per_user: 0,
         brand: "zulip".to_owned(),
         event_queue_timeout_s: 86_400,
+        development_login: false,
         uploads: UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir: folder.path().to_owned() },
     };
     let domain = Domain {

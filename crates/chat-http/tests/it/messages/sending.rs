@@ -319,3 +319,30 @@ async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     call(&town.ada, &to(sam.id)).await.success();
     call(&sam, &to(town.ada.id)).await.success();
 }
+
+#[tokio::test]
+async fn a_program_gives_its_readers_choices_beside_the_text() {
+    let town = Town::found().await;
+    let choice = json!({"short_name": "A", "long_name": "Apples", "reply": "I take apples"});
+    let data = json!({"type": "choices", "heading": "Fruit?", "choices": [choice]});
+    let widget = json!({"widget_type": "zform", "extra_data": data}).to_string();
+    let send = async |widget: &str| {
+        let parameters = [
+            ("type", "channel"),
+            ("to", "general"),
+            ("topic", "t"),
+            ("content", "/poll no"),
+            ("widget_content", widget),
+        ];
+        town.call(&town.ada, "POST /messages", &parameters).await
+    };
+    let id = send(&widget).await.success()["id"].clone();
+    let message = town.call(&town.ada, &format!("GET /messages/{id}"), &[]).await.success()["message"].clone();
+    assert_eq!(message["submessages"].as_array().unwrap().len(), 1);
+    let shown: Value = serde_json::from_str(message["submessages"][0]["content"].as_str().unwrap()).unwrap();
+    assert_eq!(shown, json!({"widget_type": "zform", "extra_data": data}));
+    let before = town.store.head();
+    send("{").await.refused("Widgets: API programmer sent invalid JSON content");
+    send(r#"{"widget_type": "poll", "extra_data": {}}"#).await.refused("Widgets: unknown widget type: poll");
+    assert_eq!(town.store.head(), before);
+}
