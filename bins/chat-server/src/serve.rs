@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
+use chat_core::push::{PushStore as _, SENT_KEPT_S};
 use chat_core::retention;
 use chat_http::{ApiSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
 use chat_storage::Store;
@@ -231,6 +232,10 @@ async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
         match store.prune(now_s - event_queue_timeout_s - LOG_MARGIN_S).await {
             Ok(events) => tracing::debug!(events, "old events were deleted"),
             Err(error) => tracing::error!(%error, "old events cannot be deleted"),
+        }
+        match store.forget_sent_before(now_s - SENT_KEPT_S).await {
+            Ok(sent) => tracing::debug!(sent, "what telephones were told of long ago was forgotten"),
+            Err(error) => tracing::error!(%error, "what telephones were told of long ago cannot be forgotten"),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Devices that are notified, and whose turn it is to look through messages for notifications.
+//! Devices that are notified, whose turn it is to look through messages for notifications, and which devices were told
+//! of.
 
 use async_trait::async_trait;
-use chat_core::id::{EventId, UserId};
+use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::ports::StoreError;
-use chat_core::push::{DEVICES_MAX, Device, DeviceKind, PushStore};
+use chat_core::push::{DEVICES_MAX, Device, DeviceKind, PushStore, Withdrawn};
 
-use crate::dialect::{Sql, numbers};
+use crate::dialect::{Sql, insert_rows, numbers, pieces};
 use crate::engine::run;
 use crate::fault::failed;
 use crate::store::Store;
@@ -23,6 +24,16 @@ const OWNERS: &str = "SELECT DISTINCT user_id FROM push_device ORDER BY user_id"
 const TAKE_TURN: &str = "UPDATE push_turn SET node = $1, until_s = $3
 WHERE one = 1 AND (node = $1 OR until_s <= $2) RETURNING event_id";
 const MOVE_TURN: &str = "UPDATE push_turn SET event_id = $2 WHERE one = 1 AND node = $1 AND event_id < $2";
+const NOTE_SENT: &str = "INSERT INTO push_sent (user_id, message_id, at_s)";
+const OR_KEEP: &str = " ON CONFLICT (user_id, message_id) DO NOTHING";
+/// Who read something reads a stretch of their own rows, however many messages it were.
+static SENT: Sql = Sql::new(
+    "SELECT user_id, message_id FROM push_sent WHERE user_id {in_numbers:$1} AND message_id BETWEEN $2 AND $3
+UNION SELECT user_id, message_id FROM push_sent WHERE message_id {in_numbers:$4}
+ORDER BY user_id, message_id",
+);
+static FORGET_SENT: Sql = Sql::new("DELETE FROM push_sent WHERE user_id = $1 AND message_id {in_numbers:$2}");
+const FORGET_SENT_BEFORE: &str = "DELETE FROM push_sent WHERE at_s < $1";
 
 #[async_trait]
 impl PushStore for Store {
@@ -79,5 +90,47 @@ impl PushStore for Store {
         let moved =
             run!(self.shared.db.writer(), execute: sqlx::query(MOVE_TURN).bind(node).bind(to.0)).map_err(failed)?;
         Ok(moved > 0)
+    }
+
+    async fn note_sent(&self, sent: &[(UserId, MessageId)], now_s: i64) -> Result<(), StoreError> {
+        let mut tx = self.shared.db.begin().await.map_err(failed)?;
+        for piece in pieces(sent) {
+            let sql = insert_rows(NOTE_SENT, (piece.len(), 3), OR_KEEP);
+            run!(tx.on(), execute: {
+                let mut query = sqlx::query(sql.clone());
+                for (user_id, message_id) in piece {
+                    query = query.bind(user_id.0).bind(message_id.0).bind(now_s);
+                }
+                query
+            })
+            .map_err(failed)?;
+        }
+        tx.commit().await.map_err(failed)
+    }
+
+    async fn sent(&self, withdrawn: &Withdrawn) -> Result<Vec<(UserId, MessageId)>, StoreError> {
+        let sql = SENT.on(self.shared.db.dialect());
+        let readers = numbers(withdrawn.readers().map(|id| id.0));
+        let (oldest, newest) = withdrawn.stretch().unwrap_or((MessageId(0), MessageId(0)));
+        let gone = numbers(withdrawn.gone().map(|id| id.0));
+        let rows: Vec<(i64, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
+            .bind(&readers)
+            .bind(oldest.0)
+            .bind(newest.0)
+            .bind(&gone))
+        .map_err(failed)?;
+        Ok(rows.into_iter().map(|(user_id, message_id)| (UserId(user_id), MessageId(message_id))).collect())
+    }
+
+    async fn forget_sent(&self, user_id: UserId, messages: &[MessageId]) -> Result<(), StoreError> {
+        let sql = FORGET_SENT.on(self.shared.db.dialect());
+        let messages = numbers(messages.iter().map(|id| id.0));
+        run!(self.shared.db.writer(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&messages))
+            .map_err(failed)?;
+        Ok(())
+    }
+
+    async fn forget_sent_before(&self, before_s: i64) -> Result<u64, StoreError> {
+        run!(self.shared.db.writer(), execute: sqlx::query(FORGET_SENT_BEFORE).bind(before_s)).map_err(failed)
     }
 }

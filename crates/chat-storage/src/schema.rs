@@ -42,6 +42,7 @@ const FILES: &[File] = &[
     file!(11, "0011_push.sql"),
     file!(12, "0012_bot_storage.sql"),
     file!(13, "0013_import.sql"),
+    file!(14, "0014_push_sent.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

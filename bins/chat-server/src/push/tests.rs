@@ -1,23 +1,29 @@
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::post;
 use chat_core::change::{Change, Commit};
-use chat_core::event::{DisplayRecipient, MessageEvent, Sender};
-use chat_core::id::{DirectId, MessageId};
+use chat_core::event::{self, DisplayRecipient, MessageEvent, Sender};
+use chat_core::id::{DirectId, EventId, MessageId, UserId};
+use chat_core::mark::Mark;
 use chat_core::message::{Marks, Message, Recipient};
-use chat_core::ports::{Destination, MessageStore as _, NewMessage};
+use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent};
+use chat_core::push::{Bouncer as _, Device, DeviceKind, PushError, PushStore as _, REMOVED_AT_ONCE};
 use chat_core::realm::{Realm, Rules};
 use chat_core::role::Role;
 use chat_core::user::User;
-use chat_storage::Db;
+use chat_storage::{Db, Store};
 use http::HeaderMap;
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::*;
+use super::Watch;
+use super::bouncer::HttpBouncer;
+use super::watch::OLD_S;
 
 const NOW_S: i64 = 1_800_000_000;
 
@@ -119,7 +125,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
     (dir, store)
 }
 
-async fn write(store: &Store, content: &str, sent_s: i64) {
+async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
     let message = Message {
         id: MessageId(0),
         sender_id: UserId(3),
@@ -152,7 +158,31 @@ async fn write(store: &Store, content: &str, sent_s: i64) {
         local: None,
     };
     let to = Destination::Direct(vec![UserId(3), UserId(4)]);
-    store.append(NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() }).await.unwrap();
+    let message = NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() };
+    let Sent::Done { id, .. } = store.append(message).await.unwrap() else { panic!("the realm changed") };
+    id
+}
+
+/// User 4 reads these messages.
+async fn read(store: &Store, ids: &[MessageId]) {
+    let event = event::flagged(UserId(4), Mark::READ, ids, None);
+    store.set_flag(UserId(4), (Mark::READ.flag, Mark::READ.op), ids, (NOW_S, event)).await.unwrap();
+}
+
+async fn delete(store: &Store, id: MessageId) {
+    let (message, _) = store.find(UserId(3), &[id]).await.unwrap().remove(0);
+    store.delete(&[(id, message.revision)], (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
+}
+
+/// What the bouncer was told since it was last asked, of each notification its event and its messages.
+fn heard(told: &Told) -> Vec<String> {
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    let said = told.iter().map(|(_, _, body)| {
+        let payload = &body["gcm_payload"];
+        let messages = payload.get("zulip_message_ids").unwrap_or(&payload["zulip_message_id"]);
+        format!("{} {}", payload["event"], messages).replace('"', "")
+    });
+    said.collect()
 }
 
 fn watch(store: &Arc<Store>, bouncer: HttpBouncer, node: &str) -> Watch {
@@ -211,5 +241,109 @@ async fn a_bouncer_that_fails_holds_up_nothing() {
     }
     assert_eq!(watch.look(NOW_S).await.unwrap(), Some(store.head()));
     assert_eq!(told.lock().unwrap().len(), 2);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_read_or_deleted_goes_from_the_devices_that_show_it_once() {
+    let (_dir, store) = with_people().await;
+    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let watch = watch(&store, bouncer, "a");
+    let mut ids = Vec::new();
+    for content in ["one", "two", "three", "four"] {
+        ids.push(write(&store, content, NOW_S).await.0);
+    }
+    let [one, two, three, four] = ids[..] else { panic!("{ids:?}") };
+    watch.look(NOW_S).await.unwrap();
+    assert_eq!(heard(&told), ids.iter().map(|id| format!("message {id}")).collect::<Vec<_>>());
+    read(&store, &[MessageId(one), MessageId(three)]).await;
+    delete(&store, MessageId(four)).await;
+    watch.look(NOW_S + OLD_S).await.unwrap();
+    assert_eq!(heard(&told), [format!("remove {one},{three},{four}")]);
+    for id in [one, three] {
+        read(&store, &[MessageId(id)]).await;
+    }
+    watch.look(NOW_S + OLD_S).await.unwrap();
+    assert!(heard(&told).is_empty(), "taken back twice");
+    delete(&store, MessageId(two)).await;
+    watch.look(NOW_S + OLD_S).await.unwrap();
+    assert_eq!(heard(&told), [format!("remove {two}")]);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn a_removal_is_said_in_the_words_of_apps_and_in_no_hurry() {
+    let (_dir, store) = with_people().await;
+    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let watch = watch(&store, bouncer, "a");
+    let id = write(&store, "hello", NOW_S).await;
+    watch.look(NOW_S).await.unwrap();
+    assert_eq!(std::mem::take(&mut *told.lock().unwrap())[0].2["gcm_options"], json!({"priority": "high"}));
+    read(&store, &[id]).await;
+    watch.look(NOW_S).await.unwrap();
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    let [(path, _, body)] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((path.as_str(), &body["gcm_options"]), ("notify", &json!({"priority": "normal"})));
+    assert_eq!((&body["android_devices"], &body["apple_devices"]), (&json!(["new", "old"]), &json!(["a1"])));
+    let own = &body["apns_payload"]["custom"]["zulip"];
+    assert_eq!((&own["event"], &own["zulip_message_ids"]), (&json!("remove"), &json!(id.to_string())));
+    assert_eq!(body["apns_payload"].get("alert"), None);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn many_messages_go_in_few_notifications_and_another_node_goes_on() {
+    let (_dir, store) = with_people().await;
+    let (one, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let first = watch(&store, one, "a");
+    let mut ids = Vec::new();
+    for _ in 0..=REMOVED_AT_ONCE {
+        ids.push(write(&store, "hello", NOW_S).await);
+    }
+    while first.look(NOW_S).await.unwrap() != Some(store.head()) {}
+    assert_eq!(heard(&told).len(), ids.len());
+    read(&store, &ids).await;
+    let (other, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let next = watch(&store, other, "b");
+    assert_eq!(next.look(NOW_S + 1).await.unwrap(), None);
+    assert!(next.look(NOW_S + OLD_S).await.unwrap().is_some());
+    let sizes: Vec<_> = heard(&told).iter().map(|said| said.split(',').count()).collect();
+    assert_eq!(sizes, [REMOVED_AT_ONCE, 1]);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_read_or_deleted_before_anybody_looked_is_not_shown() {
+    let (_dir, store) = with_people().await;
+    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let watch = watch(&store, bouncer, "a");
+    let ids = [write(&store, "one", NOW_S).await, write(&store, "two", NOW_S).await];
+    let shown = write(&store, "three", NOW_S).await;
+    read(&store, &ids[..1]).await;
+    delete(&store, ids[1]).await;
+    watch.look(NOW_S).await.unwrap();
+    assert_eq!(heard(&told), [format!("message {shown}")]);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_taken_back_that_was_not_shown_or_whose_devices_are_gone() {
+    let (_dir, store) = with_people().await;
+    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let watch = watch(&store, bouncer, "a");
+    let old = write(&store, "old", NOW_S).await;
+    watch.look(NOW_S + OLD_S).await.unwrap();
+    let shown = write(&store, "new", NOW_S).await;
+    watch.look(NOW_S).await.unwrap();
+    assert_eq!(heard(&told), [format!("message {shown}")]);
+    read(&store, &[old]).await;
+    watch.look(NOW_S).await.unwrap();
+    for (kind, token) in [(DeviceKind::Google, "new"), (DeviceKind::Google, "old"), (DeviceKind::Apple, "a1")] {
+        store.forget_device(UserId(4), kind, token).await.unwrap();
+    }
+    store.register_device(&device(3, DeviceKind::Google, "other"), NOW_S).await.unwrap();
+    read(&store, &[shown]).await;
+    watch.look(NOW_S).await.unwrap();
+    assert!(heard(&told).is_empty());
     store.stop().await;
 }

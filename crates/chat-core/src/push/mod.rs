@@ -1,18 +1,21 @@
-//! Notifications on telephones: which devices people registered, who is notified of a message, and what it says.
+//! Notifications on telephones: which devices people registered, who is notified of a message, what it says, and when
+//! it is taken back.
 //!
 //! The server does not speak to the makers of telephones: it hands notifications to a bouncer, a service that does, and
 //! whose address the deployment names. Without one, devices are kept and nothing is sent.
 
 mod payload;
 mod receivers;
+mod withdrawn;
 
-pub use payload::{Origin, message, test};
+pub use payload::{Origin, message, removal, test};
 pub use receivers::{Trigger, receivers};
+pub use withdrawn::Withdrawn;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::id::{EventId, UserId};
+use crate::id::{EventId, MessageId, UserId};
 use crate::ports::StoreError;
 
 /// Bytes of a device's token, at most.
@@ -21,6 +24,12 @@ const TOKEN_MAX_BYTES: usize = 4_096;
 const APP_ID_MAX_BYTES: usize = 255;
 /// Devices of one user; the one registered longest ago makes room for a further one. Not specified; nobody carries more.
 pub const DEVICES_MAX: i64 = 100;
+/// Seconds for which it is known which messages devices were told of: 30 days. Not specified; what nobody read by then
+/// stays on the device, and what is known stays bounded.
+pub const SENT_KEPT_S: i64 = 30 * 24 * 3_600;
+/// Messages that one notification takes back, at most: a notification is 4 KiB at most. Not specified; as existing
+/// servers have it.
+pub const REMOVED_AT_ONCE: usize = 200;
 
 /// Whose telephones it is one of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,6 +134,28 @@ pub trait PushStore: Send + Sync {
 
     /// Notes how far messages have been looked through, if it is still that node's turn. Says whether it is.
     async fn move_push_turn(&self, node: &str, to: EventId) -> Result<bool, StoreError>;
+
+    /// Notes that devices of these users are about to be told of messages. What is noted already stays as it is.
+    async fn note_sent(&self, sent: &[(UserId, MessageId)], now_s: i64) -> Result<(), StoreError>;
+
+    /// Of what is withdrawn, what devices may have been told: all that is, and perhaps more, which
+    /// [`Withdrawn::has`] tells apart. In the order of users and messages.
+    async fn sent(&self, withdrawn: &Withdrawn) -> Result<Vec<(UserId, MessageId)>, StoreError>;
+
+    /// Forgets that the devices of a user were told of these messages.
+    async fn forget_sent(&self, user_id: UserId, messages: &[MessageId]) -> Result<(), StoreError>;
+
+    /// Forgets what devices were told before `before_s`. Says of how many messages and users.
+    async fn forget_sent_before(&self, before_s: i64) -> Result<u64, StoreError>;
+}
+
+/// What a notification is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// People are to see a message, at once.
+    Show(MessageId),
+    /// Devices are to show some messages no longer, when they get to it. Nobody sees it.
+    Remove,
 }
 
 /// A notification for the devices of one user.
@@ -134,6 +165,8 @@ pub struct Notice {
     pub user_id: UserId,
     /// Their devices.
     pub devices: Vec<Device>,
+    /// What it is for.
+    pub purpose: Purpose,
     /// What Google's are told.
     pub google: Value,
     /// What Apple's are told.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Trigger;
 use crate::event::{DisplayRecipient, MessageEvent};
-use crate::id::UserId;
+use crate::id::{MessageId, UserId};
 use crate::message::Recipient;
 use crate::snapshot::RealmSnapshot;
 
@@ -94,6 +94,26 @@ pub fn message(
         "sound": "default",
         "custom": {origin.own(): own},
     });
+    (Value::Object(google), apple)
+}
+
+/// Messages that need not be shown any longer, the oldest first, for Google's devices and for Apple's.
+///
+/// # Source
+/// Not specified; the members are those existing apps read: all numbers in one text, and of Google's apps the oldest
+/// ones read one number alone. Apple's are woken without anything to see, so that the app does it.
+#[must_use]
+pub fn removal(
+    realm: &RealmSnapshot,
+    origin: &Origin<'_>,
+    (user_id, messages): (UserId, &[MessageId]),
+) -> (Value, Value) {
+    let mut shared = base(realm, origin, ("remove", user_id));
+    let numbers: Vec<_> = messages.iter().map(|id| id.0.to_string()).collect();
+    shared.insert(origin.named("message_ids"), numbers.join(",").into());
+    let mut google = shared.clone();
+    google.insert(origin.named("message_id"), json!(messages.first()));
+    let apple = json!({"content-available": 1, "custom": {origin.own(): shared}});
     (Value::Object(google), apple)
 }
 
@@ -188,6 +208,21 @@ mod tests {
         );
         let own = &apple["custom"]["zulip"];
         assert_eq!((&own["realm_name"], &own["message_ids"]), (&json!("Test"), &json!([50])));
+    }
+
+    #[test]
+    fn a_removal_names_all_messages_in_one_text_and_shows_nothing() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let (google, apple) = removal(&realm, &ORIGIN, (UserId(4), &[MessageId(50), MessageId(52)]));
+        let shared = json!({
+            "event": "remove", "server": "chat.example.org", "realm_id": 1,
+            "realm_uri": "https://chat.example.org", "realm_url": "https://chat.example.org",
+            "realm_name": "Test", "user_id": 4, "zulip_message_ids": "50,52",
+        });
+        assert_eq!(apple, json!({"content-available": 1, "custom": {"zulip": shared}}));
+        let mut expected = shared.clone();
+        expected["zulip_message_id"] = json!(50);
+        assert_eq!(google, expected);
     }
 
     #[test]

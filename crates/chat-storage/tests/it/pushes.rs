@@ -1,10 +1,15 @@
-//! Devices, and whose turn it is to look through messages for notifications.
+//! Devices, whose turn it is to look through messages for notifications, and what devices were told of.
+
+use std::sync::Arc;
 
 use chat_core::change::{Change, Commit};
-use chat_core::id::{EventId, UserId};
+use chat_core::event::{self, EventRecord, NewEvent};
+use chat_core::id::{DirectId, EventId, MessageId, UserId};
+use chat_core::mark::Mark;
+use chat_core::message::{Marks, Message, Recipient};
 use chat_core::ports::RealmStore as _;
 use chat_core::push::DeviceKind::{Apple, Google};
-use chat_core::push::{DEVICES_MAX, Device, DeviceKind, PushStore as _};
+use chat_core::push::{DEVICES_MAX, Device, DeviceKind, PushStore as _, Withdrawn};
 use chat_core::role::Role;
 use chat_core::user::User;
 use chat_storage::Store;
@@ -90,6 +95,82 @@ async fn one_node_at_a_time_looks_through_messages_and_the_next_goes_on_from_the
         assert_eq!(store.take_push_turn("b", NOW_S + 60, NOW_S + 120).await.unwrap(), Some(EventId(7)));
         assert!(!store.move_push_turn("a", EventId(9)).await.unwrap());
         assert_eq!(store.take_push_turn("b", NOW_S + 61, NOW_S + 121).await.unwrap(), Some(EventId(7)));
+        store.stop().await;
+    })
+    .await;
+}
+
+fn pairs(pairs: &[(i64, i64)]) -> Vec<(UserId, MessageId)> {
+    pairs.iter().map(|(user, message)| (UserId(*user), MessageId(*message))).collect()
+}
+
+/// What the log says when a user reads these messages.
+fn reading(user: i64, messages: &[i64]) -> NewEvent {
+    let ids: Vec<_> = messages.iter().copied().map(MessageId).collect();
+    event::flagged(UserId(user), Mark::READ, &ids, None)
+}
+
+/// What the log says when these messages are deleted.
+fn deleting(messages: &[i64]) -> Vec<NewEvent> {
+    let ids: Vec<_> = messages.iter().copied().map(MessageId).collect();
+    let message = Message {
+        id: ids[0],
+        sender_id: UserId(3),
+        recipient: Recipient::Direct(DirectId(7)),
+        direct_users: vec![UserId(3)],
+        topic: String::new(),
+        content: String::new(),
+        html: String::new(),
+        sent_s: NOW_S,
+        client: String::new(),
+        marks: Marks::default(),
+        last_edit_s: None,
+        revision: EventId(1),
+        reactions: Vec::new(),
+        submessages: Vec::new(),
+    };
+    event::deleted(&message, &ids)
+}
+
+async fn sent(store: &Store, events: Vec<NewEvent>) -> Vec<(UserId, MessageId)> {
+    let record = |event| Arc::new(EventRecord::new(EventId(90), NOW_S, Vec::new(), Some(event)));
+    let records: Vec<_> = events.into_iter().map(record).collect();
+    store.sent(&Withdrawn::of(&records)).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_devices_were_told_of_is_found_by_who_read_it_and_by_what_is_gone() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        with_users(&store).await;
+        let told = pairs(&[(3, 10), (3, 11), (3, 12), (4, 10), (4, 12)]);
+        store.note_sent(&told, NOW_S).await.unwrap();
+        store.note_sent(&told[..1], NOW_S + 9).await.unwrap();
+        assert_eq!(sent(&store, vec![reading(3, &[10, 11])]).await, pairs(&[(3, 10), (3, 11)]));
+        assert_eq!(sent(&store, vec![reading(3, &[13])]).await, []);
+        assert_eq!(sent(&store, deleting(&[12, 13])).await, pairs(&[(3, 12), (4, 12)]));
+        let both = [deleting(&[12]), vec![reading(4, &[12]), reading(4, &[10])]].concat();
+        assert_eq!(sent(&store, both).await, pairs(&[(3, 12), (4, 10), (4, 12)]));
+        assert_eq!(sent(&store, Vec::new()).await, []);
+        store.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_devices_were_told_of_is_forgotten_by_message_and_by_age() {
+    on_every_engine(|home| async move {
+        let store = home.open().await;
+        with_users(&store).await;
+        store.note_sent(&pairs(&[(3, 10), (4, 10), (4, 11)]), NOW_S).await.unwrap();
+        // More than fit into one statement, later.
+        let many: Vec<_> = (20..220).map(|id| (UserId(4), MessageId(id))).collect();
+        store.note_sent(&many, NOW_S + 1).await.unwrap();
+        store.forget_sent(UserId(4), &[MessageId(10), MessageId(20)]).await.unwrap();
+        let all = || vec![reading(3, &[10]), reading(4, &[10, 220])];
+        assert_eq!(sent(&store, all()).await.len(), 201);
+        assert_eq!(store.forget_sent_before(NOW_S + 1).await.unwrap(), 2);
+        assert_eq!(sent(&store, all()).await, many[1..]);
         store.stop().await;
     })
     .await;

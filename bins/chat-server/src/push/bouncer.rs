@@ -1,0 +1,102 @@
+//! The bouncer over HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use chat_core::id::UserId;
+use chat_core::push::{Bouncer, Device, DeviceKind, Notice, Purpose, PushError};
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+
+use crate::config::PushConfig;
+
+/// How long the bouncer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Largest answer of the bouncer that is read, in bytes.
+const ANSWER_MAX_BYTES: u64 = 256 * 1024;
+
+/// A bouncer that is spoken to over HTTP.
+///
+/// # Source
+/// Not specified; the paths and members are those of the bouncer existing servers use.
+pub(crate) struct HttpBouncer {
+    pub(super) client: Client,
+    pub(super) base_url: String,
+    pub(super) id: String,
+    pub(super) key: String,
+}
+
+impl HttpBouncer {
+    /// The bouncer of the configuration, when there is one.
+    ///
+    /// # Errors
+    /// When HTTP cannot be set up.
+    pub(crate) fn new(config: &PushConfig) -> anyhow::Result<Option<Arc<Self>>> {
+        let Some((base_url, id, key)) = config.bouncer() else { return Ok(None) };
+        let builder = Client::builder().redirect(Policy::none()).referer(false).timeout(PATIENCE);
+        let builder = builder.user_agent(concat!("chat-server/", env!("CARGO_PKG_VERSION")));
+        let client = builder.build().context("the push bouncer cannot be called")?;
+        Ok(Some(Arc::new(Self { client, base_url: base_url.to_owned(), id: id.to_owned(), key: key.to_owned() })))
+    }
+
+    async fn call(&self, path: &str, body: Value) -> Result<Value, PushError> {
+        let failed = |error: reqwest::Error| PushError::Bouncer(error.without_url().into());
+        let request = self.client.post(format!("{}/api/v1/remotes/push/{path}", self.base_url));
+        let answer = request.basic_auth(&self.id, Some(&self.key)).json(&body).send().await.map_err(failed)?;
+        let status = answer.status();
+        if answer.content_length().is_some_and(|bytes| bytes > ANSWER_MAX_BYTES) {
+            return Err(PushError::Bouncer("the answer is too long".into()));
+        }
+        let told: Value = answer.json().await.map_err(failed)?;
+        match (status, told.get("code").and_then(Value::as_str)) {
+            (StatusCode::OK, _) => Ok(told),
+            (_, Some("INVALID_REMOTE_PUSH_DEVICE_TOKEN")) => Err(PushError::NotRecognizedThere),
+            _ => Err(PushError::Bouncer(format!("the answer is {status}").into())),
+        }
+    }
+}
+
+#[async_trait]
+impl Bouncer for HttpBouncer {
+    async fn register(&self, device: &Device) -> Result<(), PushError> {
+        let Device { user_id, kind, token, app_id } = device;
+        let body = json!({"user_id": user_id, "token": token, "token_kind": kind.number(), "ios_app_id": app_id});
+        self.call("register", body).await.map(drop)
+    }
+
+    async fn forget(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<(), PushError> {
+        let body = json!({"user_id": user_id, "token": token, "token_kind": kind.number()});
+        self.call("unregister", body).await.map(drop)
+    }
+
+    async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError> {
+        let Device { user_id, kind, token, .. } = device;
+        let body = json!({"user_id": user_id, "token": token, "token_kind": kind.number(), "base_payload": payload});
+        self.call("test_notification", body).await.map(drop)
+    }
+
+    async fn notify(&self, notice: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError> {
+        let tokens = |kind| {
+            let devices = notice.devices.iter().filter(move |device| device.kind == kind);
+            devices.map(|device| device.token.as_str()).collect::<Vec<_>>()
+        };
+        let body = json!({
+            "user_id": notice.user_id,
+            "gcm_payload": notice.google,
+            "apns_payload": notice.apple,
+            "gcm_options": {"priority": if notice.purpose == Purpose::Remove { "normal" } else { "high" }},
+            "android_devices": tokens(DeviceKind::Google),
+            "apple_devices": tokens(DeviceKind::Apple),
+        });
+        let told = self.call("notify", body).await?;
+        let gone = |kind, key: &str| {
+            let list = told.get("deleted_devices").and_then(|deleted| deleted.get(key)).and_then(Value::as_array);
+            let tokens = list.into_iter().flatten().filter_map(Value::as_str);
+            tokens.map(|token| (kind, token.to_owned())).collect::<Vec<_>>()
+        };
+        Ok([gone(DeviceKind::Google, "android_devices"), gone(DeviceKind::Apple, "apple_devices")].concat())
+    }
+}

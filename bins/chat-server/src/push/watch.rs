@@ -1,0 +1,207 @@
+//! The task that looks through the log, and tells telephones of new messages and of those that need not be shown any
+//! longer.
+//!
+//! One node at a time looks, from where the last one got to, so that a node that is killed is followed by another. What
+//! it was about to tell comes twice then; apps show a message once, and take back what they do not show without a word.
+//! A node stops telling before its turn ends, so two that live never tell of the same. What a service does not take is
+//! lost: the message is not, and neither is that it was read.
+//!
+//! Which messages devices were told of is noted before they are, so that nothing is shown that is not known of. It is
+//! forgotten when they are told that it was read or is gone, which the log says whatever the way: who reads messages
+//! waits for none of this. It is not in the transaction that deletes a message, because the task learns of that later,
+//! and needs to know whom to tell; the row of a message that is gone lives as long as that takes. When the log does not
+//! reach back to where the last node got to, what happened in between stays on devices.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::event::{Body, EventRecord, MessageEvent};
+use chat_core::id::{EventId, MessageId, UserId};
+use chat_core::ports::{EventLog, PresenceStore, RealmStore as _};
+use chat_core::push::{self, Bouncer, Device, Notice, Origin, Purpose, PushStore, REMOVED_AT_ONCE, Trigger, Withdrawn};
+use chat_storage::Store;
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use serde_json::Value;
+
+use crate::machine::Machine;
+
+/// How often a node looks for messages.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Seconds for which a node has its turn: longer than a look takes.
+const TURN_S: i64 = 120;
+/// How long one look tells people, at most: shorter than a turn.
+const TELLING_MAX: Duration = Duration::from_secs(90);
+/// People who are told at the same time.
+const PEOPLE_AT_ONCE: usize = 16;
+/// Records looked through at once.
+const AT_ONCE: usize = 50;
+/// Seconds after which nobody is notified of a message any more: they would hear of it when it is old.
+pub(super) const OLD_S: i64 = 600;
+
+/// Looks through the log, and tells those who want to be told.
+pub(crate) struct Watch {
+    pub(crate) store: Arc<Store>,
+    pub(crate) bouncer: Arc<dyn Bouncer>,
+    pub(crate) base_url: String,
+    pub(crate) brand: String,
+    /// What tells this node from others.
+    pub(crate) node: String,
+}
+
+/// What the devices of one user are to be told.
+#[derive(Default)]
+struct ToTell {
+    messages: Vec<(Arc<EventRecord>, Trigger)>,
+    removed: Vec<MessageId>,
+    devices: Vec<Device>,
+}
+
+impl Watch {
+    /// Does so for as long as it is let.
+    pub(crate) async fn keep(self) {
+        let mut tick = tokio::time::interval(LOOK_EVERY);
+        let mut seen = EventId::NONE;
+        loop {
+            tick.tick().await;
+            // Nothing is asked of the database while nothing happens.
+            while self.store.head() != seen {
+                match self.look(Machine.now_s()).await {
+                    Ok(Some(place)) if place != seen => seen = place,
+                    Ok(_) => break,
+                    Err(error) => {
+                        tracing::error!(error = format!("{error:#}"), "messages cannot be looked through");
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks through some records, if it is this node's turn. Returns how far messages are looked through.
+    pub(super) async fn look(&self, now_s: i64) -> anyhow::Result<Option<EventId>> {
+        let Some(from) = self.store.take_push_turn(&self.node, now_s, now_s + TURN_S).await? else { return Ok(None) };
+        let Ok(records) = self.store.after(from, AT_ONCE).await? else {
+            // What was told there is old and gone.
+            let head = self.store.head();
+            self.store.move_push_turn(&self.node, head).await?;
+            return Ok(Some(head));
+        };
+        let Some(last) = records.last() else { return Ok(Some(from)) };
+        self.tell_of(&records, now_s).await?;
+        self.store.move_push_turn(&self.node, last.id).await?;
+        Ok(Some(last.id))
+    }
+
+    async fn tell_of(&self, records: &[Arc<EventRecord>], now_s: i64) -> anyhow::Result<()> {
+        let withdrawn = Withdrawn::of(records);
+        let is_due = |record: &&Arc<EventRecord>| now_s - record.at_s < OLD_S && message(record).is_some();
+        let due: Vec<_> = records.iter().filter(is_due).collect();
+        if due.is_empty() && withdrawn.is_empty() {
+            return Ok(());
+        }
+        let owners = self.store.device_owners().await?;
+        if owners.is_empty() {
+            return Ok(());
+        }
+        let mut people = self.to_show(&due, &withdrawn, &owners);
+        let sent = people.iter().flat_map(|(id, told)| {
+            let messages = told.messages.iter().filter_map(|(record, _)| message(record));
+            messages.map(|event| (*id, event.message.id))
+        });
+        self.store.note_sent(&sent.collect::<Vec<_>>(), now_s).await?;
+        self.to_remove(&withdrawn, &mut people).await?;
+        let ids: Vec<_> = people.keys().copied().collect();
+        for device in self.store.devices(&ids).await? {
+            people.entry(device.user_id).or_default().devices.push(device);
+        }
+        self.tell(&people).await;
+        for (user_id, told) in people.iter().filter(|(_, told)| !told.removed.is_empty()) {
+            self.store.forget_sent(*user_id, &told.removed).await?;
+        }
+        Ok(())
+    }
+
+    /// Who is to see which of the messages: not what they have read since, or what is gone.
+    fn to_show(&self, due: &[&Arc<EventRecord>], withdrawn: &Withdrawn, owners: &[UserId]) -> BTreeMap<UserId, ToTell> {
+        let realm = self.store.realm();
+        let presences: &dyn PresenceStore = self.store.as_ref();
+        let mut people = BTreeMap::<UserId, ToTell>::new();
+        for record in due {
+            for (user_id, trigger) in push::receivers(&realm, presences, record, owners) {
+                if message(record).is_some_and(|event| !withdrawn.has(&realm, user_id, event.message.id)) {
+                    people.entry(user_id).or_default().messages.push((Arc::clone(record), trigger));
+                }
+            }
+        }
+        people
+    }
+
+    /// Adds whose devices are to show which messages no longer.
+    async fn to_remove(&self, withdrawn: &Withdrawn, people: &mut BTreeMap<UserId, ToTell>) -> anyhow::Result<()> {
+        if withdrawn.is_empty() {
+            return Ok(());
+        }
+        let realm = self.store.realm();
+        for (user_id, id) in self.store.sent(withdrawn).await? {
+            if withdrawn.has(&realm, user_id, id) {
+                people.entry(user_id).or_default().removed.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells some people at the same time, each of one thing after the other.
+    async fn tell(&self, people: &BTreeMap<UserId, ToTell>) {
+        let telling = stream::iter(people).for_each_concurrent(PEOPLE_AT_ONCE, async |(user_id, told)| {
+            for notice in self.notices(*user_id, told) {
+                if let Err(error) = self.notify(&notice).await {
+                    tracing::warn!(error = format!("{error:#}"), "telephones were not notified of a message");
+                }
+            }
+        });
+        if tokio::time::timeout(TELLING_MAX, telling).await.is_err() {
+            tracing::warn!("telephones were not notified of some messages, because it took too long");
+        }
+    }
+
+    /// None for who has no devices.
+    fn notices(&self, user_id: UserId, told: &ToTell) -> Vec<Notice> {
+        if told.devices.is_empty() {
+            return Vec::new();
+        }
+        let realm = self.store.realm();
+        let origin = Origin { base_url: &self.base_url, brand: &self.brand };
+        let notice = |purpose, (google, apple): (Value, Value)| Notice {
+            user_id,
+            devices: told.devices.clone(),
+            purpose,
+            google,
+            apple,
+        };
+        let shown = told.messages.iter().filter_map(|(record, trigger)| {
+            let event = message(record)?;
+            let payloads = push::message(&realm, &origin, event, (user_id, *trigger));
+            Some(notice(Purpose::Show(event.message.id), payloads))
+        });
+        let removed = told.removed.chunks(REMOVED_AT_ONCE);
+        let removed = removed.map(|ids| notice(Purpose::Remove, push::removal(&realm, &origin, (user_id, ids))));
+        shown.chain(removed).collect()
+    }
+
+    /// Forgets the devices that turn out to be gone.
+    async fn notify(&self, notice: &Notice) -> anyhow::Result<()> {
+        for (kind, token) in self.bouncer.notify(notice).await? {
+            self.store.forget_device(notice.user_id, kind, &token).await?;
+        }
+        Ok(())
+    }
+}
+
+fn message(record: &EventRecord) -> Option<&MessageEvent> {
+    match record.event.as_ref().map(|event| &event.body) {
+        Some(Body::Message(event)) => Some(event),
+        _ => None,
+    }
+}

@@ -1,0 +1,169 @@
+//! Which notifications are to go from devices again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::event::{Audience, Body, EventRecord, NewEvent};
+use crate::id::{MessageId, UserId};
+use crate::message::Flag;
+use crate::ports::FlagOp;
+use crate::snapshot::RealmSnapshot;
+
+/// Messages that people read, or that are gone for them, as records of the log tell.
+///
+/// The log tells of each, whoever asked for it and by whatever endpoint; so nothing is looked up where messages are
+/// read.
+#[derive(Debug, Default)]
+pub struct Withdrawn {
+    read: BTreeMap<UserId, BTreeSet<MessageId>>,
+    gone: Vec<(BTreeSet<MessageId>, Arc<EventRecord>)>,
+}
+
+impl Withdrawn {
+    /// What these records tell of it.
+    #[must_use]
+    pub fn of(records: &[Arc<EventRecord>]) -> Self {
+        let mut withdrawn = Self::default();
+        for record in records {
+            let Some(NewEvent { audience, body: Body::Plain { kind, event }, .. }) = &record.event else { continue };
+            match (kind.as_str(), audience) {
+                ("update_message_flags", Audience::Users(users)) if is_reading(event) => {
+                    let read = messages(event, "messages");
+                    for user_id in users {
+                        withdrawn.read.entry(*user_id).or_default().extend(&read);
+                    }
+                }
+                // Told of each message by itself too, to clients that do not understand many.
+                ("delete_message", _) if event.get("message_ids").is_some() => {
+                    withdrawn.gone.push((messages(event, "message_ids"), Arc::clone(record)));
+                }
+                _ => {}
+            }
+        }
+        withdrawn
+    }
+
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.gone.is_empty()
+    }
+
+    /// Who read something, in the order of their numbers.
+    pub fn readers(&self) -> impl Iterator<Item = UserId> {
+        self.read.keys().copied()
+    }
+
+    /// The oldest and the newest message that somebody read.
+    #[must_use]
+    pub fn stretch(&self) -> Option<(MessageId, MessageId)> {
+        let oldest = self.read.values().filter_map(BTreeSet::first).min()?;
+        let newest = self.read.values().filter_map(BTreeSet::last).max()?;
+        Some((*oldest, *newest))
+    }
+
+    /// The messages that are gone, for some at least.
+    pub fn gone(&self) -> impl Iterator<Item = MessageId> {
+        self.gone.iter().flat_map(|(messages, _)| messages).copied()
+    }
+
+    /// Whether a device of that user need not show that message any longer.
+    #[must_use]
+    pub fn has(&self, realm: &RealmSnapshot, user_id: UserId, id: MessageId) -> bool {
+        self.read.get(&user_id).is_some_and(|read| read.contains(&id))
+            || self.gone.iter().any(|(gone, record)| gone.contains(&id) && is_gone_for(realm, user_id, record))
+    }
+}
+
+/// A message that was deleted is gone for everybody, also for those who could not read it any more; one that moved is
+/// for those who are told.
+fn is_gone_for(realm: &RealmSnapshot, user_id: UserId, record: &EventRecord) -> bool {
+    match record.event.as_ref().map(|event| &event.audience) {
+        Some(audience @ Audience::Bereft { .. }) => {
+            realm.user(user_id).is_some_and(|user| audience.reaches(record.id, user, realm))
+        }
+        _ => true,
+    }
+}
+
+fn is_reading(event: &Value) -> bool {
+    let says = |key: &str, word: &str| event.get(key).and_then(Value::as_str) == Some(word);
+    says("flag", Flag::Read.name()) && says("op", FlagOp::Add.name())
+}
+
+fn messages(event: &Value, key: &str) -> BTreeSet<MessageId> {
+    let list = event.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_i64).map(MessageId).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::Change;
+    use crate::channel::Privacy;
+    use crate::event;
+    use crate::id::{ChannelId, DirectId, EventId};
+    use crate::mark::Mark;
+    use crate::message::{Message, Recipient};
+    use crate::realm::Rules;
+    use crate::testing;
+
+    fn ids(numbers: &[i64]) -> Vec<MessageId> {
+        numbers.iter().copied().map(MessageId).collect()
+    }
+
+    fn told(events: Vec<NewEvent>) -> Vec<Arc<EventRecord>> {
+        let place = |number| EventId(i64::try_from(number).unwrap() + 100);
+        let records = events.into_iter().enumerate();
+        records.map(|(number, event)| Arc::new(EventRecord::new(place(number), 1, Vec::new(), Some(event)))).collect()
+    }
+
+    #[test]
+    fn what_someone_read_goes_from_their_devices_alone() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let star = Mark::parse("starred", "add").unwrap();
+        let unread = Mark::parse("read", "remove").unwrap();
+        let withdrawn = Withdrawn::of(&told(vec![
+            event::flagged(UserId(4), Mark::READ, &ids(&[7, 5]), None),
+            event::flagged(UserId(3), star, &ids(&[6]), None),
+            event::flagged(UserId(3), unread, &ids(&[6]), None),
+        ]));
+        let found = |user: i64| {
+            let mut found = ids(&[4, 5, 6, 7]);
+            found.retain(|id| withdrawn.has(&realm, UserId(user), *id));
+            found
+        };
+        assert_eq!((found(4), found(3)), (ids(&[5, 7]), ids(&[])));
+        assert_eq!(withdrawn.readers().collect::<Vec<_>>(), [UserId(4)]);
+        assert_eq!(withdrawn.stretch(), Some((MessageId(5), MessageId(7))));
+        assert!(Withdrawn::of(&told(vec![event::flagged(UserId(3), star, &ids(&[6]), None)])).is_empty());
+    }
+
+    #[test]
+    fn what_was_deleted_goes_from_every_device() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let direct = Message { direct_users: vec![UserId(3)], ..testing::message(3, Recipient::Direct(DirectId(7))) };
+        let withdrawn = Withdrawn::of(&told(event::deleted(&direct, &ids(&[50, 51]))));
+        assert_eq!(withdrawn.gone().collect::<Vec<_>>(), ids(&[50, 51]));
+        assert!(withdrawn.has(&realm, UserId(4), MessageId(51)) && !withdrawn.has(&realm, UserId(4), MessageId(52)));
+        assert_eq!((withdrawn.readers().count(), withdrawn.stretch()), (0, None));
+    }
+
+    #[test]
+    fn what_moved_goes_from_the_devices_of_those_who_cannot_follow_it() {
+        let channels = [(20, Privacy::Public), (22, Privacy::PrivateSharedHistory)];
+        let mut changes: Vec<_> =
+            channels.map(|(id, privacy)| Change::Channel(Box::new(testing::channel(id, privacy)))).into();
+        for (channel, user) in [(20, 3), (20, 4), (22, 3)] {
+            changes.push(Change::Subscription(Box::new(testing::subscription(channel, user))));
+        }
+        let realm = testing::realm(Rules::default(), changes);
+        let message = testing::message(3, Recipient::Channel(ChannelId(20)));
+        let lost = event::lost(&message, &ids(&[50]), (ChannelId(20), ChannelId(22)));
+        let withdrawn = Withdrawn::of(&told(lost));
+        let is_gone = [3, 4].map(|user| withdrawn.has(&realm, UserId(user), MessageId(50)));
+        assert_eq!(is_gone, [false, true]);
+    }
+}
