@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-use crate::config::{Command, Config};
+use crate::config::{Command, Config, End};
 
 /// A request allocates a few hundred times, and the system's allocator keeps for each thread what one hash of a
 /// password took.
@@ -53,6 +53,9 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(end) => return end.exit_code(),
     };
+    if let Err(error) = serve::check(&config) {
+        return End::Fault(reason(&error)).exit_code();
+    }
     logging::start(&config.observing);
     match run(&config) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,10 +1,31 @@
 //! Notifications on telephones: the services that send them, and the task that looks through the log for them.
 
-mod bouncer;
+mod direct;
 mod watch;
 
-pub(crate) use bouncer::HttpBouncer;
+mod apple;
+mod bouncer;
+mod google;
+mod outside;
+
+use std::sync::Arc;
+
+use chat_core::push::Bouncer;
+
 pub(crate) use watch::Watch;
+
+use crate::config::PushConfig;
+
+/// The service that the configuration names, when it names one; `base_url` and `brand` are this server's.
+///
+/// # Errors
+/// When a key cannot be used, or HTTP cannot be set up.
+pub(crate) fn service(config: &PushConfig, base_url: &str, brand: &str) -> anyhow::Result<Option<Arc<dyn Bouncer>>> {
+    if let Some(direct) = direct::Direct::new(config, (base_url, brand))? {
+        return Ok(Some(Arc::new(direct)));
+    }
+    Ok(bouncer::HttpBouncer::new(config)?.map(|bouncer| bouncer as Arc<dyn Bouncer>))
+}
 
 #[cfg(test)]
 mod tests;

@@ -14,17 +14,17 @@ use chat_storage::Store;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use crate::config::Config;
+use crate::config::{Command, Config};
 use crate::files::{self, Files};
 use crate::health::DatabaseHealth;
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::machine::Machine;
 use crate::mail::Post;
 use crate::passwords::Argon2id;
-use crate::push::{HttpBouncer, Watch};
+use crate::push::Watch;
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
-use crate::{bootstrap, database, import, metrics};
+use crate::{bootstrap, database, import, metrics, push};
 
 /// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
 /// no queue can ask for any more.
@@ -34,6 +34,18 @@ const DELIVERY_INTERVAL: Duration = Duration::from_secs(1);
 /// Seconds for which an event outlives the queues that could want it: what a queue confirmed is written down a
 /// little later, and the clocks of two nodes differ.
 const LOG_MARGIN_S: i64 = 3600;
+
+/// Whether the files that a server's settings name can be used, as far as nothing else is needed to know it. Other
+/// commands do without them: who runs those need not be able to read them.
+///
+/// # Errors
+/// When one cannot.
+pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
+    match config.task() {
+        Command::Serve => push::service(&config.push, "", "").map(drop),
+        Command::User(_) | Command::Import { .. } | Command::Export { .. } => Ok(()),
+    }
+}
 
 /// Serves until SIGTERM or SIGINT.
 ///
@@ -99,7 +111,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
         polls: Arc::default(),
         passwords,
         invitations: invitations(config, &store),
-        push: push(config, (&store, &base_url), background)?,
+        push: notify(config, (&store, &base_url), background)?,
         settings: settings(config, base_url),
     };
     let polls = Arc::clone(&domain.polls);
@@ -139,15 +151,22 @@ fn parts(config: &Config, store: &Store) -> Parts {
     }
 }
 
-/// Begins to notify telephones, where there is a bouncer.
-fn push(config: &Config, (store, base_url): (&Arc<Store>, &str), background: &mut JoinSet<()>) -> anyhow::Result<Push> {
+/// Begins to notify telephones, where there is a service for it.
+fn notify(
+    config: &Config,
+    (store, base_url): (&Arc<Store>, &str),
+    background: &mut JoinSet<()>,
+) -> anyhow::Result<Push> {
     let devices = Arc::<Store>::clone(store);
-    let Some(bouncer) = HttpBouncer::new(&config.push)? else { return Ok(Push { devices, bouncer: None }) };
+    let brand = &config.address.brand;
+    let Some(bouncer) = push::service(&config.push, base_url, brand)? else {
+        return Ok(Push { devices, bouncer: None });
+    };
     let watch = Watch {
         store: Arc::clone(store),
-        bouncer: Arc::<HttpBouncer>::clone(&bouncer),
+        bouncer: Arc::clone(&bouncer),
         base_url: base_url.to_owned(),
-        brand: config.address.brand.clone(),
+        brand: brand.clone(),
         node: format!("{:032x}", Machine.fresh_id()),
     };
     background.spawn(watch.keep());

@@ -27,7 +27,7 @@ use crate::listen::TrustedProxies;
 pub(crate) use development::DevelopmentConfig;
 pub(crate) use files::{Bucket, FileConfig};
 pub(crate) use mail::{InvitationConfig, MailConfig};
-pub(crate) use push::PushConfig;
+pub(crate) use push::{AppleConfig, PushConfig};
 
 const ABOUT: &str = "Team-chat server with the REST API existing clients speak.";
 const AFTER: &str = "\

@@ -1,9 +1,11 @@
 //! Who notifies telephones.
 
-use clap::Args;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgAction, Args};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{secret, together, value, word};
+use super::{file, secret, together, value, word};
 
 /// Who notifies telephones.
 #[derive(Debug, Args)]
@@ -21,6 +23,44 @@ pub(crate) struct PushConfig {
     #[arg(id = "push-key", long = "push-key", env = "CHAT_PUSH_KEY", value_name = "SECRET")]
     #[arg(value_parser = value::secret)]
     key: Option<SecretString>,
+    /// JSON key file of a Google service account that may send through FCM: devices of Google are notified without
+    /// a bouncer [default: none, they are not]
+    #[arg(id = "fcm-service-account", long = "fcm-service-account", env = "CHAT_FCM_SERVICE_ACCOUNT")]
+    #[arg(value_name = "FILE", value_parser = value::path)]
+    google_account: Option<PathBuf>,
+    /// Key file of Apple's (.p8) for APNs: devices of Apple are notified without a bouncer [default: none, they are
+    /// not]
+    #[arg(id = "apns-key", long = "apns-key", env = "CHAT_APNS_KEY", value_name = "FILE", value_parser = value::path)]
+    apple_key: Option<PathBuf>,
+    /// What Apple calls that key
+    #[arg(id = "apns-key-id", long = "apns-key-id", env = "CHAT_APNS_KEY_ID", value_name = "ID")]
+    #[arg(value_parser = value::apple_id)]
+    apple_key_id: Option<String>,
+    /// What Apple calls the team whose key it is
+    #[arg(id = "apns-team-id", long = "apns-team-id", env = "CHAT_APNS_TEAM_ID", value_name = "ID")]
+    #[arg(value_parser = value::apple_id)]
+    apple_team_id: Option<String>,
+    /// Bundle id of the app, for devices that registered without one
+    #[arg(id = "apns-topic", long = "apns-topic", env = "CHAT_APNS_TOPIC", value_name = "ID")]
+    #[arg(value_parser = value::apple_id)]
+    apple_topic: Option<String>,
+    /// Notify devices of Apple's sandbox, for apps built for development
+    #[arg(id = "apns-sandbox", long = "apns-sandbox", env = "CHAT_APNS_SANDBOX", value_name = "BOOL")]
+    #[arg(default_value = "false", value_parser = value::boolean, action = ArgAction::Set)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    is_sandbox: bool,
+}
+
+/// Whom Apple knows the operator as.
+#[derive(Debug)]
+pub(crate) struct AppleConfig<'a> {
+    /// The file of the key.
+    pub(crate) key: &'a Path,
+    pub(crate) key_id: &'a str,
+    pub(crate) team_id: &'a str,
+    /// The app, where a device does not say it.
+    pub(crate) topic: &'a str,
+    pub(crate) is_sandbox: bool,
 }
 
 impl PushConfig {
@@ -30,12 +70,43 @@ impl PushConfig {
         Some((word(self.url.as_ref())?, word(self.id.as_ref())?, key))
     }
 
-    /// The three come together.
+    /// Whom Apple knows the operator as, when its devices are notified without a bouncer.
+    pub(crate) fn apple(&self) -> Option<AppleConfig<'_>> {
+        Some(AppleConfig {
+            key: file(self.apple_key.as_ref())?,
+            key_id: word(self.apple_key_id.as_ref())?,
+            team_id: word(self.apple_team_id.as_ref())?,
+            topic: word(self.apple_topic.as_ref())?,
+            is_sandbox: self.is_sandbox,
+        })
+    }
+
+    /// The key file for FCM, when devices of Google are notified without a bouncer.
+    pub(crate) fn google(&self) -> Option<&Path> {
+        file(self.google_account.as_ref())
+    }
+
+    /// What belongs together comes together, and a bouncer alone.
     pub(super) fn check(&self) -> Result<(), String> {
         let url = ("--push-url", word(self.url.as_ref()).is_some());
         let id = ("--push-id", word(self.id.as_ref()).is_some());
         let key = ("--push-key", secret(self.key.as_ref()).is_some());
         together(url, id)?;
-        together(url, key)
+        together(url, key)?;
+        let apple = ("--apns-key", file(self.apple_key.as_ref()).is_some());
+        for (name, value) in [
+            ("--apns-key-id", &self.apple_key_id),
+            ("--apns-team-id", &self.apple_team_id),
+            ("--apns-topic", &self.apple_topic),
+        ] {
+            together(apple, (name, word(value.as_ref()).is_some()))?;
+        }
+        let direct = [apple, ("--fcm-service-account", self.google().is_some())];
+        match direct.into_iter().find(|(_, is_set)| *is_set && url.1) {
+            Some((name, _)) => {
+                Err(format!("{name} is set, and has no use with --push-url, which notifies all devices"))
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -177,6 +177,30 @@ fn a_push_bouncer_needs_its_address_a_name_and_a_key() {
 }
 
 #[test]
+fn telephones_are_notified_by_a_bouncer_or_with_keys_that_are_complete() {
+    let apple = ["--apns-key=/k.p8", "--apns-key-id=K1", "--apns-team-id=T1", "--apns-topic=org.example.App"];
+    let config = given(&apple).unwrap();
+    let known = config.push.apple().unwrap();
+    assert_eq!((known.key_id, known.team_id, known.topic), ("K1", "T1", "org.example.App"));
+    assert!(!known.is_sandbox && config.push.google().is_none());
+    assert!(given(&[&apple[..], &["--apns-sandbox"]].concat()).unwrap().push.apple().unwrap().is_sandbox);
+    for (left_out, name) in [(0, "--apns-key"), (1, "--apns-key-id"), (2, "--apns-team-id"), (3, "--apns-topic")] {
+        let mut some = apple.to_vec();
+        some.remove(left_out);
+        assert!(fault(&some).ends_with(&format!("needs {name} with it")), "{}", fault(&some));
+    }
+    assert!(fault(&["--apns-key-id=K 1"]).contains("--apns-key-id"));
+    let bouncer = ["--push-url=https://push.example.org", "--push-id=acme", "--push-key=hunter2"];
+    for (direct, name) in [(&apple[..], "--apns-key"), (&["--fcm-service-account=/a.json"], "--fcm-service-account")] {
+        assert!(given(direct).is_ok());
+        let line = fault(&[&bouncer[..], direct].concat());
+        assert_eq!(line, format!("{name} is set, and has no use with --push-url, which notifies all devices"));
+    }
+    let none = given(&["--apns-key=", "--apns-topic=", "--fcm-service-account="]).unwrap();
+    assert!(none.push.apple().is_none() && none.push.google().is_none());
+}
+
+#[test]
 fn an_smtp_server_of_another_kind_is_refused_without_its_password() {
     for url in ["http://chat:hunter2@mail", "hunter2", "smtp:hunter2", "smtps://chat:hunter2@mail/inbox"] {
         let line = fault(&["--smtp-url", url, "--mail-from", "chat@example.org"]);

@@ -137,6 +137,12 @@ pub(super) fn mailbox(text: &str) -> Result<Mailbox, &'static str> {
     text.parse().map_err(|_| "must be an address, or a name and an address: Acme chat <chat@example.org>")
 }
 
+/// What Apple calls a key, a team or an app. Empty counts as absent.
+pub(super) fn apple_id(text: &str) -> Result<String, &'static str> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+    if text.bytes().all(allowed) { Ok(text.to_owned()) } else { Err("must be letters, digits, full stops and hyphens") }
+}
+
 /// A file. Empty counts as absent, which the parser of the library refuses.
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 pub(super) fn path(text: &str) -> Result<PathBuf, Infallible> {

@@ -1,14 +1,15 @@
 //! Notifications on telephones: which devices people registered, who is notified of a message, what it says, and when
 //! it is taken back.
 //!
-//! The server does not speak to the makers of telephones: it hands notifications to a bouncer, a service that does, and
-//! whose address the deployment names. Without one, devices are kept and nothing is sent.
+//! Notifications go to a bouncer, a service that speaks to the makers of telephones and whose address the deployment
+//! names, or to the makers themselves, when it has their keys: to the rules both are the same. Without either, devices
+//! are kept and nothing is sent.
 
 mod payload;
 mod receivers;
 mod withdrawn;
 
-pub use payload::{Origin, message, removal, test};
+pub use payload::{Origin, message, removal, test, test_of_apple};
 pub use receivers::{Trigger, receivers};
 pub use withdrawn::Withdrawn;
 
@@ -156,6 +157,8 @@ pub enum Purpose {
     Show(MessageId),
     /// Devices are to show some messages no longer, when they get to it. Nobody sees it.
     Remove,
+    /// People are to see that they see it.
+    Test,
 }
 
 /// A notification for the devices of one user.

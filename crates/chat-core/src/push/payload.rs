@@ -66,6 +66,17 @@ pub fn test(realm: &RealmSnapshot, origin: &Origin<'_>, user_id: UserId, now_s: 
     Value::Object(payload)
 }
 
+/// A test as Apple's devices show it: they show nothing of what is ours. A bouncer does this by itself.
+#[must_use]
+pub fn test_of_apple(origin: &Origin<'_>, payload: &Value) -> Value {
+    let body = format!("This is a test notification from {}.", origin.base_url);
+    json!({
+        "alert": {"title": "Test notification", "body": body},
+        "sound": "default",
+        "custom": {origin.own(): payload},
+    })
+}
+
 /// A message, for Google's devices and for Apple's.
 #[must_use]
 pub fn message(
