@@ -110,7 +110,10 @@ impl Watch {
             let messages = told.messages.iter().filter_map(|(record, _)| message(record));
             messages.map(|event| (*id, event.message.id))
         });
-        self.store.note_sent(&sent.collect::<Vec<_>>(), now_s).await?;
+        let sent: Vec<_> = sent.collect();
+        if !sent.is_empty() {
+            self.store.note_sent(&sent, now_s).await?;
+        }
         self.to_remove(&withdrawn, &mut people).await?;
         let ids: Vec<_> = people.keys().copied().collect();
         for device in self.store.devices(&ids).await? {
