@@ -145,18 +145,17 @@ struct Lane {
     db: Db,
     postgres: Option<PoolConnection<Postgres>>,
     writer: Option<PoolConnection<Sqlite>>,
-    reader: Option<PoolConnection<Sqlite>>,
     in_a_row: u32,
 }
 
 impl Lane {
     fn new(db: Db) -> Self {
-        Self { db, postgres: None, writer: None, reader: None, in_a_row: 0 }
+        Self { db, postgres: None, writer: None, in_a_row: 0 }
     }
 
     /// Gives the connections back: nobody waits, it is somebody else's turn, or one has failed.
     fn let_go(&mut self) {
-        (self.postgres, self.writer, self.reader) = (None, None, None);
+        (self.postgres, self.writer) = (None, None);
         self.in_a_row = 0;
     }
 }
@@ -320,10 +319,7 @@ impl Batch {
             (On::Sqlite(_), On::Sqlite(writer)) if self.claims() => {
                 self.admit_sqlite(kept(&mut lane.writer, writer).await?).await
             }
-            (On::Sqlite(readers), _) => {
-                let connection = kept(&mut lane.reader, readers).await?;
-                sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json()).fetch_all(connection).await
-            }
+            (On::Sqlite(readers), _) => sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json()).fetch_all(readers).await,
         }
     }
 

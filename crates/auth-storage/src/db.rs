@@ -18,6 +18,7 @@ use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
 use crate::members::{Codes, Visits};
+use crate::readers::Readers;
 use crate::resources::Table;
 use crate::schema;
 use crate::script::{self, ScriptFault};
@@ -77,7 +78,7 @@ struct Inner {
 struct SqlitePools {
     /// One connection: SQLite has one writer at a time, and waiting here costs less than there.
     writer: SqlitePool,
-    readers: SqlitePool,
+    readers: Readers,
     shared: Arc<SharedCommits>,
     lock_file: PathBuf,
 }
@@ -147,23 +148,22 @@ impl Db {
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT)
             .statement_cache_capacity(PREPARED_STATEMENTS);
-        let pool = |connections| {
-            SqlitePoolOptions::new()
-                .max_connections(connections)
-                .acquire_timeout(ACQUIRE_TIMEOUT)
-                .test_before_acquire(false)
-                .idle_timeout(None)
-                .max_lifetime(None)
-        };
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .test_before_acquire(false)
+            .idle_timeout(None)
+            .max_lifetime(None);
         // A transaction that outgrows the memory for pages writes them before its end and reads them again.
         let writer = options
             .clone()
             .pragma("cache_size", WRITER_CACHE)
             .pragma("temp_store", "MEMORY")
             .pragma("wal_autocheckpoint", LOG_PAGES);
-        let writer = pool(1).connect_with(writer).await.map_err(OpenError::Connect)?;
-        let readers =
-            pool(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(OpenError::Connect)?;
+        let writer = pool.connect_with(writer).await.map_err(OpenError::Connect)?;
+        let readers = Readers::open(options.pragma("query_only", "ON"), SQLITE_READERS, ACQUIRE_TIMEOUT)
+            .await
+            .map_err(OpenError::Connect)?;
         let shared = Arc::new(SharedCommits::start(writer.clone()));
         Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, shared, lock_file })))
     }
@@ -269,8 +269,8 @@ impl Db {
         }
     }
 
-    /// Where a single statement that only reads runs.
-    pub(crate) fn reader(&self) -> On<&PgPool, &SqlitePool> {
+    /// Where a single statement that only reads runs, all it finds at once.
+    pub(crate) fn reader(&self) -> On<&PgPool, &Readers> {
         match &self.0.pools {
             On::Postgres(pool) => On::Postgres(pool),
             On::Sqlite(pools) => On::Sqlite(&pools.readers),

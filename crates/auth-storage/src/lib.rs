@@ -56,6 +56,7 @@ mod packages;
 mod parties;
 mod patients;
 mod question;
+mod readers;
 mod resources;
 mod search;
 mod tokens;

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use oauth_core::policy::BoundQuestion;
 use sqlx::postgres::{PgPool, PgRow};
-use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _};
 
 use crate::db::Db;
 use crate::engine::On;
+use crate::readers::Readers;
 
 /// How long a question may take. Not specified; a quarter of a second, because every request of the callers a policy
 /// applies to may wait for it.
@@ -32,7 +33,7 @@ pub(crate) async fn answer(db: &Db, question: &BoundQuestion) -> Result<bool, sq
     let sql = format!("SELECT * FROM (\n{}\n) AS question LIMIT 1", question.sql);
     match db.reader() {
         On::Postgres(pool) => on_postgres(pool, sql, &question.values).await,
-        On::Sqlite(pool) => on_sqlite(pool, sql, &question.values).await,
+        On::Sqlite(readers) => on_sqlite(readers, sql, &question.values).await,
     }
 }
 
@@ -57,10 +58,9 @@ fn postgres_says_yes(row: &PgRow) -> bool {
     }
 }
 
-async fn on_sqlite(pool: &SqlitePool, sql: String, values: &[Option<String>]) -> Result<bool, sqlx::Error> {
+async fn on_sqlite(readers: &Readers, sql: String, values: &[Option<String>]) -> Result<bool, sqlx::Error> {
     // These options are those of connections that only read.
-    let options = pool.connect_options();
-    let mut connection = SqliteConnection::connect_with(&options).await?;
+    let mut connection = SqliteConnection::connect_with(readers.options()).await?;
     let began = Instant::now();
     connection.lock_handle().await?.set_progress_handler(STEPS, move || began.elapsed() < TIME_LIMIT);
     let asked = sqlx::query(AssertSqlSafe(sql)).persistent(false);

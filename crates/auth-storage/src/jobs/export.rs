@@ -177,14 +177,17 @@ impl Export<'_> {
         let since_us = self.work.since_us.unwrap_or(-1).max(-1);
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
         macro_rules! asked {
-            ($pool:expr) => {{
-                let asked = sqlx::query_as(sql).bind(&place.after).bind(since_us).bind(limit).fetch($pool);
+            ($executor:expr) => {{
+                let asked = sqlx::query_as(sql).bind(&place.after).bind(since_us).bind(limit).fetch($executor);
                 self.make(table, lines, (place.part, rows), asked).await
             }};
         }
         match self.db.reader() {
             On::Postgres(pool) => asked!(pool),
-            On::Sqlite(pool) => asked!(pool),
+            On::Sqlite(readers) => {
+                let mut reader = readers.acquire().await?;
+                asked!(reader.connection()?)
+            }
         }
     }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use oauth_core::ports::{BrowserSession, Hash, MemberGrant, Visit};
 use serde_json::{Value, json};
-use sqlx::{PgPool, Postgres, Sqlite, SqlitePool};
+use sqlx::{PgPool, Postgres};
 
 use super::{grants, hash_of};
 use crate::batches::{Answers, Kept};
 use crate::dialect::{Dialect, Sql, hex};
 use crate::engine::{On, run};
+use crate::readers::Readers;
 
 /// `$1` is `[[place, session in hex, app, now], …]`. One row without a grant stands for none.
 static VISITS: Sql = Sql::new(
@@ -50,21 +51,21 @@ pub(crate) struct Visitor {
 }
 
 /// Reads visits on a connection of its own.
-pub(crate) struct Visits(On<Kept<Postgres>, Kept<Sqlite>>);
+pub(crate) struct Visits(On<Kept<Postgres>, Readers>);
 
 impl Visits {
     pub(crate) const fn on_postgres(pool: PgPool) -> Self {
         Self(On::Postgres(Kept::new(pool)))
     }
 
-    pub(crate) const fn on_sqlite(readers: SqlitePool) -> Self {
-        Self(On::Sqlite(Kept::new(readers)))
+    pub(crate) const fn on_sqlite(readers: Readers) -> Self {
+        Self(On::Sqlite(readers))
     }
 
     async fn rows(&mut self, asked: &str) -> Result<Vec<Row>, sqlx::Error> {
         let (connection, dialect) = match &mut self.0 {
             On::Postgres(kept) => (On::Postgres(kept.connection().await?), Dialect::Postgres),
-            On::Sqlite(kept) => (On::Sqlite(kept.connection().await?), Dialect::Sqlite),
+            On::Sqlite(readers) => (On::Sqlite(&*readers), Dialect::Sqlite),
         };
         run!(connection, fetch_all: sqlx::query_as(VISITS.on(dialect)).bind(asked))
     }
@@ -84,9 +85,8 @@ impl Answers for Visits {
     }
 
     fn rest(&mut self) {
-        match &mut self.0 {
-            On::Postgres(kept) => kept.rest(),
-            On::Sqlite(kept) => kept.rest(),
+        if let On::Postgres(kept) = &mut self.0 {
+            kept.rest();
         }
     }
 }
