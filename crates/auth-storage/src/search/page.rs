@@ -147,10 +147,11 @@ fn write(
     let keys = order.keys_column(statement.dialect());
     let quoted = table.quoted();
     let page = order.page(&matching, after.as_deref(), &limit);
+    // Resources are joined to the page last: joined to it in parentheses, SQLite copies them all into a table first.
     Ok(Some(format!(
         "WITH page AS ({page})
 SELECT CAST({total} AS BIGINT), (SELECT revision FROM search_state), {keys}, t.id, t.txid, {{us:t.ts}}, CAST(t.resource AS TEXT)
-FROM (SELECT 1 AS one) AS always LEFT JOIN (page JOIN {quoted} t ON t.id = page.id) ON TRUE
+FROM (SELECT 1 AS one) AS always LEFT JOIN page ON TRUE LEFT JOIN {quoted} t ON t.id = page.id
 ORDER BY {by}",
         by = order.by("page."),
     )))
