@@ -2,8 +2,9 @@
 //!
 //! One task owns the statement. While it runs, what is asked gathers, and is the next batch; so a
 //! lone caller waits for nobody, and under load one exchange with the engine, and where something is
-//! written one commit, serves all who came meanwhile. When the engine refuses a batch, each is asked
-//! again alone, so nobody is told another's failure; when it cannot be reached, all are told.
+//! written one commit, serves all who came meanwhile. When the engine refuses a batch, or tells what
+//! cannot be read, each is asked again alone, so nobody is told another's failure; when it cannot be
+//! reached, all are told.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::fault;
 
-/// Most that is asked in one statement.
+/// Most that is asked in one statement, where nothing else is said.
 const BATCH_MAX: usize = 256;
 /// Most that waits for one; further callers wait to be let in.
 const WAITING_MAX: usize = 4 * BATCH_MAX;
@@ -30,6 +31,9 @@ pub(crate) trait Answers: Send + 'static {
     type Asked: Send + Sync + 'static;
     /// What it is told.
     type Answer: Send + 'static;
+
+    /// Most that is asked at once.
+    const AT_ONCE_MAX: usize = BATCH_MAX;
 
     /// One answer for each, in their order; what is written is durable then.
     async fn answer(&mut self, asked: &[Self::Asked]) -> Result<Vec<Self::Answer>, Arc<sqlx::Error>>;
@@ -78,11 +82,11 @@ impl<A: Answers> std::fmt::Debug for Batches<A> {
 }
 
 async fn answer_all<A: Answers>(mut answers: A, mut waiting: mpsc::Receiver<Caller<A>>) {
-    let mut batch = Vec::with_capacity(BATCH_MAX);
-    while waiting.recv_many(&mut batch, BATCH_MAX).await > 0 {
+    let mut batch = Vec::with_capacity(A::AT_ONCE_MAX);
+    while waiting.recv_many(&mut batch, A::AT_ONCE_MAX).await > 0 {
         // What is ready to run on this thread runs first and may join.
         tokio::task::yield_now().await;
-        while batch.len() < BATCH_MAX
+        while batch.len() < A::AT_ONCE_MAX
             && let Ok(caller) = waiting.try_recv()
         {
             batch.push(caller);
@@ -90,7 +94,7 @@ async fn answer_all<A: Answers>(mut answers: A, mut waiting: mpsc::Receiver<Call
         let (asked, callers): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|Caller { asked, answer }| (asked, answer)).unzip();
         match answers.answer(&asked).await {
-            Err(error) if asked.len() > 1 && error.as_database_error().is_some() => {
+            Err(error) if asked.len() > 1 && fault::is_of_one(&error) => {
                 for (asked, caller) in asked.chunks(1).zip(callers) {
                     tell(vec![caller], answers.answer(asked).await);
                 }

@@ -19,7 +19,7 @@ use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
 use crate::members::{Codes, Visits};
 use crate::readers::Readers;
-use crate::resources::Table;
+use crate::resources::{Reading, Reads, Table};
 use crate::schema;
 use crate::script::{self, ScriptFault};
 use crate::search::Index;
@@ -64,6 +64,7 @@ pub struct Db(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     pools: On<PgPool, SqlitePools>,
+    reads: Reading,
     visits: Batches<Visits>,
     codes: Batches<Codes>,
     /// The tables that are known to exist, by resource type.
@@ -169,15 +170,19 @@ impl Db {
     }
 
     fn new(pools: On<PgPool, SqlitePools>) -> Self {
-        let (visits, codes) = match &pools {
-            On::Postgres(pool) => (Visits::on_postgres(pool.clone()), Codes::on_postgres(pool.clone())),
-            On::Sqlite(pools) => {
-                (Visits::on_sqlite(pools.readers.clone()), Codes::on_sqlite(Arc::clone(&pools.shared)))
+        let (reads, visits, codes) = match &pools {
+            On::Postgres(pool) => {
+                (Reads::on_postgres(pool.clone()), Visits::on_postgres(pool.clone()), Codes::on_postgres(pool.clone()))
             }
+            On::Sqlite(pools) => (
+                Reads::on_sqlite(pools.readers.clone()),
+                Visits::on_sqlite(pools.readers.clone()),
+                Codes::on_sqlite(Arc::clone(&pools.shared)),
+            ),
         };
-        let (visits, codes) = (Batches::start(visits), Batches::start(codes));
+        let (reads, visits, codes) = (Reading::start(reads), Batches::start(visits), Batches::start(codes));
         let (tables, index, strewn_rows) = (RwLock::default(), RwLock::default(), AtomicBool::new(false));
-        Self(Arc::new(Inner { pools, visits, codes, tables, index, strewn_rows }))
+        Self(Arc::new(Inner { pools, reads, visits, codes, tables, index, strewn_rows }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -291,6 +296,11 @@ impl Db {
             On::Postgres(pool) => On::Postgres(pool),
             On::Sqlite(pools) => On::Sqlite(pools.shared.as_ref()),
         }
+    }
+
+    /// Where resources are read by id, many at once.
+    pub(crate) fn reads(&self) -> &Reading {
+        &self.0.reads
     }
 
     /// Where visits are read, many at once.

@@ -47,6 +47,10 @@ const FRAGMENTS: &[Fragment] = &[
     ),
     // The elements of an array of JSON, a row each, called `e.value`.
     ("elements", "jsonb_array_elements(@::TEXT::JSONB) AS e (value)", "json_each(@) AS e"),
+    // The texts of a parameter, a row each, called `e.value`, and their places, from 0 on. On Postgres the parameter is
+    // an array of text, on SQLite one of JSON.
+    ("texts", "unnest(@::TEXT[]) WITH ORDINALITY AS e (value, key)", "json_each(@) AS e"),
+    ("place", "e.key - 1", "e.key"),
     // Of an element that is a text of two lines: the first, and the second as a document. A line ends at `chr(10)`.
     ("first_line", "split_part(@ #>> '{}', chr(10), 1)", "substr(@, 1, instr(@, char(10)) - 1)"),
     ("second_line_document", "split_part(@ #>> '{}', chr(10), 2)::JSONB", "substr(@, instr(@, char(10)) + 1)"),

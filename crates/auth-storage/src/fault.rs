@@ -129,14 +129,32 @@ pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
     oauth_core::ports::StoreError(Box::new(fhir(error)))
 }
 
+/// Whether one request of a batch may be at fault, and the others well without it.
+pub(crate) fn is_of_one(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some() || is_unreadable(error)
+}
+
+fn is_unreadable(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_))
+}
+
 /// The failure of a batch as each of its requests is told it.
 pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError {
     let engine = Box::new(Arc::clone(error));
     oauth_core::ports::StoreError(Box::new(match error.as_ref() {
         error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(Passing(engine))),
         sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(Passing(engine))),
+        error if is_unreadable(error) => fhir_store::StoreError::Corrupt(engine),
         _ => fhir_store::StoreError::Unavailable(engine),
     }))
+}
+
+/// The failure of a batch as the resource rules know it.
+pub(crate) fn of_batch(error: oauth_core::ports::StoreError) -> fhir_store::StoreError {
+    match error.0.downcast() {
+        Ok(known) => *known,
+        Err(other) => fhir_store::StoreError::Unavailable(other),
+    }
 }
 
 /// The failure as the resource rules know it.
@@ -144,7 +162,7 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
         error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(passing(error))),
         sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(passing(error))),
-        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => fhir_store::StoreError::Corrupt(Box::new(error)),
+        error if is_unreadable(&error) => fhir_store::StoreError::Corrupt(Box::new(error)),
         error => fhir_store::StoreError::Unavailable(Box::new(error)),
     }
 }

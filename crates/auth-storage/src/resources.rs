@@ -4,6 +4,7 @@ mod append;
 mod conditions;
 mod history;
 mod list;
+mod reads;
 mod table;
 mod transact;
 mod upsert;
@@ -15,34 +16,26 @@ use fhir_store::{
     StoredText, Version, Write, WriteRefusal, Written,
 };
 
+use self::reads::Standing;
 use crate::db::Db;
-use crate::engine::run;
 use crate::fault::{fhir, retried};
 
 pub(crate) use append::append;
 pub(crate) use conditions::Conditions;
 pub(crate) use history::kinds;
+pub(crate) use reads::{Reading, Reads};
 pub(crate) use table::{Found, Table, lock_name};
 pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};
 pub(crate) use upsert::upsert;
 
-/// The state of one resource or, where there is none, the number of the last write of its history, in one statement:
-/// a history without the resource means it was deleted.
-const READ: &str = "SELECT t.txid, {us:t.ts}, CAST(t.resource AS TEXT),
-    CASE WHEN t.id IS NULL THEN (SELECT max(h.txid) FROM {history} h WHERE h.id = $1) END
-FROM (SELECT 1 AS one) AS always LEFT JOIN {table} t ON t.id = $1";
-
-/// A row of [`READ`].
-type ReadRow = (Option<i64>, Option<i64>, Option<String>, Option<i64>);
-
 #[async_trait]
 impl ResourceStore for Db {
     async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
-        read(self, key).await.map_err(fhir)
+        read(self, key).await
     }
 
     async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
-        read_text(self, key).await.map_err(fhir)
+        read_text(self, key).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
@@ -77,10 +70,10 @@ impl ResourceStore for Db {
     }
 }
 
-async fn read(db: &Db, key: &ResourceKey) -> Result<Lookup, sqlx::Error> {
+async fn read(db: &Db, key: &ResourceKey) -> Result<Lookup, StoreError> {
     Ok(match read_text(db, key).await? {
         Lookup::Found(found) => {
-            let resource = serde_json::from_str(&found.body).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+            let resource = serde_json::from_str(&found.body).map_err(|error| StoreError::Corrupt(Box::new(error)))?;
             Lookup::Found(Stored { key: found.key, version: found.version, updated_us: found.updated_us, resource })
         }
         Lookup::Deleted { version } => Lookup::Deleted { version },
@@ -88,17 +81,22 @@ async fn read(db: &Db, key: &ResourceKey) -> Result<Lookup, sqlx::Error> {
     })
 }
 
-async fn read_text(db: &Db, key: &ResourceKey) -> Result<Lookup<StoredText>, sqlx::Error> {
-    let Some(table) = Table::find(db, &key.kind).await? else {
+async fn read_text(db: &Db, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+    let Some(table) = Table::find(db, &key.kind).await.map_err(fhir)? else {
         return Ok(Lookup::Missing);
     };
-    let sql = table.sql(db.dialect(), READ);
-    let row: ReadRow = run!(db.reader(), fetch_one: sqlx::query_as(sql).bind(key.id.as_str()))?;
-    Ok(match row {
-        (Some(version), Some(updated_us), Some(body), _) => {
+    let Standing { found, last_write } = db.reads().read(db, table, key.id.clone()).await?;
+    Ok(match (found, last_write) {
+        (Some((version, updated_us, document)), _) => {
+            let body = document.0.ok_or_else(|| StoreError::Corrupt(Box::new(NoText)))?;
             Lookup::Found(StoredText { key: key.clone(), version, updated_us, body })
         }
-        (.., Some(version)) => Lookup::Deleted { version },
-        _ => Lookup::Missing,
+        (None, Some(version)) => Lookup::Deleted { version },
+        (None, None) => Lookup::Missing,
     })
 }
+
+/// What is stored is no text: somebody wrote it past the rules.
+#[derive(Debug, thiserror::Error)]
+#[error("a stored resource is no text")]
+struct NoText;

@@ -73,6 +73,59 @@ told! {
         db.close().await;
     }
 
+    async fn each_of_a_crowd_that_reads_is_told_its_own(home) {
+        let db = home.open().await;
+        let things = (0..40).map(|n| put(&format!("Thing/t{n}"), json!({"n": n})));
+        transact(&db, things.chain([put("Other/t1", json!({"other": true})), put("Thing/gone", json!({}))]).collect())
+            .await
+            .unwrap();
+        transact(&db, vec![Write::to(key("Thing/gone"), Operation::Delete)]).await.unwrap();
+
+        let mut readers = JoinSet::new();
+        for n in 0..400 {
+            let db = db.clone();
+            readers.spawn(async move {
+                let at = match n % 4 {
+                    0 => "Other/t1".to_owned(),
+                    1 => "Thing/gone".to_owned(),
+                    2 => format!("Thing/none{n}"),
+                    _ => format!("Thing/t{}", n % 40),
+                };
+                (n, at.clone(), db.read(&key(&at)).await.unwrap())
+            });
+        }
+        for (n, at, read) in readers.join_all().await {
+            match (n % 4, read) {
+                (1, Lookup::Deleted { .. }) | (2, Lookup::Missing) => {}
+                (0, Lookup::Found(stored)) if stored.resource == json!({"other": true}) => {}
+                (3, Lookup::Found(stored)) if stored.resource == json!({"n": n % 40}) && stored.key == key(&at) => {}
+                (_, read) => panic!("{at}: {read:?}"),
+            }
+        }
+    }
+
+    async fn what_one_of_a_crowd_reads_in_vain_keeps_nobody_else_from_reading(home) {
+        let db = home.open().await;
+        transact(&db, vec![put("Thing/a", json!({"n": 1})), put("Other/a", json!({}))]).await.unwrap();
+        assert!(matches!(db.read(&key("Other/a")).await.unwrap(), Lookup::Found(_)));
+        assert_eq!(home.ask("DROP TABLE other").await, [""; 0]);
+        let mut readers = JoinSet::new();
+        for n in 0..200 {
+            let db = db.clone();
+            readers.spawn(async move {
+                let at = if n % 10 == 0 { "Other/a" } else { "Thing/a" };
+                (at, db.read(&key(at)).await)
+            });
+        }
+        for (at, read) in readers.join_all().await {
+            match read {
+                Ok(Lookup::Found(stored)) => assert_eq!((at, stored.resource), ("Thing/a", json!({"n": 1}))),
+                Err(_) => assert_eq!(at, "Other/a"),
+                Ok(other) => panic!("{at}: {other:?}"),
+            }
+        }
+    }
+
     async fn a_refused_third_write_leaves_nothing_of_the_others(home) {
         let db = home.open().await;
         transact(&db, vec![create("Client/taken", json!({}))]).await.unwrap();
