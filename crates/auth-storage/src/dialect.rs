@@ -51,9 +51,6 @@ const FRAGMENTS: &[Fragment] = &[
     // an array of text, on SQLite one of JSON.
     ("texts", "unnest(@::TEXT[]) WITH ORDINALITY AS e (value, key)", "json_each(@) AS e"),
     ("place", "e.key - 1", "e.key"),
-    // Of an element that is a text of two lines: the first, and the second as a document. A line ends at `chr(10)`.
-    ("first_line", "split_part(@ #>> '{}', chr(10), 1)", "substr(@, 1, instr(@, char(10)) - 1)"),
-    ("second_line_document", "split_part(@ #>> '{}', chr(10), 2)::JSONB", "substr(@, instr(@, char(10)) + 1)"),
     // Bytes that travel as text.
     ("from_hex", "decode(@, 'hex')", "unhex(@)"),
     // Column definitions of a resource table.

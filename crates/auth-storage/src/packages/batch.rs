@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::resources::Text;
 use crate::search::{Finder, Findings};
 
 /// Most canonicals of one statement.
@@ -25,9 +26,9 @@ const WAITING_MAX: usize = 1;
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) kind: ResourceType,
-    /// `["id⏎resource", …]`: the resource as text, which the engine stores as it comes instead of taking it apart
-    /// and printing it again.
-    pub(super) rows: String,
+    pub(super) texts: Vec<Text>,
+    /// Of their documents together.
+    size_bytes: usize,
     /// `[[id, url, version], …]`.
     pub(super) keys: String,
     /// Where they are stored.
@@ -46,7 +47,7 @@ pub(super) struct Indexed {
 
 impl Batch {
     fn new(kind: ResourceType) -> Self {
-        Self { kind, rows: "[".to_owned(), keys: "[".to_owned(), stored: Vec::new(), resources: Vec::new() }
+        Self { kind, texts: Vec::new(), size_bytes: 0, keys: "[".to_owned(), stored: Vec::new(), resources: Vec::new() }
     }
 
     /// Finds what searches find the canonicals by, on a thread where it holds nobody up.
@@ -67,18 +68,19 @@ impl Batch {
         let Canonical { key, url, version, resource } = canonical;
         let comma = if self.stored.is_empty() { "" } else { "," };
         let id = key.id.as_str();
-        self.rows.extend([comma, &Value::from(format!("{id}\n{resource}")).to_string()]);
+        let document = resource.to_string();
+        self.size_bytes += document.len();
+        self.texts.push(Text { id: id.into(), document: document.into() });
         self.keys.extend([comma, &json!([id, url, version]).to_string()]);
         self.stored.push(key);
         self.resources.push(resource);
     }
 
     fn is_full(&self) -> bool {
-        self.stored.len() >= BATCH_MAX || self.rows.len() >= BATCH_BYTES
+        self.stored.len() >= BATCH_MAX || self.size_bytes >= BATCH_BYTES
     }
 
     fn closed(mut self) -> Self {
-        self.rows.push(']');
         self.keys.push(']');
         self
     }

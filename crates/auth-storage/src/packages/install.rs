@@ -13,7 +13,7 @@ use super::uninstall::{self, is_installed};
 use super::{Halt, lock};
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
-use crate::resources::Table;
+use crate::resources::{Table, put};
 use crate::search::Pending;
 
 const PUT: &str = "INSERT INTO fhir_package AS p (name, version, direct, canonicals, source, installed_us)
@@ -23,15 +23,7 @@ ON CONFLICT (name, version) DO UPDATE SET direct = (p.direct OR excluded.direct)
 const FORGET_NEEDS: &str = "DELETE FROM fhir_package_need WHERE name = $1 AND version = $2";
 const NEED: &str = "INSERT INTO fhir_package_need (name, version, needed_name, needed_version)
 VALUES ($1, $2, $3, $4)";
-/// `$1` is `[[id, …], …]` here and below.
-static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
-/// `$1` is `["id⏎resource", …]`. A resource that is there in the same words keeps its version.
-const WRITE: &str = "INSERT INTO {table} AS t (id, txid, ts, resource)
-SELECT {first_line:e.value}, {reserved_version:$1}, {from_us:$2}, {second_line_document:e.value}
-FROM {elements:$1} WHERE TRUE
-ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource
-WHERE t.resource IS DISTINCT FROM excluded.resource";
-/// What was written is a version the history does not have.
+/// What was written is a version the history does not have. `$1` is `[[id, …], …]` here and below.
 const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
 SELECT t.id, t.txid, t.ts, t.resource, coalesce((
     SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
@@ -82,7 +74,7 @@ async fn install_one(
 ) -> Result<(), Halt> {
     // What it had when it was installed before, and may not have any more.
     let mut before: HashSet<ResourceKey> = uninstall::canonicals_of(tx, &package.id).await?.into_iter().collect();
-    put(tx, package, now_us).await?;
+    note(tx, package, now_us).await?;
     let Batches { mut ready, reading } = batch::read(Arc::clone(&package.tarball));
     // While one batch is stored, the rows of the next are found and the one after it is read.
     let mut finding = None;
@@ -101,7 +93,7 @@ async fn install_one(
 }
 
 /// Writes down the package and what it needs.
-async fn put(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), sqlx::Error> {
+async fn note(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), sqlx::Error> {
     let (name, version) = (package.id.name(), package.id.version());
     let canonicals = i64::try_from(package.canonicals).unwrap_or(i64::MAX);
     let direct = package.intention == Intention::Direct;
@@ -135,8 +127,7 @@ async fn store(
         search.note_batch(tx, (&table, &finder), &batch.keys, found).await?;
     }
     let dialect = tx.dialect();
-    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&batch.keys))?;
-    run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&batch.rows).bind(now_us))?;
+    put(tx, &table, &batch.texts, now_us).await?;
     run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&batch.keys))?;
     run!(tx.on(), execute: sqlx::query(BELONG.on(dialect))
         .bind(&batch.keys).bind(batch.kind.as_str()).bind(package.name()).bind(package.version()))?;

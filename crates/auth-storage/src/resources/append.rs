@@ -9,32 +9,26 @@ use fhir_store::ResourceType;
 use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
+use super::put::{Text, put};
 use super::table::{self, Table};
 use crate::db::Db;
-use crate::dialect::Sql;
 use crate::engine::{On, Tx, run};
 
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
-/// `$1` is `[[id], …]` here and in [`RECORD`].
-static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
-/// `$1` is `["id⏎resource", …]`: the resource as text, which the engine need not take apart and print again.
-const INSERT: &str = "INSERT INTO {table} (id, txid, ts, resource)
-SELECT {first_line:e.value}, {reserved_version:$1}, {from_us:$2}, {second_line_document:e.value} FROM {elements:$1}";
+/// `$1` is `[[id], …]`.
 const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
 SELECT t.id, t.txid, t.ts, t.resource, 'create' FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
 
 /// Stores `resources` as new ones of type `kind`, all or none.
 pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], now_us: i64) -> Result<(), sqlx::Error> {
-    let ids: Vec<[String; 1]> = resources.iter().map(|_| [new_id(now_us).to_string()]).collect();
-    let row = |([id], resource): (&[String; 1], &Value)| Value::from(format!("{id}\n{resource}"));
-    let rows = Value::Array(ids.iter().zip(resources).map(row).collect()).to_string();
-    let ids = json!(ids).to_string();
+    let text = |resource: &Value| Text { id: new_id(now_us).to_string().into(), document: resource.to_string().into() };
+    let texts: Vec<Text> = resources.iter().map(text).collect();
+    let ids: Vec<[&str; 1]> = texts.iter().map(|text| [&*text.id]).collect();
     let mut tx = db.begin().await?;
     let table = table_for(db, &mut tx, kind).await?;
-    let dialect = db.dialect();
-    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&ids))?;
-    run!(tx.on(), execute: sqlx::query(table.sql(dialect, INSERT)).bind(&rows).bind(now_us))?;
-    run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&ids))?;
+    put(&mut tx, &table, &texts, now_us).await?;
+    let sql = table.sql(db.dialect(), RECORD);
+    run!(tx.on(), execute: sqlx::query(sql).bind(json!(ids).to_string()))?;
     tx.commit().await?;
     db.remember_tables([table]);
     Ok(())

@@ -6,20 +6,14 @@
 use fhir_store::ResourceType;
 use serde_json::{Value, json};
 
+use super::put::{Text, put};
 use super::table::{self, Table};
 use crate::db::Db;
-use crate::dialect::Sql;
 use crate::engine::{On, Tx, run};
 use crate::search::Pending;
 
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
-/// `$1` is `[[id, resource], …]` here and below.
-static RESERVE: Sql = Sql::new("{reserve_versions:$1}");
-/// A resource that is there in the same words keeps its version.
-const WRITE: &str = "INSERT INTO {table} AS t (id, txid, ts, resource)
-SELECT e.value ->> 0, {reserved_version:$1}, {from_us:$2}, e.value -> 1 FROM {elements:$1} WHERE TRUE
-ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource
-WHERE t.resource IS DISTINCT FROM excluded.resource";
+/// `$1` is `[[id], …]`.
 /// What was written is a version the history does not have.
 const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
 SELECT t.id, t.txid, t.ts, t.resource, coalesce((
@@ -41,7 +35,7 @@ pub(crate) async fn upsert(
     if resources.is_empty() {
         return Ok(());
     }
-    let rows = Value::Array(resources.iter().map(|(id, resource)| json!([id, resource])).collect()).to_string();
+    let keys = Value::Array(resources.iter().map(|(id, _)| json!([id])).collect()).to_string();
     if let On::Postgres(connection) = tx.on() {
         sqlx::query(LOCK).bind(table::lock_name(kind)).execute(connection).await?;
     }
@@ -49,11 +43,13 @@ pub(crate) async fn upsert(
     let mut search = Pending::new(db);
     if let Some(finder) = search.finder(tx, kind).await? {
         let after = resources.iter().map(|(id, resource)| (id.clone(), finder.findings(id, resource)));
-        search.note_batch(tx, (&table, &finder), &rows, after).await?;
+        search.note_batch(tx, (&table, &finder), &keys, after).await?;
     }
-    let dialect = tx.dialect();
-    run!(tx.on(), execute: sqlx::query(RESERVE.on(dialect)).bind(&rows))?;
-    run!(tx.on(), execute: sqlx::query(table.sql(dialect, WRITE)).bind(&rows).bind(now_us))?;
-    run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&rows))?;
+    let text =
+        |(id, resource): &(String, Value)| Text { id: id.as_str().into(), document: resource.to_string().into() };
+    let texts: Vec<Text> = resources.iter().map(text).collect();
+    put(tx, &table, &texts, now_us).await?;
+    let sql = table.sql(tx.dialect(), RECORD);
+    run!(tx.on(), execute: sqlx::query(sql).bind(&keys))?;
     search.write(tx).await
 }

@@ -228,7 +228,7 @@ async fn write_bound(
 }
 
 /// Of so many rows that are left, how many the next statement writes.
-fn bound_at_once(left: usize) -> usize {
+pub(super) fn bound_at_once(left: usize) -> usize {
     if left >= BOUND_MAX { BOUND_MAX } else { 1 << left.max(1).ilog2() }
 }
 
@@ -242,7 +242,7 @@ fn bind(version: &Version, named: bool, now_us: i64, arguments: &mut SqliteArgum
 }
 
 /// `(?, …), …`: places for so many rows of so many columns.
-fn places(rows: usize, columns: usize) -> String {
+pub(super) fn places(rows: usize, columns: usize) -> String {
     let row = format!("({})", vec!["?"; columns].join(", "));
     vec![row; rows].join(", ")
 }
