@@ -23,6 +23,10 @@ const CANONICALS: usize = 2_000;
 const ELEMENTS: usize = 40;
 const ROUNDS: i64 = 7;
 
+/// As the server allocates.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
