@@ -14,20 +14,24 @@ use chat_core::snapshot::RealmSnapshot;
 use crate::dialect::{Sql, numbers};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::flag_set;
 use crate::newest::{self, Entry, Found, Kept};
 use crate::read_set::{self, ReadSet, Reading, received};
 use crate::store::Shared;
 use crate::write::Writing;
 
-static FLAGS: Sql =
-    Sql::new("SELECT message_id, flag FROM message_flag WHERE user_id = $1 AND message_id {in_numbers:$2}");
+/// What follows from texts by message, then what the user gave them: stretches, of which the messages are a list.
+static FLAGS: Sql = Sql::new(
+    "SELECT message_id, flag, CAST(NULL AS TEXT) AS messages FROM message_flag
+WHERE user_id = $1 AND message_id {in_numbers:$2}
+UNION ALL
+SELECT stretch, flag, messages FROM flag_set WHERE user_id = $1 AND flag IN (1, 2) AND stretch {in_numbers:$3}",
+);
 static ADD: Sql = Sql::new(
     "INSERT INTO message_flag (user_id, flag, message_id)
 SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), id FROM message WHERE id {in_numbers:$3}
 ON CONFLICT (user_id, flag, message_id) DO NOTHING",
 );
-static REMOVE: Sql =
-    Sql::new("DELETE FROM message_flag WHERE user_id = $1 AND flag = $2 AND message_id {in_numbers:$3}");
 static REMOVE_OF_TEXT: Sql = Sql::new("DELETE FROM message_flag WHERE message_id = $1 AND flag {in_numbers:$2}");
 static RECIPIENTS: Sql = Sql::new("SELECT id, recipient_id FROM message WHERE id {in_numbers:$1}");
 /// Bit 32 is [`Marks::read_by_sender`].
@@ -211,6 +215,10 @@ async fn rare_among(
     let Some((first, last)) = ends.filter(|_| ids.len() >= MANY) else {
         return rare(shared, user_id, ids.iter().copied()).await;
     };
+    if flag_set::keeps(flag) {
+        let marked = flag_set::near(shared, (user_id, flag), ids).await?;
+        return Ok(marked.into_iter().map(|id| (id, vec![flag])).collect());
+    }
     let asked = match flag {
         Flag::Read => vec![Flag::Mentioned, Flag::TopicWildcardMentioned],
         other => vec![other],
@@ -237,24 +245,29 @@ pub(crate) async fn rare(
     user_id: UserId,
     messages: impl IntoIterator<Item = MessageId>,
 ) -> Result<HashMap<i64, Vec<Flag>>, StoreError> {
-    let ids = numbers(messages.into_iter().map(|id| id.0));
+    let ids: BTreeSet<i64> = messages.into_iter().map(|id| id.0).collect();
+    let stretches = flag_set::stretches(ids.iter().copied());
+    let wanted = numbers(ids.iter().copied());
     let sql = FLAGS.on(shared.db.dialect());
-    let rows: Vec<(i64, i64)> =
-        run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
-    Ok(by_message(rows))
+    let rows: Vec<(i64, i64, Option<String>)> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone())
+        .bind(user_id.0).bind(&wanted).bind(&stretches))
+    .map_err(failed)?;
+    let mut flags = Vec::with_capacity(rows.len());
+    for (message, flag, marked) in rows {
+        match marked {
+            None => flags.push((message, flag)),
+            Some(text) => {
+                let marked = flag_set::messages(&text)?.into_iter().filter(|id| ids.contains(id));
+                flags.extend(marked.map(|id| (id, flag)));
+            }
+        }
+    }
+    Ok(by_message(flags))
 }
 
-/// Sets or takes away rare flags, inside a transaction.
-pub(crate) async fn set_rare(
-    tx: &mut Tx,
-    user_id: UserId,
-    (flag, op): (Flag, FlagOp),
-    messages: &[MessageId],
-) -> Result<(), StoreError> {
-    let sql = match op {
-        FlagOp::Add => ADD.on(tx.dialect()),
-        FlagOp::Remove => REMOVE.on(tx.dialect()),
-    };
+/// Gives messages a flag that follows from their text, inside a transaction.
+async fn add_of_text(tx: &mut Tx, user_id: UserId, flag: Flag, messages: &[MessageId]) -> Result<(), StoreError> {
+    let sql = ADD.on(tx.dialect());
     let ids = numbers(messages.iter().map(|id| id.0));
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(flag.number()).bind(&ids)).map_err(failed)?;
     Ok(())
@@ -269,7 +282,7 @@ pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserI
     let kinds = numbers(OF_TEXT.iter().map(|flag| flag.number()));
     run!(tx.on(), execute: sqlx::query(sql.clone()).bind(message.0).bind(&kinds)).map_err(failed)?;
     for (user_id, flag) in flags {
-        set_rare(tx, *user_id, (*flag, FlagOp::Add), &[message]).await?;
+        add_of_text(tx, *user_id, *flag, &[message]).await?;
     }
     Ok(())
 }
@@ -282,12 +295,16 @@ pub(crate) async fn set_flag(
     (messages, at_s, event): (&[MessageId], i64, NewEvent),
 ) -> Result<EventId, StoreError> {
     let mut writing = Writing::begin(shared).await?;
+    // Whatever the log holds up to its head, which this transaction holds, has to be known here: what the user
+    // received follows from it, and where messages are.
+    if writing.draft.head() > shared.tail.head() {
+        shared.catch_up().await?;
+    }
+    let places = match shared.newest.look(|kept| places(kept, messages)).flatten() {
+        Some(places) => places,
+        None => by_recipient(&mut writing.tx, messages).await?,
+    };
     if flag == Flag::Read {
-        // Whatever the log holds up to its head, which this transaction holds, has to be known here: what the user
-        // received follows from it, and where messages are.
-        if writing.draft.head() > shared.tail.head() {
-            shared.catch_up().await?;
-        }
         if op == FlagOp::Remove {
             let sql = NOT_READ_BY_SENDER.on(writing.tx.dialect());
             let ids = numbers(messages.iter().map(|id| id.0));
@@ -298,14 +315,12 @@ pub(crate) async fn set_flag(
             FlagOp::Add => Reading { read: ids, unread: Vec::new() },
             FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
         };
-        let places = match shared.newest.look(|kept| places(kept, messages)).flatten() {
-            Some(places) => places,
-            None => by_recipient(&mut writing.tx, messages).await?,
-        };
         let readings = places.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
         read_set::change_all(&mut writing.tx, shared, (&realm, user_id), readings).await?;
     } else {
-        set_rare(&mut writing.tx, user_id, (flag, op), messages).await?;
+        // What is gone is marked by nobody.
+        let there: Vec<i64> = places.into_values().flatten().collect();
+        flag_set::change(&mut writing.tx, user_id, (flag, op), &there).await?;
     }
     let at = writing.push(at_s, Vec::new(), Some(event));
     let records = writing.commit().await?;
@@ -348,6 +363,9 @@ async fn by_recipient(tx: &mut Tx, ids: &[MessageId]) -> Result<BTreeMap<Recipie
 
 /// Numbers of the user's messages with a rare flag.
 pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
+    if flag_set::keeps(flag) {
+        return flag_set::all(shared, user_id, flag).await;
+    }
     let ids: Vec<i64> =
         run!(shared.db.reader(), fetch_all: sqlx::query_scalar(FLAGGED).bind(user_id.0).bind(flag.number()))
             .map_err(failed)?;

@@ -32,6 +32,12 @@ const FRAGMENTS: &[Fragment] = &[
     // for; the operator is the argument, because it is spelled as one.
     ("words", "array_to_tsvector(string_to_array(@, ' '))", "@"),
     ("has_words", "w.words @ CAST($1 AS TSQUERY)", "w.message_words MATCH $1"),
+    // The numbers of a column that holds a JSON array, as `e.value`, each joined to its row.
+    (
+        "each_number",
+        "CROSS JOIN LATERAL (SELECT number::BIGINT AS value FROM json_array_elements_text(@::JSON) AS number) AS e",
+        "JOIN json_each(@) AS e",
+    ),
     // The recipients of a list of `[recipient, after]` that travels in the same way.
     (
         "in_recipients",

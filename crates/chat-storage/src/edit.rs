@@ -14,6 +14,7 @@ use crate::dialect::{Sql, numbers};
 use crate::engine::run;
 use crate::fault::failed;
 use crate::first::Firsts;
+use crate::flag_set;
 use crate::read_set::{self, Reading};
 use crate::store::Shared;
 use crate::words;
@@ -251,6 +252,7 @@ pub(crate) async fn delete(
     let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
     let firsts = Firsts::before(&mut writing, &gone, None).await?;
     words::forget(&mut writing.tx, &ids).await?;
+    flag_set::forget(&mut writing.tx, &gone).await?;
     for sql in &DELETE {
         let sql = sql.on(writing.tx.dialect());
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;

@@ -22,7 +22,7 @@ use crate::fault::failed;
 use crate::history::facts_of;
 use crate::row::{self, MessageRow, ReactionRow};
 use crate::store::Store;
-use crate::{attachment, read_set, realm, scheduled};
+use crate::{attachment, flag_set, read_set, realm, scheduled};
 
 /// Things that are read at once.
 const PAGE: i64 = 1_000;
@@ -229,7 +229,8 @@ impl Beside {
         let rows: Vec<(i64, i64, i64)> =
             run!(tx.on(), fetch_all: sqlx::query_as(FLAGS).bind(after).bind(until)).map_err(failed)?;
         let mut flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>> = HashMap::new();
-        for (message, user, flag) in rows {
+        let own = flag_set::between(tx, (after, until)).await?;
+        for (message, user, flag) in rows.into_iter().chain(own) {
             flags.entry(message).or_default().entry(UserId(user)).or_default().extend(Flag::numbered(flag));
         }
         Ok(Self { reactions, submessages, past, flags })

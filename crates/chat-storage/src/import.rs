@@ -20,7 +20,7 @@ use crate::read_set::{self, Reading};
 use crate::row::users_key;
 use crate::store::Store;
 use crate::write::Writing;
-use crate::{attachment, bot_storage, draft, realm, scheduled, widget, words, written};
+use crate::{attachment, bot_storage, draft, flag_set, realm, scheduled, widget, words, written};
 
 const MARK: &str = "SELECT source, steps, is_done, report FROM import_mark WHERE one = 1";
 const BEGIN: &str = "INSERT INTO import_mark (one, source, steps, is_done, report) VALUES (1, $1, $2, $3, $4)
@@ -85,7 +85,10 @@ impl ImportStore for Store {
         let indexed: Vec<_> = messages.iter().map(|imported| words::of(&imported.message)).collect();
         words::add(tx, &indexed).await?;
         widget::write(tx, messages.iter().map(|imported| &imported.message)).await?;
-        written::flags(tx, &flags(&messages)).await?;
+        let (own, of_text): (Vec<_>, Vec<_>) =
+            flags(&messages).into_iter().partition(|(_, flag, _)| flag_set::keeps(*flag));
+        written::flags(tx, &of_text).await?;
+        flag_set::add(tx, &own).await?;
         write_past(tx, &messages).await?;
         write_uses(tx, &messages).await?;
         read_set::change_each(tx, &self.shared.realm.load_full(), &readings(&messages)).await?;

@@ -73,6 +73,7 @@ mod copies;
 mod draft;
 mod edit;
 mod export;
+mod flag_set;
 mod history;
 mod import;
 mod newest;

@@ -43,6 +43,7 @@ const FILES: &[File] = &[
     file!(12, "0012_bot_storage.sql"),
     file!(13, "0013_import.sql"),
     file!(14, "0014_push_sent.sql"),
+    file!(15, "0015_flag_sets.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

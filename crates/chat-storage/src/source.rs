@@ -10,6 +10,7 @@ use crate::copies::Own;
 use crate::dialect::Dialect;
 use crate::engine::run;
 use crate::fault::failed;
+use crate::flag_set;
 use crate::row::{CandidateRow, candidate};
 use crate::store::Shared;
 use crate::words;
@@ -35,8 +36,10 @@ pub(crate) enum Source {
     Topic(i64, String),
     /// What a user wrote.
     Sender(i64),
-    /// What the reader gave a flag: user and flag.
+    /// What has a flag that follows from its text: user and flag.
     Flagged(i64, i64),
+    /// What the reader gave a flag: user and flag.
+    Marked(i64, i64),
     /// What has all words of a search, as the engine is asked for them, in one recipient if one is asked for.
     Words(String, Option<i64>),
     /// Recipients, each with a message up to which nothing is wanted, as JSON.
@@ -115,6 +118,10 @@ impl Source {
                 "{CANDIDATE} message_flag AS f JOIN message AS m ON m.id = f.message_id {JOIN_DIRECT}
 WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f.message_id < $3"
             ),
+            Self::Marked(..) => {
+                let picked = flag_set::picked(dialect, order);
+                format!("{CANDIDATE} {picked} JOIN message AS m ON m.id = picked.id {JOIN_DIRECT}")
+            }
             Self::Words(_, recipient) => {
                 let there = if recipient.is_some() { " AND m.recipient_id = CAST($5 AS BIGINT)" } else { "" };
                 format!(
@@ -171,7 +178,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
                 .bind(words).bind(after).bind(before).bind(limit)),
             Self::Words(words, Some(recipient)) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(words).bind(after).bind(before).bind(limit).bind(*recipient)),
-            Self::Flagged(user, flag) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
+            Self::Flagged(user, flag) | Self::Marked(user, flag) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(*user).bind(after).bind(before).bind(limit).bind(*flag)),
         };
         Ok(rows.map_err(failed)?.into_iter().map(candidate).collect())
@@ -208,7 +215,8 @@ fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
         _ => None,
     });
     if let Some(flag) = flag {
-        return Some(Source::Flagged(selection.user_id.0, flag.number()));
+        let of = if flag_set::keeps(flag) { Source::Marked } else { Source::Flagged };
+        return Some(of(selection.user_id.0, flag.number()));
     }
     let sender = asked().find_map(|condition| match condition {
         Condition::Sender(user) => Some(user.0),

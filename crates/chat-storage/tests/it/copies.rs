@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chat_core::event::Audience;
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::Flag;
-use chat_core::narrow::{Condition, Selection, Term};
+use chat_core::message::{Flag, Message};
+use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
 use chat_core::own_copy::OwnCopy;
 use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _};
 use chat_storage::Store;
@@ -17,6 +17,8 @@ use crate::home::{NOW_S, told};
 use crate::people::{change, found, message, notice, say, send, subscription, to_channel, to_users};
 
 const READER: UserId = UserId(2);
+const POSTGRES_SETS: &str = include_str!("../../../../migrations/chat/postgres/0015_flag_sets.sql");
+const SQLITE_SETS: &str = include_str!("../../../../migrations/chat/sqlite/0015_flag_sets.sql");
 
 async fn set(store: &Store, flag: Flag, op: FlagOp, ids: &[MessageId]) {
     store.set_flag(READER, (flag, op), ids, (NOW_S, notice(Audience::users([READER]), "flags"))).await.unwrap();
@@ -152,6 +154,94 @@ told! {
         assert_eq!(flags, [Flag::Read, Flag::Starred, Flag::Historical]);
         set(&store, Flag::Starred, FlagOp::Remove, &[id]).await;
         assert!(store.flagged(READER, Flag::Starred).await.unwrap().is_empty());
+        store.stop().await;
+    }
+
+    async fn what_is_starred_is_what_was_marked_wherever_it_is(home) {
+        let mut store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let mut ids = Vec::new();
+        // Their numbers are far from each other, and on both sides of what is kept together.
+        for head in ["UPDATE log_head SET last_event = 1020, pruned = 1020 RETURNING 'moved'",
+            "UPDATE log_head SET last_event = 9000, pruned = 9000 RETURNING 'moved'"] {
+            for _ in 0..10 {
+                ids.push(say(&store, 1, 11, "t").await);
+            }
+            store.stop().await;
+            assert_eq!(home.ask(head).await, ["moved"]);
+            store = home.open().await;
+        }
+        for _ in 0..10 {
+            ids.push(say(&store, 1, 11, "t").await);
+        }
+        let mut model = BTreeSet::new();
+        for (places, is_marked) in steps() {
+            let marked: Vec<MessageId> = places.iter().map(|at| ids[*at % ids.len()]).collect();
+            set(&store, Flag::Starred, if is_marked { FlagOp::Add } else { FlagOp::Remove }, &marked).await;
+            for id in marked {
+                if is_marked { model.insert(id) } else { model.remove(&id) };
+            }
+            let all: Vec<MessageId> = model.iter().copied().collect();
+            assert_eq!(store.flagged(READER, Flag::Starred).await.unwrap(), all);
+        }
+        assert!(store.flagged(READER, Flag::Collapsed).await.unwrap().is_empty());
+        assert!(store.flagged(UserId(3), Flag::Starred).await.unwrap().is_empty());
+        let starred = |found: Vec<(Message, Vec<Flag>)>| {
+            let is_starred = |(_, flags): &(Message, Vec<Flag>)| flags.contains(&Flag::Starred);
+            found.into_iter().filter(is_starred).map(|(message, _)| message.id).collect::<BTreeSet<_>>()
+        };
+        assert!(model.len() > 5 && model.len() < ids.len(), "{model:?}");
+        assert_eq!(starred(store.find(READER, &ids).await.unwrap()), model);
+        assert!(starred(store.find(UserId(3), &ids).await.unwrap()).is_empty());
+        let narrow = selection(&store, &[Condition::IsFlag(Flag::Starred)]);
+        let newest = Window { anchor: Anchor::Newest, before: 4, after: 0, include_anchor: true };
+        let shown = store.window(&narrow, newest).await.unwrap();
+        let shown: Vec<MessageId> = shown.messages.iter().map(|(message, _)| message.id).collect();
+        assert_eq!(shown, model.iter().copied().skip(model.len() - 4).collect::<Vec<_>>());
+        let left: Vec<MessageId> = model.into_iter().collect();
+        set(&store, Flag::Starred, FlagOp::Remove, &left).await;
+        assert!(home.ask("SELECT messages FROM flag_set").await.is_empty());
+        store.stop().await;
+    }
+
+    async fn a_message_that_goes_is_in_nobodys_set(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let (gone, kept) = (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
+        for (user, ids) in [(2, vec![gone, kept]), (3, vec![gone])] {
+            let event = (NOW_S, notice(Audience::users([UserId(user)]), "star"));
+            store.set_flag(UserId(user), (Flag::Starred, FlagOp::Add), &ids, event).await.unwrap();
+        }
+        let (message, _) = store.find(READER, &[gone]).await.unwrap().remove(0);
+        store.delete(&[(message.id, message.revision)], (NOW_S, vec![notice(Audience::Everyone, "gone")])).await.unwrap();
+        // Nor does it come back.
+        set(&store, Flag::Starred, FlagOp::Add, &[gone]).await;
+        let rows = home.ask("SELECT CAST(user_id AS TEXT) || ' ' || messages FROM flag_set").await;
+        assert_eq!(rows, [format!("2 [{kept}]")]);
+        store.stop().await;
+    }
+
+    async fn stars_from_before_there_were_sets_are_taken_into_them(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let mut mention = message(&store, 1, to_channel(11), ("t", "@2"));
+        mention.event.flags = vec![(READER, Flag::Mentioned)];
+        let id = send(&store, mention).await;
+        store.stop().await;
+        let insert = "INSERT INTO message_flag (user_id, flag, message_id) SELECT 2, 1, id FROM message
+            UNION ALL SELECT 3, 2, id FROM message RETURNING 'row'";
+        assert_eq!(home.ask(insert).await, ["row", "row"]);
+        home.ask("DROP TABLE flag_set").await;
+        let file = if home.is_postgres() { POSTGRES_SETS } else { SQLITE_SETS };
+        for statement in file.split_inclusive(';').filter(|statement| statement.contains(';')) {
+            home.ask(statement).await;
+        }
+        let store = home.open().await;
+        assert_eq!(store.flagged(READER, Flag::Starred).await.unwrap(), [id]);
+        assert_eq!(store.flagged(UserId(3), Flag::Collapsed).await.unwrap(), [id]);
+        assert_eq!(store.flagged(READER, Flag::Mentioned).await.unwrap(), [id]);
+        assert_eq!(home.ask("SELECT 'row' FROM message_flag").await, ["row"]);
         store.stop().await;
     }
 
