@@ -1,10 +1,15 @@
 //! `cargo xtask test-all`: everything, in an order where the cheap answers come first, ending with a table.
 //!
 //! A step that fails does not stop the others: one run says all that is wrong. A step that cannot run says
-//! so in its row. Nothing is skipped silently. The release build runs beside the steps before it and gives way to
-//! them: it takes the cores where they link, or wait for a database.
+//! so in its row. Nothing is skipped silently.
+//!
+//! Decision: everything is compiled once. The compiler of the step `build` is clippy's, which judges a crate and compiles
+//! it in one go, and the tests and the servers that third-party clients meet are of that build. A machine of two cores
+//! took three times as long for a build that clippy judges, one that is tested and one that is released. What is given
+//! up: the optimised servers meet the clients with `--release` alone, and only then are their times judged.
 
 mod count;
+mod judged;
 mod step;
 mod tools;
 
@@ -29,11 +34,17 @@ use step::{Outcome, Report, Timed};
 /// The longest each kind of step may take; a hanging test must not take the table with it.
 const SHORT: Duration = Duration::from_mins(3);
 const LONG: Duration = Duration::from_mins(25);
-/// Of what gives way to steps that may be long themselves.
-const BESIDE_OTHERS: Duration = Duration::from_mins(50);
+/// Of what compiles everything.
+const BUILD: Duration = Duration::from_mins(40);
 
-/// How far the release build gives way to what runs beside it, from 0 to 19.
-const GIVES_WAY: &str = "10";
+/// Which servers the third-party clients meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Servers {
+    /// Those of the build that is tested.
+    Tested,
+    /// Those that are shipped, which takes another build.
+    Released,
+}
 
 /// What the steps share.
 struct Run<'w> {
@@ -47,32 +58,38 @@ struct Run<'w> {
 #[derive(Default)]
 struct Found {
     postgres: Option<Postgres>,
-    released: bool,
     clients: bool,
+    built: bool,
+    servers: Option<Servers>,
 }
 
 /// Runs every step and prints the table.
 ///
 /// # Errors
 /// When the log folder cannot be written, or a step failed.
-pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
     let run = Run { workspace, logs: workspace.target.join("test-all"), interrupted: interrupt::Flag::install()? };
     step::clear(&run.logs)?;
     let mut report = Report::new(run.logs.clone());
     let mut found = Found::default();
 
-    report.step("tools", || run.tools(&mut found));
     report.step("format", || run.format());
     report.step("tidy", || tidy::run(workspace).map(|()| Outcome::passed("edges, files, schema")));
-    let released = thread::scope(|scope| {
-        let building = scope.spawn(|| Timed::of(|| run.release()));
-        report.step("clippy", || run.clippy());
-        report.step("tests", || run.tests(found.postgres.as_ref()));
-        report.step("deny", || run.deny());
-        building.join().unwrap_or_else(|_| Timed::of(|| bail!("the build was not waited for")))
+    // What is fetched waits for the network, what is built for the cores.
+    let (tools, built) = thread::scope(|scope| {
+        let fetching = scope.spawn(|| Timed::of(|| run.tools(&mut found)));
+        let built = Timed::of(|| run.build());
+        (fetching.join().unwrap_or_else(|_| Timed::of(|| bail!("the tools were not waited for"))), built)
     });
-    found.released = released.is_passed();
-    report.ended("release", released);
+    found.built = built.is_passed();
+    found.servers = found.built.then_some(Servers::Tested);
+    report.ended("tools", tools);
+    report.ended("build", built);
+    report.step("tests", || run.tests(&found));
+    report.step("deny", || run.deny());
+    if servers == Servers::Released {
+        run.released(&mut report, &mut found);
+    }
     report.step("black-box", || run.black_box(&found, &[]));
 
     // Stopped before the table, so that the table is the end of the output.
@@ -91,9 +108,7 @@ pub(crate) fn conformance(workspace: &Workspace, write: bool) -> Result<()> {
     let mut report = Report::new(run.logs.clone());
     let mut found = Found::default();
     report.step("tools", || run.tools(&mut found));
-    let released = Timed::of(|| run.release());
-    found.released = released.is_passed();
-    report.ended("release", released);
+    run.released(&mut report, &mut found);
     let mut flags = vec!["--engine", "sqlite", "--only", "conformance"];
     flags.extend(write.then_some("--write-conformance"));
     report.step("black-box", || run.black_box(&found, &flags));
@@ -123,17 +138,19 @@ impl Run<'_> {
         Ok(Outcome::passed("cargo fmt --all --check"))
     }
 
-    fn clippy(&self) -> Result<Outcome> {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        self.cargo("clippy", &arguments, LONG)?;
-        Ok(Outcome::passed("all targets, warnings denied"))
+    fn build(&self) -> Result<Outcome> {
+        let mut command = self.command("cargo", &["build", "--workspace", "--all-targets", "--keep-going"]);
+        judged::by_clippy(&mut command);
+        process::run_logged(&mut command, &self.log("build"), BUILD, &self.interrupted)?;
+        Ok(Outcome::passed("clippy and compiler in one, all targets, warnings denied"))
     }
 
-    fn tests(&self, postgres: Option<&Postgres>) -> Result<Outcome> {
-        let Some(postgres) = postgres else {
-            bail!("not run: the tests need Postgres, see the step tools");
+    fn tests(&self, found: &Found) -> Result<Outcome> {
+        let Some(postgres) = found.postgres.as_ref().filter(|_| found.built) else {
+            bail!("not run: the tests need Postgres and the build, see their steps");
         };
         let mut command = self.command("cargo", &["test", "--workspace", "--no-fail-fast"]);
+        judged::by_clippy(&mut command);
         command.env("TEST_DATABASE_URL", postgres.url());
         let ended = process::run_logged(&mut command, &self.log("tests"), LONG, &self.interrupted);
         let counted = Count::of_cargo_test(&step::read(&self.log("tests")));
@@ -148,44 +165,50 @@ impl Run<'_> {
         Ok(Outcome::passed("advisories, bans, licences, sources"))
     }
 
-    fn release(&self) -> Result<Outcome> {
-        let build = ["cargo", "build", "--release", "-p", "auth-server", "-p", "chat-server"];
-        let mut command = self.command("nice", &[["-n", GIVES_WAY].as_slice(), &build].concat());
-        process::run_logged(&mut command, &self.log("release"), BESIDE_OTHERS, &self.interrupted)?;
-        Ok(Outcome::passed("auth-server, chat-server"))
+    /// Builds the servers as they are shipped; from here on the clients meet those, or none.
+    fn released(&self, report: &mut Report, found: &mut Found) {
+        let released = Timed::of(|| {
+            self.cargo("release", &["build", "--release", "-p", "auth-server", "-p", "chat-server"], BUILD)?;
+            Ok(Outcome::passed("auth-server, chat-server"))
+        });
+        found.servers = released.is_passed().then_some(Servers::Released);
+        report.ended("release", released);
     }
 
     fn black_box(&self, found: &Found, flags: &[&str]) -> Result<Outcome> {
-        let Some(postgres) = found.postgres.as_ref().filter(|_| found.released && found.clients) else {
-            bail!("not run: it needs Postgres, the clients and the release build, see their steps");
+        let (Some(postgres), Some(servers), true) = (&found.postgres, found.servers, found.clients) else {
+            bail!("not run: it needs Postgres, the clients and the servers, see their steps");
+        };
+        let (folder, judging, what): (_, &[&str], _) = match servers {
+            Servers::Tested => ("debug", &[], "checks of the tested build by third-party clients"),
+            Servers::Released => ("release", &["--judge-times"], "checks of the released build by third-party clients"),
         };
         let runner = tools::fixtures(self.workspace).join("run.py");
         if !runner.is_file() {
             bail!("{} is missing", self.workspace.shown(&runner));
         }
         let url = postgres.create_database("black_box")?;
-        let release = self.workspace.target.join("release");
+        let folder = self.workspace.target.join(folder);
         let mut command = self.command(tools::python(self.workspace), &[]);
         command
             .arg(runner)
             .arg("--auth-server")
-            .arg(release.join("auth-server"))
+            .arg(folder.join("auth-server"))
             .arg("--chat-server")
-            .arg(release.join("chat-server"))
+            .arg(folder.join("chat-server"))
             .arg("--node-modules")
             .arg(tools::node_folder(self.workspace).join("node_modules"))
             .arg("--screens")
             .arg(self.workspace.target.join("screens"))
             .args(["--postgres-url", &url])
+            .args(judging)
             .args(flags);
         let ended = process::run_logged(&mut command, &self.log("black-box"), LONG, &self.interrupted);
         let counted = Count::of_last_line(&step::read(&self.log("black-box"))).with_context(|| {
             format!("{} printed no `N passed, N failed`", self.workspace.shown(&self.log("black-box")))
         });
         match (counted, ended) {
-            (Ok(counted), ended) => {
-                Ok(Outcome::counted("release binaries against third-party clients", counted, ended))
-            }
+            (Ok(counted), ended) => Ok(Outcome::counted(what, counted, ended)),
             (Err(uncounted), ended) => Err(ended.err().unwrap_or(uncounted)),
         }
     }
