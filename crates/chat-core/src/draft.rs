@@ -221,6 +221,9 @@ pub trait DraftStore: Send + Sync {
     /// A user's drafts, the one touched longest ago first.
     async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;
 
+    /// Whether a draft of that number is the user's.
+    async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError>;
+
     /// Makes a user's draft this and tells their clients. Says whether there is one of that number.
     async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError>;
 

@@ -14,6 +14,7 @@ use crate::write::Writing;
 const COUNT: &str = "SELECT count(*) FROM draft WHERE user_id = $1";
 const INSERT: &str = "INSERT INTO draft (id, user_id, document)";
 const OF: &str = "SELECT id, document FROM draft WHERE user_id = $1 ORDER BY id";
+const HAS: &str = "SELECT count(*) FROM draft WHERE id = $1 AND user_id = $2";
 const UPDATE: &str = "UPDATE draft SET document = $3 WHERE id = $1 AND user_id = $2";
 const DELETE: &str = "DELETE FROM draft WHERE id = $1 AND user_id = $2";
 const DELETE_ALL: &str = "DELETE FROM draft WHERE user_id = $1";
@@ -102,6 +103,12 @@ impl DraftStore for Store {
         let mut drafts: Vec<(DraftId, Draft)> = rows.into_iter().map(read).collect::<Result<_, StoreError>>()?;
         drafts.sort_by_key(|(id, draft)| (draft.touched_s, *id));
         Ok(drafts)
+    }
+
+    async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError> {
+        let reader = self.shared.db.reader();
+        let have: i64 = run!(reader, fetch_one: sqlx::query_scalar(HAS).bind(id.0).bind(user_id.0)).map_err(failed)?;
+        Ok(have > 0)
     }
 
     async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError> {

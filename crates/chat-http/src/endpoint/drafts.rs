@@ -124,12 +124,16 @@ impl Params for Changed {
     }
 }
 
-/// Makes a draft another.
+/// Makes a draft another. Of a number that is none of theirs nothing else is said, whatever the draft would become.
 async fn edit(call: Call<Caller>, Changed(wish): Changed) -> Result<Answer, Fault> {
     let id = DraftId(call.path_id("draft_id")?);
     let (realm, user, now_s) = (&call.who.realm, &call.who.user, call.app.now_s());
     draft::require_kept(realm, user)?;
-    let draft = draft::draft(realm, user, &wish, now_s)?;
+    let draft = match draft::draft(realm, user, &wish, now_s) {
+        Ok(draft) => draft,
+        Err(refused) if call.app.drafts.has_draft(user.id, id).await? => return Err(refused.into()),
+        Err(_) => return Err(DraftError::NoneSuch.into()),
+    };
     if !call.app.drafts.change_draft(user.id, id, &draft, now_s).await? {
         return Err(DraftError::NoneSuch.into());
     }

@@ -144,6 +144,32 @@ async fn nobody_changes_a_draft_that_is_not_theirs() {
 }
 
 #[tokio::test]
+async fn that_a_draft_is_not_there_is_said_before_what_it_could_not_become() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let id = create(&town, &town.ada, &json!([direct(&[], "x")])).await.success()["ids"][0].clone();
+    let early = json!({"type": "", "to": [], "topic": "", "content": "x", "timestamp": -1});
+    for (draft, text) in [
+        (in_channel(777, "t"), "Invalid channel ID"),
+        (direct(&[777], "y"), "Invalid user ID 777"),
+        (early, "Timestamp must not be negative."),
+    ] {
+        let draft = draft.to_string();
+        let patch =
+            async |who: &Person, id: &Value| town.call(who, &format!("PATCH /drafts/{id}"), &[("draft", &draft)]).await;
+        patch(&town.ada, &id).await.refused(text);
+        for told in [patch(&sam, &id).await, patch(&town.ada, &json!(1)).await] {
+            assert_eq!(told.error(), (404, "BAD_REQUEST", "Draft does not exist"), "{draft}");
+        }
+    }
+    // What is no draft at all is refused before anybody looks for one.
+    let blank = direct(&[], " ").to_string();
+    let told = town.call(&town.ada, "PATCH /drafts/1", &[("draft", &blank)]).await;
+    told.refused(r#"draft["content"] cannot be blank"#);
+    assert_eq!(list(&town, &town.ada).await["drafts"][0]["content"], "x");
+}
+
+#[tokio::test]
 async fn when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted() {
     let town = Town::found().await;
     let sam = town.person("sam", Role::Member).await;
