@@ -1,10 +1,13 @@
 //! A private Postgres for tests and development: in a folder of its own, on a free port, gone with us.
 //!
 //! Full durability stays on (`fsync` and `synchronous_commit` at their defaults): the tests that kill a
-//! server ask whether what was answered is still there, and the benches would flatter us without it.
+//! server ask whether what was answered is still there, and the benches would flatter us without it. What ends is a
+//! process, never the machine, so tests may keep the data in memory: a database of its own for each test is hundreds of
+//! files, which took a disk most of the time of the tests.
 
 mod account;
 mod binaries;
+mod place;
 
 use std::{
     fs::{self, File},
@@ -20,12 +23,10 @@ use anyhow::{Context, Result, bail};
 use crate::{interrupt, process, workspace::Workspace};
 use account::Account;
 pub(crate) use binaries::Binaries;
+pub(crate) use place::Place;
 
 /// How long a start may take before it counts as failed.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// In front of the process id in the name of a cluster's folder; told apart from anybody else's in a shared
-/// folder for temporary files.
-const PREFIX: &str = "xtask-pg-";
 const POLL: Duration = Duration::from_millis(50);
 /// Tests run in parallel, each with a pool of its own.
 const MAX_CONNECTIONS: &str = "max_connections=200";
@@ -55,16 +56,22 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
 }
 
 impl Postgres {
-    /// Creates a cluster and starts it. Call it from the main thread: the kernel ends the server when the
+    /// Creates a cluster on disk and starts it. Call it from the main thread: the kernel ends the server when the
     /// thread that started it ends.
     ///
     /// # Errors
     /// When no folder fits, `initdb` refuses, or the server is not ready within 30 s.
     pub(crate) fn start(workspace: &Workspace, binaries: Binaries) -> Result<Self> {
-        sweep(&workspace.target);
-        sweep(&std::env::temp_dir());
+        Self::start_in(Place::Disk, workspace, binaries)
+    }
+
+    /// The same where its data is to be kept.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub(crate) fn start_in(place: Place, workspace: &Workspace, binaries: Binaries) -> Result<Self> {
         let account = Account::choose()?;
-        let folder = folder(workspace, &account)?;
+        let folder = place.folder(workspace, &account)?;
         let data = folder.join("data");
         initdb(&binaries, &account, &data).inspect_err(|_| {
             // The first error is the one to report.
@@ -165,63 +172,8 @@ fn initdb(binaries: &Binaries, account: &Account, data: &Path) -> Result<()> {
     bail!("initdb: {}", String::from_utf8_lossy(&output.stderr).trim())
 }
 
-/// `target/xtask-pg-<process id>`, or beside the temporary files when the server's user cannot reach `target`.
-fn folder(workspace: &Workspace, account: &Account) -> Result<PathBuf> {
-    let name = format!("{PREFIX}{}", std::process::id());
-    let temporary = std::env::temp_dir();
-    for parent in [&workspace.target, &temporary] {
-        let folder = parent.join(&name);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        if account.take(&folder)? {
-            return Ok(folder);
-        }
-        fs::remove_dir(&folder)?;
-    }
-    bail!("the user {account} can write neither below {} nor below {}", workspace.target.display(), temporary.display())
-}
-
-/// Removes what commands that were killed left behind.
-fn sweep(parent: &Path) {
-    let Ok(entries) = fs::read_dir(parent) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-        if owner.is_some_and(is_gone) {
-            // It may belong to another user; then it is theirs to remove.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-fn is_gone(process: &str) -> bool {
-    process.parse::<u32>().is_ok() && !Path::new("/proc").join(process).exists()
-}
-
 /// A port nobody listens on now; another program may take it before the server does, which then says so.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port")?;
     Ok(listener.local_addr()?.port())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_of_dead_commands_are_swept_and_others_kept() {
-        let parent = tempfile::tempdir().unwrap();
-        let ours = format!("{PREFIX}{}", std::process::id());
-        // Process ids end at 4194304, so nobody has this one.
-        let dead = format!("{PREFIX}4999999");
-        for name in [&dead, &ours, "pg-4999999", "xtask-pg-notes"] {
-            fs::create_dir(parent.path().join(name)).unwrap();
-        }
-        sweep(parent.path());
-        assert!(!parent.path().join(dead).exists());
-        for kept in [&ours, "pg-4999999", "xtask-pg-notes"] {
-            assert!(parent.path().join(kept).exists(), "{kept} is gone");
-        }
-    }
 }

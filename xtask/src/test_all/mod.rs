@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     interrupt,
-    postgres::{Binaries, Postgres},
+    postgres::{Binaries, Place, Postgres},
     process, tidy,
     workspace::Workspace,
 };
@@ -36,6 +36,10 @@ const SHORT: Duration = Duration::from_mins(3);
 const LONG: Duration = Duration::from_mins(25);
 /// Of what compiles everything.
 const BUILD: Duration = Duration::from_mins(40);
+
+/// How many tests of a program run at once: more than a small machine has cores, because half of their time is
+/// waiting for a database.
+const TEST_THREADS: &str = "4";
 
 /// Which servers the third-party clients meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,15 +79,15 @@ pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
 
     report.step("format", || run.format());
     report.step("tidy", || tidy::run(workspace).map(|()| Outcome::passed("edges, files, schema")));
-    // What is fetched waits for the network, what is built for the cores.
-    let (tools, built) = thread::scope(|scope| {
-        let fetching = scope.spawn(|| Timed::of(|| run.tools(&mut found)));
-        let built = Timed::of(|| run.build());
-        (fetching.join().unwrap_or_else(|_| Timed::of(|| bail!("the tools were not waited for"))), built)
+    let built = thread::scope(|scope| {
+        // What is fetched waits for the network, what is built for the cores.
+        let building = scope.spawn(|| Timed::of(|| run.build()));
+        report.step("tools", || run.tools(&mut found));
+        println!("build …");
+        building.join().unwrap_or_else(|_| Timed::of(|| bail!("the build was not waited for")))
     });
     found.built = built.is_passed();
     found.servers = found.built.then_some(Servers::Tested);
-    report.ended("tools", tools);
     report.ended("build", built);
     report.step("tests", || run.tests(&found));
     report.step("deny", || run.deny());
@@ -119,7 +123,9 @@ pub(crate) fn conformance(workspace: &Workspace, write: bool) -> Result<()> {
 impl Run<'_> {
     fn tools(&self, found: &mut Found) -> Result<Outcome> {
         let mut wrong = Vec::new();
-        match Binaries::find_or_install().and_then(|binaries| Postgres::start(self.workspace, binaries)) {
+        match Binaries::find_or_install()
+            .and_then(|binaries| Postgres::start_in(Place::Memory, self.workspace, binaries))
+        {
             Ok(postgres) => found.postgres = Some(postgres),
             Err(error) => wrong.push(format!("Postgres: {error:#}")),
         }
@@ -151,7 +157,7 @@ impl Run<'_> {
         };
         let mut command = self.command("cargo", &["test", "--workspace", "--no-fail-fast"]);
         judged::by_clippy(&mut command);
-        command.env("TEST_DATABASE_URL", postgres.url());
+        command.env("TEST_DATABASE_URL", postgres.url()).env("RUST_TEST_THREADS", TEST_THREADS);
         let ended = process::run_logged(&mut command, &self.log("tests"), LONG, &self.interrupted);
         let counted = Count::of_cargo_test(&step::read(&self.log("tests")));
         Ok(Outcome::counted("unit and integration tests on SQLite and Postgres", counted, ended))
