@@ -24,7 +24,7 @@ use crate::fault::{fhir, retried};
 pub(crate) use append::append;
 pub(crate) use conditions::Conditions;
 pub(crate) use history::kinds;
-pub(crate) use put::{Text, put};
+pub(crate) use put::{Text, put_recorded};
 pub(crate) use reads::{Reading, Reads};
 pub(crate) use table::{Found, Table, lock_name};
 pub(crate) use transact::{Effects, Halt, attempt, attempt_with, rehearse};

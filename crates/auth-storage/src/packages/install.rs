@@ -13,7 +13,7 @@ use super::uninstall::{self, is_installed};
 use super::{Halt, lock};
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
-use crate::resources::{Table, put};
+use crate::resources::{Table, put_recorded};
 use crate::search::Pending;
 
 const PUT: &str = "INSERT INTO fhir_package AS p (name, version, direct, canonicals, source, installed_us)
@@ -23,14 +23,7 @@ ON CONFLICT (name, version) DO UPDATE SET direct = (p.direct OR excluded.direct)
 const FORGET_NEEDS: &str = "DELETE FROM fhir_package_need WHERE name = $1 AND version = $2";
 const NEED: &str = "INSERT INTO fhir_package_need (name, version, needed_name, needed_version)
 VALUES ($1, $2, $3, $4)";
-/// What was written is a version the history does not have. `$1` is `[[id, …], …]` here and below.
-const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
-SELECT t.id, t.txid, t.ts, t.resource, coalesce((
-    SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
-    WHERE h.id = t.id ORDER BY h.txid DESC LIMIT 1
-), 'create')
-FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0 WHERE TRUE
-ON CONFLICT (id, txid) DO NOTHING";
+/// `$1` is `[[id, url, version], …]`.
 static BELONG: Sql = Sql::new(
     "INSERT INTO fhir_package_canonical (kind, id, url, version, package_name, package_version)
 SELECT $2, e.value ->> 0, e.value ->> 1, e.value ->> 2, $3, $4 FROM {elements:$1} WHERE TRUE
@@ -126,10 +119,9 @@ async fn store(
     if let Some((finder, found)) = found {
         search.note_batch(tx, (&table, &finder), &batch.keys, found).await?;
     }
-    let dialect = tx.dialect();
-    put(tx, &table, &batch.texts, now_us).await?;
-    run!(tx.on(), execute: sqlx::query(table.sql(dialect, RECORD)).bind(&batch.keys))?;
-    run!(tx.on(), execute: sqlx::query(BELONG.on(dialect))
+    put_recorded(tx, &table, (&batch.texts, &batch.keys), now_us).await?;
+    let belong = BELONG.on(tx.dialect());
+    run!(tx.on(), execute: sqlx::query(belong)
         .bind(&batch.keys).bind(batch.kind.as_str()).bind(package.name()).bind(package.version()))?;
     for key in &batch.stored {
         before.remove(key);

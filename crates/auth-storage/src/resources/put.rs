@@ -8,7 +8,7 @@ use sqlx::{Arguments as _, PgConnection, SqliteConnection};
 use super::table::Table;
 use super::versions::{bound_at_once, numbers, places};
 use crate::dialect::Dialect;
-use crate::engine::{On, Tx};
+use crate::engine::{On, Tx, run};
 
 /// A document that is there in the same words keeps its version. On Postgres: ids and documents, each an array, then
 /// the time.
@@ -21,6 +21,14 @@ WHERE t.resource IS DISTINCT FROM excluded.resource";
 const PUT_BOUND: &str = "INSERT INTO {table} AS t (id, txid, ts, resource) VALUES {rows}
 ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource
 WHERE t.resource IS DISTINCT FROM excluded.resource";
+/// What was written is a version the history does not have. `$1` is `[[id, …], …]`.
+const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
+SELECT t.id, t.txid, t.ts, t.resource, coalesce((
+    SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
+    WHERE h.id = t.id ORDER BY h.txid DESC LIMIT 1
+), 'create')
+FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0 WHERE TRUE
+ON CONFLICT (id, txid) DO NOTHING";
 /// Values of a row.
 const COLUMNS: usize = 4;
 
@@ -31,15 +39,25 @@ pub(crate) struct Text {
     pub(crate) document: Arc<str>,
 }
 
+/// Puts documents under their ids, with the history of what is not there in the same words. `keys` is an array of JSON
+/// whose elements are arrays that begin with an id, those of `texts`.
+pub(crate) async fn put_recorded(
+    tx: &mut Tx,
+    table: &Table,
+    (texts, keys): (&[Text], &str),
+    now_us: i64,
+) -> Result<(), sqlx::Error> {
+    put(tx, table, texts, now_us).await?;
+    let sql = table.sql(tx.dialect(), RECORD);
+    run!(tx.on(), execute: sqlx::query(sql).bind(keys))?;
+    Ok(())
+}
+
 /// Puts documents into the table of their type, each a version of its own. The history is for the caller to write.
-pub(crate) async fn put(tx: &mut Tx, table: &Table, texts: &[Text], now_us: i64) -> Result<(), sqlx::Error> {
-    if let On::Postgres(connection) = tx.on() {
-        return put_arrays(connection, table, texts, now_us).await;
-    }
-    let mut versions = numbers(tx, texts.len()).await?;
+pub(super) async fn put(tx: &mut Tx, table: &Table, texts: &[Text], now_us: i64) -> Result<(), sqlx::Error> {
     match tx.on() {
-        On::Postgres(_) => Ok(()),
-        On::Sqlite(connection) => put_bound(connection, table, (texts, &mut versions), now_us).await,
+        On::Postgres(connection) => put_arrays(connection, table, texts, now_us).await,
+        On::Sqlite(connection) => put_bound(connection, table, texts, now_us).await,
     }
 }
 
@@ -59,9 +77,10 @@ async fn put_arrays(
 async fn put_bound(
     connection: &mut SqliteConnection,
     table: &Table,
-    (texts, versions): (&[Text], &mut Vec<i64>),
+    texts: &[Text],
     now_us: i64,
 ) -> Result<(), sqlx::Error> {
+    let mut versions = numbers(On::Sqlite(&mut *connection), texts.len()).await?;
     let mut left = texts;
     while !left.is_empty() {
         let (some, rest) = left.split_at_checked(bound_at_once(left.len())).unwrap_or((left, &[]));

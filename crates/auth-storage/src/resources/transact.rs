@@ -468,7 +468,7 @@ impl Attempt {
         self.search.note(&mut self.tx, &decision).await?;
         self.ensure_table(&key.kind).await?;
         if self.numbers.is_empty() {
-            self.numbers = versions::numbers(&mut self.tx, left.clamp(1, versions::AT_ONCE)).await?;
+            self.numbers = versions::numbers(self.tx.on(), left.clamp(1, versions::AT_ONCE)).await?;
         }
         let version = self.numbers.pop().ok_or(sqlx::Error::RowNotFound)?;
         self.unwritten.push(key, version, operation, resource);

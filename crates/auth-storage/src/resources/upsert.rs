@@ -6,22 +6,13 @@
 use fhir_store::ResourceType;
 use serde_json::{Value, json};
 
-use super::put::{Text, put};
+use super::put::{Text, put_recorded};
 use super::table::{self, Table};
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
+use crate::engine::{On, Tx};
 use crate::search::Pending;
 
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
-/// `$1` is `[[id], …]`.
-/// What was written is a version the history does not have.
-const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
-SELECT t.id, t.txid, t.ts, t.resource, coalesce((
-    SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
-    WHERE h.id = t.id ORDER BY h.txid DESC LIMIT 1
-), 'create')
-FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0 WHERE TRUE
-ON CONFLICT (id, txid) DO NOTHING";
 
 /// Puts resources under their ids within a transaction, which has their type to itself from now on, and writes the
 /// rows by which searches find them.
@@ -48,8 +39,6 @@ pub(crate) async fn upsert(
     let text =
         |(id, resource): &(String, Value)| Text { id: id.as_str().into(), document: resource.to_string().into() };
     let texts: Vec<Text> = resources.iter().map(text).collect();
-    put(tx, &table, &texts, now_us).await?;
-    let sql = table.sql(tx.dialect(), RECORD);
-    run!(tx.on(), execute: sqlx::query(sql).bind(&keys))?;
+    put_recorded(tx, &table, (&texts, &keys), now_us).await?;
     search.write(tx).await
 }

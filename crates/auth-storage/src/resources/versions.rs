@@ -98,10 +98,19 @@ fn keys<'i>(ids: impl Iterator<Item = &'i str>) -> String {
 }
 
 /// Takes the numbers of so many writes, the first one last.
-pub(super) async fn numbers(tx: &mut Tx, count: usize) -> Result<Vec<i64>, sqlx::Error> {
+pub(super) async fn numbers(
+    on: On<&mut PgConnection, &mut SqliteConnection>,
+    count: usize,
+) -> Result<Vec<i64>, sqlx::Error> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let sql = NUMBERS.on(tx.dialect());
-    let mut told: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(sql).bind(count))?;
+    let mut told: Vec<i64> = match on {
+        On::Postgres(connection) => {
+            sqlx::query_scalar(NUMBERS.on(Dialect::Postgres)).bind(count).fetch_all(connection).await?
+        }
+        On::Sqlite(connection) => {
+            sqlx::query_scalar(NUMBERS.on(Dialect::Sqlite)).bind(count).fetch_all(connection).await?
+        }
+    };
     // An engine tells each of them, or the last of a row without gaps.
     if let ([last], true) = (told.as_slice(), count > 1) {
         told = (last - count + 1..=*last).collect();
