@@ -19,7 +19,7 @@ use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
 use crate::members::{Codes, Visits};
 use crate::readers::Readers;
-use crate::resources::{Reading, Reads, Table};
+use crate::resources::{Reading, Reads, Table, watch_all};
 use crate::schema;
 use crate::script::{self, ScriptFault};
 use crate::search::Index;
@@ -247,8 +247,7 @@ impl Db {
             Err(fault) => tx.roll_back().await.map_err(ScriptFault::Failed).and(Err(fault)),
         };
         session.close().await;
-        self.forget_tables();
-        self.renew_index().await?;
+        self.after_users_sql().await?;
         match ran {
             Ok(()) => Ok(Ok(())),
             Err(ScriptFault::Refused(refused)) => Ok(Err(refused)),
@@ -369,6 +368,15 @@ impl Db {
         if !self.0.strewn_rows.swap(true, Ordering::Relaxed) {
             tracing::warn!("the index of searches has rows of resources that somebody wrote past the server");
         }
+    }
+
+    /// Looks again at what users' SQL may have changed when nobody watched its transaction.
+    pub(crate) async fn after_users_sql(&self) -> Result<(), sqlx::Error> {
+        self.forget_tables();
+        let mut tx = self.begin().await?;
+        watch_all(&mut tx).await?;
+        tx.commit().await?;
+        self.renew_index().await
     }
 
     /// Forgets which tables exist: users' SQL may have dropped some.

@@ -61,6 +61,8 @@ const FRAGMENTS: &[Fragment] = &[
         "ts BIGINT NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER))",
     ),
     ("document", "JSONB", "TEXT"),
+    // What a history holds in place of a document that stands in the table of its type.
+    ("in_table", "'null'::JSONB", "'null'"),
     // A document that travels as text.
     ("from_text", "(@)::JSONB", "@"),
     // An id sorts by its bytes on both engines, whatever the database's locale.

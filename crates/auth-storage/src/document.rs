@@ -60,11 +60,12 @@ where
 }
 
 impl Document {
-    /// The document; when there is none, a line in the log says whose it would be.
+    /// The document, of which `null` is none; when there is none, a line in the log says whose it would be.
     pub(crate) fn read(self, kind: &str, id: &str) -> Option<Value> {
-        if self.0.is_none() {
+        let document = self.0.filter(|document| !document.is_null());
+        if document.is_none() {
             tracing::error!(kind, id, "a stored resource cannot be read and is passed over");
         }
-        self.0
+        document
     }
 }

@@ -10,6 +10,7 @@ use crate::db::Db;
 use crate::dialect::{Dialect, Sql};
 use crate::engine::{On, Tx, run};
 use crate::fault::OpenError;
+use crate::resources::watch_all;
 
 /// One schema file.
 struct File {
@@ -51,6 +52,7 @@ const FILES: &[File] = &[
     file!(17, "0017_history_order.sql"),
     file!(18, "0018_bulk_job.sql"),
     file!(19, "0019_time_order.sql"),
+    file!(20, "0020_documents_once.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (
@@ -75,6 +77,7 @@ pub(crate) async fn apply(db: &Db) -> Result<(), OpenError> {
     for file in FILES.iter().filter(|file| file.number > newest) {
         apply_file(&mut tx, file).await.map_err(|source| OpenError::Schema { name: file.name, source })?;
     }
+    watch_all(&mut tx).await.map_err(OpenError::Connect)?;
     tx.commit().await.map_err(OpenError::Connect)
 }
 

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Either, PgConnection, SqliteConnection};
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run as run_statement};
 use crate::fault;
+use crate::resources::watch_all;
 
 /// Stands while a script runs, and is gone when the script ended the transaction.
 const GUARD: &str = "SAVEPOINT migration";
@@ -62,7 +63,7 @@ pub(crate) async fn run_within(tx: &mut Tx, sql: &str) -> Result<(), ScriptFault
     if let On::Postgres(connection) = tx.on() {
         sqlx::raw_sql(RESET).execute(connection).await.map_err(ScriptFault::Failed)?;
     }
-    Ok(())
+    watch_all(tx).await.map_err(ScriptFault::Failed)
 }
 
 /// Waits for the end of every statement, counting them.

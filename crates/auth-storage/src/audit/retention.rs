@@ -7,16 +7,16 @@ use crate::dialect::Sql;
 use crate::fault::oauth;
 use crate::tokens::forget;
 
-/// What was recorded before `$1`, at most `$2` rows each: the events, then their history.
+/// What was recorded before `$1`, at most `$2` rows each: the history first, so that no document is taken over into it.
 static FORGET: [Sql; 2] = [
-    Sql::new(
-        "DELETE FROM auditevent WHERE id IN (
-    SELECT id FROM auditevent WHERE ts < {from_us:$1} ORDER BY ts LIMIT $2 {skip_locked}
-)",
-    ),
     Sql::new(
         "DELETE FROM auditevent_history WHERE (id, txid) IN (
     SELECT id, txid FROM auditevent_history WHERE ts < {from_us:$1} ORDER BY ts LIMIT $2 {skip_locked}
+)",
+    ),
+    Sql::new(
+        "DELETE FROM auditevent WHERE id IN (
+    SELECT id FROM auditevent WHERE ts < {from_us:$1} ORDER BY ts LIMIT $2 {skip_locked}
 )",
     ),
 ];

@@ -34,8 +34,7 @@ pub(super) async fn run(
     let session = db.session().await.map_err(fhir)?;
     let done = claim_and_run(db, &session, (write, sql), (progress, now_us)).await;
     session.close().await;
-    db.forget_tables();
-    db.renew_index().await.map_err(fhir)?;
+    db.after_users_sql().await.map_err(fhir)?;
     done
 }
 

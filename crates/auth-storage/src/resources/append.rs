@@ -17,7 +17,7 @@ use crate::engine::{On, Tx, run};
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 /// `$1` is `[[id], …]`.
 const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
-SELECT t.id, t.txid, t.ts, t.resource, 'create' FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
+SELECT t.id, t.txid, t.ts, {in_table}, 'create' FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
 
 /// Stores `resources` as new ones of type `kind`, all or none.
 pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], now_us: i64) -> Result<(), sqlx::Error> {

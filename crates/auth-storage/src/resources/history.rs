@@ -42,7 +42,10 @@ WHERE v.ts >= {from_us:$2} AND (v.ts, v.txid) < ({from_us:$3}, $4)
 ORDER BY v.ts DESC, v.txid DESC LIMIT CAST($5 AS BIGINT)";
 /// `{number}` is the place of the type among those asked for.
 const OF_TYPE: &str = "SELECT * FROM (
-    SELECT CAST({number} AS BIGINT) AS kind, h.id, h.txid, h.ts, h.op, h.resource FROM {history} h
+    SELECT CAST({number} AS BIGINT) AS kind, h.id, h.txid, h.ts, h.op, coalesce(nullif(h.resource, {in_table}), (
+        SELECT t.resource FROM {table} t WHERE t.id = h.id AND t.txid = h.txid
+    ), h.resource) AS resource
+    FROM {history} h
     WHERE h.ts >= {from_us:$1} AND (h.ts, h.txid) < ({from_us:$2}, $3)
     ORDER BY h.ts DESC, h.txid DESC LIMIT CAST($4 AS BIGINT)
 ) AS t{number}";

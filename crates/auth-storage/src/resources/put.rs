@@ -23,7 +23,7 @@ ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource 
 WHERE t.resource IS DISTINCT FROM excluded.resource";
 /// What was written is a version the history does not have. `$1` is `[[id, …], …]`.
 const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
-SELECT t.id, t.txid, t.ts, t.resource, coalesce((
+SELECT t.id, t.txid, t.ts, {in_table}, coalesce((
     SELECT CASE h.op WHEN 'delete' THEN 'create' ELSE 'update' END FROM {history} h
     WHERE h.id = t.id ORDER BY h.txid DESC LIMIT 1
 ), 'create')

@@ -6,12 +6,13 @@ use aws_lc_rs::digest;
 use fhir_store::ResourceType;
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
+use super::superseded;
 use crate::db::Db;
 use crate::dialect::{Dialect, hex};
 use crate::engine::{Tx, run};
 
 /// Longest type whose table bears its name. Postgres cuts names at 63 bytes, and the history's
-/// name is longer by eight and that of its index by eleven.
+/// name is longer by eight, that of its index and that of the trigger by eleven.
 const NAME_MAX_BYTES: usize = 50;
 /// Bytes of the digest that tells tables of longer types apart.
 const DIGEST_BYTES: usize = 8;
@@ -66,6 +67,11 @@ impl Table {
         format!("\"{}\"", self.name)
     }
 
+    /// The table of a type of which the caller knows that it has one.
+    pub(super) fn registered(kind: &ResourceType) -> Self {
+        Self { kind: kind.as_str().into(), name: name_of(kind).into() }
+    }
+
     /// The table of a type, or `None` when the type has no resources.
     pub(crate) async fn find(db: &Db, kind: &ResourceType) -> Result<Option<Self>, sqlx::Error> {
         if let Some(known) = db.known_table(kind.as_str()) {
@@ -91,11 +97,12 @@ impl Table {
 
     /// Makes the tables of a type that has none. The caller holds the lock of the type.
     pub(crate) async fn create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
-        let table = Self { kind: kind.as_str().into(), name: name_of(kind).into() };
+        let table = Self::registered(kind);
         for template in [CREATE, CREATE_INDEX, CREATE_HISTORY, CREATE_HISTORY_INDEX] {
             let sql = table.sql(tx.dialect(), template);
             run!(tx.on(), execute: sqlx::query(sql))?;
         }
+        superseded::watch(tx, &table).await?;
         run!(tx.on(), execute: sqlx::query(REGISTER).bind(&*table.name).bind(&*table.kind))?;
         Ok(table)
     }
@@ -120,6 +127,9 @@ impl Table {
         template
             .replace("{table}", &format!("\"{}\"", self.name))
             .replace("{history}", &format!("\"{}_history\"", self.name))
+            .replace("{superseded}", &format!("\"{}_superseded\"", self.name))
+            .replace("{replaced}", &format!("\"{}_replaced\"", self.name))
+            .replace("{removed}", &format!("\"{}_removed\"", self.name))
             .replace("{table_at}", &format!("\"{}_at\"", self.name))
             .replace("{history_at}", &format!("\"{}_history_at\"", self.name))
     }

@@ -2,9 +2,9 @@
 //! statement.
 //!
 //! The states of what is written are read ahead. New versions wait until there are many, until the
-//! transaction ends, or until somebody has to see them. Every version goes into the history with its
-//! document, and into the table of its type. Postgres does both in one statement, so that it reads each
-//! document once; SQLite is handed the values one by one, because it would take them apart from JSON first.
+//! transaction ends, or until somebody has to see them. Every version goes into the history, and with its document
+//! into the table of its type; the end of a resource has its document in the history. Postgres does both in one
+//! statement; SQLite is handed the values one by one, because it would take them apart from JSON first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -35,12 +35,12 @@ static NUMBERS: Sql = Sql::new("{next_versions:$1}");
 /// On Postgres: ids, versions, operations and documents, each an array, then the time.
 const WRITE: &str = "WITH recorded AS (
     INSERT INTO {history} (id, txid, ts, resource, op)
-    SELECT v.id, v.txid, {from_us:$5}, {from_text:v.document}, v.op
+    SELECT v.id, v.txid, {from_us:$5}, CASE v.op WHEN 'delete' THEN {from_text:v.document} ELSE {in_table} END, v.op
     FROM unnest($1::TEXT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[]) AS v (id, txid, op, document)
-    RETURNING id, txid, ts, resource, op
 )
 INSERT INTO {table} (id, txid, ts, resource)
-SELECT r.id, r.txid, r.ts, r.resource FROM recorded r WHERE r.op <> 'delete'
+SELECT v.id, v.txid, {from_us:$5}, {from_text:v.document}
+FROM unnest($1::TEXT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[]) AS v (id, txid, op, document) WHERE v.op <> 'delete'
 ON CONFLICT (id) DO UPDATE
 SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource";
 /// On SQLite: `{rows}` is a list of places, one for each value.
@@ -48,6 +48,8 @@ const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op) VALUES 
 /// The same.
 const PUT: &str = "INSERT INTO {table} (id, txid, ts, resource) VALUES {rows}
 ON CONFLICT (id) DO UPDATE SET txid = excluded.txid, ts = excluded.ts, resource = excluded.resource";
+/// What a history holds in place of a document that stands in the table of its type, as a value.
+const IN_TABLE: &str = "null";
 /// Most rows of a statement that has a place for each value. There are statements for this many, for half of it and
 /// so on, so that they stay prepared.
 const BOUND_MAX: usize = 32;
@@ -220,13 +222,16 @@ async fn write_bound(
 ) -> Result<(), sqlx::Error> {
     let all: Vec<&Version> = versions.iter().collect();
     let put: Vec<&Version> = versions.iter().filter(|version| !version.is_end()).collect();
+    let in_table: Arc<str> = IN_TABLE.into();
     for (template, columns, versions) in [(RECORD, 5, all), (PUT, 4, put)] {
         let mut left = versions.as_slice();
         while !left.is_empty() {
             let (some, rest) = left.split_at_checked(bound_at_once(left.len())).unwrap_or((left, &[]));
             let mut arguments = SqliteArguments::default();
             for version in some {
-                bind(version, columns == 5, now_us, &mut arguments).map_err(sqlx::Error::Encode)?;
+                let recorded = columns == 5;
+                let document = if recorded && !version.is_end() { &in_table } else { &version.document };
+                bind(version, (document, recorded), now_us, &mut arguments).map_err(sqlx::Error::Encode)?;
             }
             let sql = table.sql(Dialect::Sqlite, &template.replace("{rows}", &places(some.len(), columns)));
             sqlx::query_with(sql, arguments).execute(&mut *connection).await?;
@@ -242,11 +247,16 @@ pub(super) fn bound_at_once(left: usize) -> usize {
 }
 
 /// Adds the values of one row, in the order of its columns.
-fn bind(version: &Version, named: bool, now_us: i64, arguments: &mut SqliteArguments) -> Result<(), BoxDynError> {
+fn bind(
+    version: &Version,
+    (document, named): (&Arc<str>, bool),
+    now_us: i64,
+    arguments: &mut SqliteArguments,
+) -> Result<(), BoxDynError> {
     arguments.add(Arc::clone(&version.id))?;
     arguments.add(version.number)?;
     arguments.add(now_us)?;
-    arguments.add(Arc::clone(&version.document))?;
+    arguments.add(Arc::clone(document))?;
     if named { arguments.add(version.operation) } else { Ok(()) }
 }
 

@@ -35,3 +35,5 @@ mod resources;
 mod search;
 #[cfg(test)]
 mod tokens;
+#[cfg(test)]
+mod versions;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use auth_storage::Db;
-use fhir_store::{Filter, ListQuery, Lookup, Operation, ResourceKey, ResourceStore as _, Stored, Write};
+use fhir_store::{
+    Filter, HistoryQuery, ListQuery, Lookup, Operation, ResourceKey, ResourceStore as _, Selection, Stored, Window,
+    Write,
+};
 use migrations::package::testing::{Shelf, TestPackage, definition};
 use migrations::package::{Installer, Intention, PackageRefused, PackageStore as _, PreparedInstall};
 use migrations::{PackageId, Progress};
@@ -195,6 +198,17 @@ told! {
         assert_sound(&home).await;
         let operations = "SELECT op FROM structuredefinition_history ORDER BY txid";
         assert_eq!(home.ask(operations).await, ["create", "delete", "create"]);
+        let kinds = vec![("ValueSet".parse().unwrap(), Selection::Everything)];
+        let query = HistoryQuery { kinds, id: Some(edited.key.id.clone()), window: Window::default() };
+        let urls = || async {
+            let mut versions = db.history(&query).await.unwrap().entries;
+            versions.sort_by_key(|version| version.stored.version);
+            versions.into_iter().map(|version| version.stored.resource["url"].clone()).collect::<Vec<_>>()
+        };
+        let (own, other) = (edited.resource["url"].clone(), json!("http://other.example"));
+        assert_eq!(urls().await, [&own, &other, &own].map(Clone::clone));
+        db.uninstall(&[id("acme.base@1.0.0")], NOW_US + 2).await.unwrap().unwrap();
+        assert_eq!(urls().await, [&own, &other, &own, &own].map(Clone::clone));
     }
 
     async fn installing_again_what_has_lost_a_canonical_takes_it_away(home) {

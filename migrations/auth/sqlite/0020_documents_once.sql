@@ -1,0 +1,2 @@
+-- From here on a row of a history may hold JSON null: its document stands in the table of its type. A program that does
+-- not know of it would tell histories without their newest versions, and must not open this database.
