@@ -46,11 +46,13 @@ pub enum Cabinet {
     Avatars,
     /// Custom emoji.
     Emoji,
+    /// Pictures of the organization itself.
+    Emblems,
 }
 
 impl Cabinet {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Uploads, Self::Avatars, Self::Emoji];
+    pub const ALL: [Self; 4] = [Self::Uploads, Self::Avatars, Self::Emoji, Self::Emblems];
 
     /// The folder's name.
     #[must_use]
@@ -59,6 +61,7 @@ impl Cabinet {
             Self::Uploads => "uploads",
             Self::Avatars => "avatars",
             Self::Emoji => "emoji",
+            Self::Emblems => "realm_icons",
         }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::address::AddressVisibility;
 use crate::change::{Change, Commit, Credential, ItemKind};
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
+use crate::emblem::Emblems;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::realm::{Realm, Rules};
@@ -44,6 +45,7 @@ pub fn found(founding: Founding) -> Commit {
         created_s: now_s,
         is_deactivated: false,
         rules: Rules::default(),
+        emblems: Emblems::default(),
     };
     let mut ids = 1..;
     let mut new_id = || ids.next().unwrap_or_default();

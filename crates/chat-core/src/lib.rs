@@ -66,6 +66,7 @@ pub mod custom_emoji;
 pub mod domains;
 pub mod draft;
 pub mod edit;
+pub mod emblem;
 pub mod export;
 pub mod founding;
 pub mod groups;

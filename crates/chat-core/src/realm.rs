@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::emblem::Emblems;
 use crate::role::Policy;
 
 /// The organization. A database holds one.
@@ -17,6 +18,9 @@ pub struct Realm {
     pub is_deactivated: bool,
     /// The choices that rules ask for.
     pub rules: Rules,
+    /// The pictures it gave itself.
+    #[serde(default)]
+    pub emblems: Emblems,
 }
 
 /// Choices of a realm that rules ask for. The defaults are those of a new realm.

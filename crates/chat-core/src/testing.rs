@@ -3,6 +3,7 @@
 use crate::address::AddressVisibility;
 use crate::change::Change;
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
+use crate::emblem::Emblems;
 use crate::event::{DisplayRecipient, EventRecord, MessageEvent, Sender};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
 use crate::message::{Marks, Message, Recipient};
@@ -90,7 +91,14 @@ pub(crate) fn message_event(sender: i64, recipient: Recipient) -> MessageEvent {
 }
 
 pub(crate) fn realm_of(rules: Rules) -> Realm {
-    Realm { name: "Test".to_owned(), description: String::new(), created_s: 1, is_deactivated: false, rules }
+    Realm {
+        name: "Test".to_owned(),
+        description: String::new(),
+        created_s: 1,
+        is_deactivated: false,
+        rules,
+        emblems: Emblems::default(),
+    }
 }
 
 /// A realm of one owner (1), administrator (2), moderator (3), member (4) and guest (6).

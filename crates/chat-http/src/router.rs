@@ -15,10 +15,11 @@ use tower::Service;
 
 use crate::delivery;
 use crate::endpoint::{
-    attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emoji, emoji_data, events,
-    fetch_api_key, flags, health, icon, invites, join, linkifiers, message_edit, messages, openapi, organization,
-    personal, pictures, playgrounds, presence, profile_fields, push, reactions, register, scheduled_messages,
-    server_settings, settings, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
+    attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emblems, emoji, emoji_data,
+    events, fetch_api_key, flags, health, icon, invites, join, linkifiers, message_edit, messages, openapi,
+    organization, personal, pictures, playgrounds, presence, profile_fields, push, reactions, register,
+    scheduled_messages, server_settings, settings, submessage, subscriptions, typing, uploads, user_groups,
+    user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{drain, method, observe, panic};
@@ -79,6 +80,7 @@ pub(crate) fn api() -> Routes {
         .merge(linkifiers::routes())
         .merge(playgrounds::routes())
         .merge(emoji::routes())
+        .merge(emblems::routes())
         .merge(avatars::routes())
         .merge(pictures::routes())
         .merge(uploads::routes())

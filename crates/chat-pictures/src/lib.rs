@@ -1,7 +1,7 @@
 //! Pictures that strangers send: looked at within limits, made small, and written anew.
 //!
-//! It owns which formats are pictures, how much of one is decoded at most, and the sizes of emoji, avatars and
-//! thumbnails. It refuses everything it cannot decode within [`MAX_PIXELS`], and knows nothing of where pictures come
+//! It owns which formats are pictures, how much of one is decoded at most, and the sizes of emoji, avatars,
+//! icons, logos and thumbnails. It refuses everything it cannot decode within [`MAX_PIXELS`], and knows nothing of where pictures come
 //! from or go to: it is given something to read and answers with bytes. Its functions take milliseconds to seconds of
 //! one core, so they run where blocking work does, few at a time.
 //!
@@ -26,7 +26,7 @@ mod make;
 use image::ImageFormat;
 
 pub use decode::{Facts, MAX_ANIMATION_PIXELS, MAX_FRAMES, MAX_PIXELS, MAX_SIDE, facts};
-pub use make::{Avatar, Emoji, THUMBNAILS, Thumbnail, avatar, emoji, thumbnail};
+pub use make::{Avatar, Emoji, THUMBNAILS, Thumbnail, avatar, emoji, icon, logo, thumbnail};
 
 /// Formats that are pictures here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,6 +16,10 @@ const EMOJI_SIDE: u32 = 64;
 const AVATAR_SIDE: u32 = 100;
 /// Pixels of each side of an avatar in its larger size.
 const AVATAR_MEDIUM_SIDE: u32 = 500;
+/// Pixels of each side of an organization's icon.
+const ICON_SIDE: u32 = 100;
+/// Pixels of a logo's width and height at most: eight times as wide as high.
+const LOGO_SIDES: (u32, u32) = (800, 100);
 /// How hard the encoder of GIF looks for colours: from 1, the best, to 30.
 const GIF_SPEED: i32 = 10;
 /// Of 100: what people take for the picture itself at this size.
@@ -96,6 +100,25 @@ pub(crate) fn emoji_frame(frame: Frame) -> Frame {
 pub fn avatar(file: &[u8]) -> Result<Avatar, PictureError> {
     let medium = square(&still(Cursor::new(file))?, AVATAR_MEDIUM_SIDE);
     Ok(Avatar { small: encoded(&square(&medium, AVATAR_SIDE), Format::Png)?, medium: encoded(&medium, Format::Png)? })
+}
+
+/// The icon of an organization that a picture becomes: the middle of it, square, as PNG; of an animation the first frame.
+///
+/// # Errors
+/// When it is no picture, or too large a one.
+pub fn icon(file: &[u8]) -> Result<Encoded, PictureError> {
+    encoded(&square(&still(Cursor::new(file))?, ICON_SIDE), Format::Png)
+}
+
+/// The logo of an organization that a picture becomes: all of it, with its own proportions, as PNG, 800 by 100 pixels at
+/// most and not larger than it came; of an animation the first frame.
+///
+/// # Errors
+/// When it is no picture, or too large a one.
+pub fn logo(file: &[u8]) -> Result<Encoded, PictureError> {
+    let picture = still(Cursor::new(file))?;
+    let (width, height) = LOGO_SIDES;
+    encoded(&shrunk(&picture, (width.min(picture.width()), height.min(picture.height()))), Format::Png)
 }
 
 /// The picture in a smaller size, or in its own when that is smaller still; of an animation the first frame.

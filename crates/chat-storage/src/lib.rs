@@ -18,6 +18,7 @@
 //! # Example
 //! ```
 //! use chat_core::change::{Change, Commit};
+//! use chat_core::emblem::Emblems;
 //! use chat_core::id::EventId;
 //! use chat_core::ports::RealmStore as _;
 //! use chat_core::realm::{Realm, Rules};
@@ -32,6 +33,7 @@
 //!     created_s: 1_000,
 //!     is_deactivated: false,
 //!     rules: Rules::default(),
+//!     emblems: Emblems::default(),
 //! };
 //! let changes = vec![Change::Realm(Box::new(realm))];
 //! store.commit(Commit { decided_at: EventId::NONE, at_s: 1_000, changes, ..Commit::default() }).await?;

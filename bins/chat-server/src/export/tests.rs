@@ -79,6 +79,10 @@ fn with_files(folder: &Path) {
     put("avatars/2/5c1f.png", b"not looked at");
     put("emoji/2/emoji/images/3.png", PICTURE);
     put("emoji/2/emoji/images/4.png", b"no picture");
+    put("realm_icons/2/icon.png", b"not looked at");
+    put("realm_icons/2/icon.original", PICTURE);
+    put("realm_icons/2/logo.original", b"no picture");
+    put("realm_icons/2/night_logo.png", PICTURE);
     put("secret.txt", b"not in a folder of files");
     let avatar = |path: &str| json!({"path": path, "s3_path": path, "user_profile_id": 7});
     let outside = json!({"path": "../secret.txt", "user_profile_id": 8});
@@ -88,6 +92,9 @@ fn with_files(folder: &Path) {
     );
     let emoji = |name: &str| json!({"path": format!("2/emoji/images/{name}"), "file_name": name});
     put("emoji/records.json", json!([emoji("3.png"), emoji("4.png")]).to_string().as_bytes());
+    let emblem = |name: &str| json!({"path": format!("2/{name}"), "realm_id": 2});
+    let emblems = ["icon.png", "icon.original", "logo.original", "night_logo.png"].map(emblem);
+    put("realm_icons/records.json", json!(emblems).to_string().as_bytes());
     let attachment = |id: i64, path: &str, messages: &[i64]| json!({"id": id, "owner": 7, "path_id": path, "file_name": "my plan.png", "create_time": 9, "messages": messages});
     let attachments = [
         attachment(1, UPLOAD, &[2]),
@@ -100,6 +107,9 @@ fn with_files(folder: &Path) {
     for user in 0..2 {
         realm["zerver_userprofile"][user]["avatar_source"] = json!("U");
         realm["zerver_userprofile"][user]["avatar_version"] = json!(5);
+    }
+    for name in ["icon", "logo", "night_logo"] {
+        realm["zerver_realm"][0][format!("{name}_source")] = json!("U");
     }
     let emoji = |id: i64, name: &str| json!({"id": id, "author": 8, "name": name, "file_name": format!("{id}.png")});
     realm["zerver_realmemoji"] = json!([emoji(3, "party"), emoji(4, "broken")]);
@@ -139,9 +149,12 @@ async fn files_go_along_and_come_back_as_they_are_kept() {
     let report = first.export("one").await.unwrap();
     let taken = |what: &str| report.taken.get(what).copied();
     assert_eq!((taken("uploads"), taken("pictures of users"), taken("custom emoji")), (Some(2), Some(1), Some(1)));
+    assert_eq!(taken("pictures of the organization"), Some(2));
     let one = all_files(&first.folder("one"));
     let within = |folder: &str| one.keys().filter(|name| name.starts_with(folder)).cloned().collect::<Vec<_>>();
     assert_eq!((within("uploads/").len(), within("avatars/").len(), within("emoji/").len()), (3, 3, 2));
+    let emblems = ["realm_icons/1/icon.original", "realm_icons/1/night_logo.original", "realm_icons/records.json"];
+    assert_eq!(within("realm_icons/"), emblems);
     let plan = within("uploads/").into_iter().find(|name| name.ends_with("/my-plan.png")).unwrap();
     assert_eq!(one[&plan], PICTURE);
     let path = plan.strip_prefix("uploads/").unwrap();
@@ -149,6 +162,8 @@ async fn files_go_along_and_come_back_as_they_are_kept() {
     assert!(messages.contains(&format!("[plan](/user_uploads/{path})")) && !messages.contains(UPLOAD));
     assert!(messages.contains("/user_avatars/1/emoji/images/"), "the emoji is shown in the message");
     let realm: Value = serde_json::from_slice(&one["realm.json"]).unwrap();
+    let source = |name: &str| realm["zerver_realm"][0][format!("{name}_source")].as_str();
+    assert_eq!(["icon", "logo", "night_logo"].map(source), ["U", "D", "U"].map(Some));
     let ann = &realm["zerver_userprofile"][0];
     assert_eq!((&ann["avatar_source"], &ann["avatar_version"]), (&json!("U"), &json!(5)));
     assert_eq!(realm["zerver_userprofile"][1]["avatar_source"], "G");
@@ -178,7 +193,7 @@ async fn files_of_an_import_that_broke_off_are_there_once_when_it_went_on() {
     fs::write(&file, "{").unwrap();
     import::import(&config, &export, "https://chat.example.org").await.unwrap_err();
     let kept = all_files(&place.data.path().join("files"));
-    assert_eq!(kept.len(), 5, "{:?}", kept.keys());
+    assert_eq!(kept.len(), 7, "{:?}", kept.keys());
     fs::write(&file, more.to_string()).unwrap();
     place.import(source.path()).await;
     assert!(all_files(&place.data.path().join("files")) == kept);

@@ -6,12 +6,13 @@ use std::io::{BufReader, Read as _, Seek as _};
 
 use anyhow::Context as _;
 use bytes::Bytes;
+use chat_core::emblem::{Emblem, Emblems};
 use chat_core::export::Cabinet;
 use chat_core::file::{Attachment, FileKey, FileStore, Media, Picture, PictureName, SNIFFED_BYTES, shown_name};
 use chat_core::id::{AttachmentId, UserId};
 use chat_core::import::layout::Tables;
 use chat_core::import::{self, Pictures, Report, Upload};
-use chat_core::{avatar, custom_emoji};
+use chat_core::{avatar, custom_emoji, emblem};
 use chat_pictures::{Encoded, PictureError};
 
 use crate::import::folder::Folder;
@@ -28,7 +29,7 @@ pub(super) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Keeps the pictures of users and the custom emoji. One that is none, or is not there, is left out.
+    /// Keeps the pictures of users and of the organization, and the custom emoji. One that is none, or is not there, is left out.
     pub(super) async fn pictures(&self, tables: &Tables) -> anyhow::Result<Pictures> {
         let mut pictures = Pictures::default();
         let records = self.folder.records(Cabinet::Avatars)?;
@@ -57,7 +58,26 @@ impl Files<'_> {
                 pictures.emoji.extend(urls.next().map(|url| (row.id, (url, urls.next()))));
             }
         }
+        pictures.emblems = self.emblems(tables).await?;
         Ok(pictures)
+    }
+
+    async fn emblems(&self, tables: &Tables) -> anyhow::Result<Emblems> {
+        let mut emblems = Emblems::default();
+        let records = self.folder.records(Cabinet::Emblems)?;
+        for emblem in Emblem::ALL {
+            let Some(record) = import::emblem_file(tables, emblem, &records) else { continue };
+            let Some(bytes) = self.picture(Cabinet::Emblems, &record.path)? else { continue };
+            let made = match emblem {
+                Emblem::Icon => chat_pictures::icon(&bytes),
+                Emblem::Logo | Emblem::NightLogo => chat_pictures::logo(&bytes),
+            };
+            if let Some(made) = self::made(made)? {
+                let urls = self.keep(emblem::FOLDER, &record.path, vec![("", made)]).await?;
+                emblems = emblems.with(emblem, urls.into_iter().next());
+            }
+        }
+        Ok(emblems)
     }
 
     /// Keeps the pictures made of the file at that path; returns their addresses.

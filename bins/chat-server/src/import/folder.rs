@@ -12,8 +12,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 /// Folders and files that hold what is not taken over, in the words of the report.
-const OTHERS: [(&str, &str); 2] =
-    [("realm_icons", "folders of icons and logos"), ("analytics.json", "files of statistics")];
+const OTHERS: [(&str, &str); 1] = [("analytics.json", "files of statistics")];
 /// What the name of a file or folder ends in while it is written.
 pub(crate) const PARTIAL: &str = "partial";
 /// The list of the files in a folder.

@@ -35,6 +35,7 @@ async fn with_letters(letters: &[&str]) -> (TempDir, Store) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: Rules::default(),
+        emblems: chat_core::emblem::Emblems::default(),
     };
     let commit = Commit {
         decided_at: EventId::NONE,

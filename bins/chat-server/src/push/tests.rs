@@ -100,6 +100,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: Rules::default(),
+        emblems: chat_core::emblem::Emblems::default(),
     };
     let user = |id: i64| User {
         id: UserId(id),

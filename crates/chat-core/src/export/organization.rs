@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Export, SheetError, channel_recipient};
 use crate::channel::{Channel, Privacy, Span};
+use crate::emblem::Emblem;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
 use crate::import::layout::codes::{self, BEGAN, BY_GROUP, ENDED};
@@ -47,6 +48,7 @@ impl Export<'_> {
         if let Some(organization) = realm.realm() {
             self.put("zerver_realm", organization_row(realm, organization))?;
             self.report.take("organizations", 1);
+            self.emblems(organization);
         }
         for user in users(realm) {
             self.put("zerver_userprofile", user_row(realm, user))?;
@@ -204,6 +206,9 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     let mut rules = organization.rules.clone();
     for (column, field) in BY_GROUP {
         row.insert(column.to_owned(), json!(group_of(realm, *field(&mut rules))));
+    }
+    for emblem in Emblem::ALL {
+        row.insert(format!("{}_source", emblem.name()), organization.emblems.source(emblem).into());
     }
     Value::Object(row)
 }

@@ -7,8 +7,10 @@ use super::{Cabinet, Export, ExportedFile, Sheet, SheetError, channel_recipient}
 use crate::avatar;
 use crate::change::ItemKind;
 use crate::draft::{Draft, Place};
+use crate::emblem::Emblem;
 use crate::file::{Attachment, FileKey, PictureName};
 use crate::id::{DraftId, MessageId, UserId};
+use crate::realm::Realm;
 use crate::scheduled::{Scheduled, Target};
 use crate::snapshot::RealmSnapshot;
 
@@ -118,6 +120,17 @@ impl Export<'_> {
         }
         self.report.take("texts that programs of bots keep", kept.len());
         Ok(())
+    }
+
+    /// Notes the pictures of the organization itself.
+    pub(super) fn emblems(&mut self, organization: &Realm) {
+        for emblem in Emblem::ALL {
+            let Some(name) = organization.emblems.url(emblem).and_then(PictureName::at) else { continue };
+            let path = format!("{REALM}/{}.original", emblem.name());
+            let record = json!({"path": path, "s3_path": path, "realm_id": REALM});
+            self.sheets.file(ExportedFile { cabinet: Cabinet::Emblems, key: FileKey::from(&name), path, record });
+            self.report.take("pictures of the organization", 1);
+        }
     }
 
     /// Notes the pictures of users, and writes custom emoji.

@@ -39,7 +39,8 @@ impl FileKey {
     }
 }
 
-/// The name of a picture that anybody may fetch who knows it: of a user, or a custom emoji.
+/// The name of a picture that anybody may fetch who knows it: of a user or of the
+/// organization, or a custom emoji.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PictureName(String);
 

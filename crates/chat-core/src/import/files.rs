@@ -6,13 +6,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::Report;
 use super::layout::{AttachmentRow, EmojiRow, Tables};
 use super::organization::clean;
 use crate::change::{Change, ItemKind};
+use crate::emblem::{Emblem, Emblems};
 use crate::file::{PathId, PictureName};
 use crate::id::UserId;
 
@@ -36,6 +37,8 @@ pub struct Pictures {
     pub avatars: HashMap<UserId, String>,
     /// Of custom emoji, by their numbers: the picture, and its first frame when it moves.
     pub emoji: HashMap<i64, (String, Option<String>)>,
+    /// Of the organization itself.
+    pub emblems: Emblems,
 }
 
 /// An upload of an export, and where it is kept here.
@@ -91,6 +94,19 @@ pub fn avatars(records: &[FileRecord]) -> HashMap<UserId, &FileRecord> {
 
 fn rank(path: &str) -> u8 {
     if path.ends_with(".original") { 2 } else { u8::from(path.ends_with("-medium.png")) }
+}
+
+/// The file that a picture of the organization is made of: as it came, or else what was made of it; `None` where the
+/// organization has the usual one.
+#[must_use]
+pub fn emblem_file<'a>(tables: &Tables, emblem: Emblem, records: &'a [FileRecord]) -> Option<&'a FileRecord> {
+    let is_own = |row: &Map<String, Value>| row.get(&format!("{}_source", emblem.name())) == Some(&Value::from("U"));
+    tables.realms.first().filter(|row| is_own(row))?;
+    let named = |ending: &str| {
+        let name = format!("{}.{ending}", emblem.name());
+        records.iter().find(|record| record.path.rsplit('/').next() == Some(name.as_str()))
+    };
+    named("original").or_else(|| named("png"))
 }
 
 /// The file of a custom emoji.

@@ -22,7 +22,7 @@ mod small;
 mod spans;
 mod things;
 
-pub use files::{FileRecord, Pictures, Upload, avatars, emoji_file, picture_stem, uploads};
+pub use files::{FileRecord, Pictures, Upload, avatars, emblem_file, emoji_file, picture_stem, uploads};
 pub use messages::{Atlas, Survey, messages, reactions};
 pub use organization::{Source, organization};
 pub use report::Report;

@@ -14,6 +14,7 @@ use super::{ImportError, Organization, Report, small};
 use crate::address::AddressVisibility;
 use crate::change::{Change, UserItemKind};
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription, name_key};
+use crate::emblem::{Emblem, Emblems};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::lexicon::{Lexicon, Setting};
@@ -57,7 +58,7 @@ pub fn organization(
     let ids: BTreeSet<UserId> = users.iter().map(|user| user.id).collect();
     let largest = largest(tables);
     let groups = Groups::read(tables, &ids, largest.saturating_add(1).., report);
-    let realm = realm(row, &groups, report);
+    let realm = Realm { emblems: emblems(row, pictures, report), ..realm(row, &groups, report) };
     let channels = channels(tables, &groups, &ids, report)?;
     let mut organization = Organization {
         head: EventId(head(tables, survey)),
@@ -204,6 +205,7 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Real
         created_s: row.get("date_created").and_then(Value::as_f64).unwrap_or_default().floor() as i64,
         is_deactivated: row.get("deactivated").and_then(Value::as_bool).unwrap_or_default(),
         rules: Rules::default(),
+        emblems: Emblems::default(),
     };
     let plain = SETTINGS.iter().filter(|setting| !matches!(setting.kind, Kind::Group(..) | Kind::Text(..)));
     for setting in plain {
@@ -223,6 +225,15 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Real
     }
     report.take("organizations", 1);
     realm
+}
+
+fn emblems(row: &Map<String, Value>, pictures: &Pictures, report: &mut Report) -> Emblems {
+    let source = |emblem: Emblem| row.get(&format!("{}_source", emblem.name())).and_then(Value::as_str);
+    let own = Emblem::ALL.into_iter().filter(|emblem| source(*emblem) == Some("U")).count();
+    let shown = Emblem::ALL.into_iter().filter(|emblem| pictures.emblems.url(*emblem).is_some()).count();
+    report.take("pictures of the organization", shown);
+    report.leave("pictures of the organization that are none, or not in the export", own.saturating_sub(shown));
+    pictures.emblems.clone()
 }
 
 fn channels(

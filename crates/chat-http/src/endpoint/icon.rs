@@ -1,4 +1,4 @@
-//! `/static/icon.png`: the picture of an organization without one of its own.
+//! `/static/icon.png`: the icon and logo of an organization without one of its own.
 
 use axum::Router;
 use axum::routing;

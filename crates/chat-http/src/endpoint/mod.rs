@@ -8,6 +8,7 @@ pub(crate) mod channels;
 pub(crate) mod confirm_address;
 pub(crate) mod domains;
 pub(crate) mod drafts;
+pub(crate) mod emblems;
 pub(crate) mod emoji;
 pub(crate) mod emoji_data;
 pub(crate) mod events;

@@ -1,11 +1,11 @@
-//! `/user_avatars`: pictures of users and custom emoji, as files; and how they come to be.
+//! `/user_avatars`: pictures of users and of the organization, and custom emoji, as files; and how they come to be.
 
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use chat_core::file::{FileKey, PictureName};
-use chat_core::{avatar, custom_emoji};
+use chat_core::{avatar, custom_emoji, emblem};
 use chat_pictures::Encoded;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -18,7 +18,7 @@ use crate::plain::{Plain, plain};
 use crate::routes::Routes;
 use crate::state::Site;
 
-/// Bytes of a file that becomes an emoji or an avatar, in MiB, as clients are told.
+/// Bytes of a file that becomes an emoji, an avatar, an icon or a logo, in MiB, as clients are told.
 pub(crate) const MAX_MIB: usize = 5;
 
 /// Outside the API, for everybody: clients show pictures where they cannot say who they are.
@@ -27,6 +27,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("users")
         .route(&of(avatar::FOLDER), get(plain(fetch)))
         .route(&of(custom_emoji::FOLDER), get(plain(fetch)))
+        .route(&of(emblem::FOLDER), get(plain(fetch)))
 }
 
 /// What a new picture is for.
@@ -36,6 +37,8 @@ pub(crate) enum Kind {
     Avatar,
     /// A custom emoji.
     Emoji,
+    /// Of the organization.
+    Emblem,
 }
 
 /// A picture that is kept and not yet anybody's.
@@ -66,6 +69,7 @@ pub(crate) async fn keep(app: &Site, kind: Kind, pictures: Vec<(&str, Encoded)>)
         let folder = match kind {
             Kind::Avatar => avatar::FOLDER,
             Kind::Emoji => custom_emoji::FOLDER,
+            Kind::Emblem => emblem::FOLDER,
         };
         kept.push(Kept { url: format!("{folder}/{name}"), name });
     }

@@ -1,13 +1,14 @@
 //! `/server_settings`.
 
 use chat_core::channel::Privacy;
+use chat_core::emblem::Emblem;
 use chat_core::markdown::{self, Context, Emoticons, ImagePreviews};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::call::{Anyone, Call, endpoint};
-use crate::endpoint::icon;
+use crate::endpoint::{emblems, icon};
 use crate::error::Fault;
 use crate::routes::{self, Routes};
 use crate::schema::{Member, Schema, has};
@@ -103,7 +104,7 @@ fn realm(app: &Site) -> Map<String, Value> {
         "realm_url": url,
         "realm_uri": url,
         "realm_name": realm.map_or("", |realm| &realm.name),
-        "realm_icon": icon::url(url),
+        "realm_icon": realm.map_or_else(|| icon::url(url), |realm| emblems::url(&realm.emblems, Emblem::Icon, url)),
         "realm_description": description,
         "realm_web_public_access_enabled": has_web_public_channel(&snapshot),
     });

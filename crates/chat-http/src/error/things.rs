@@ -32,6 +32,12 @@ pub enum ThingFault {
     /// No file, or several, where one is wanted to become an avatar.
     #[error("You must upload exactly one avatar.")]
     NotOneAvatar,
+    /// No file, or several, where one is wanted to become the organization's icon.
+    #[error("You must upload exactly one icon.")]
+    NotOneIcon,
+    /// No file, or several, where one is wanted to become its logo.
+    #[error("You must upload exactly one logo.")]
+    NotOneLogo,
     /// No file, where one is to be uploaded.
     #[error("You must specify a file to upload")]
     NoUpload,
@@ -66,6 +72,8 @@ pub(super) fn verdict(refused: &ThingFault) -> Verdict {
         ThingFault::NoFile => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
         ThingFault::NotOneFile
         | ThingFault::NotOneAvatar
+        | ThingFault::NotOneIcon
+        | ThingFault::NotOneLogo
         | ThingFault::NoUpload
         | ThingFault::SecondUpload
         | ThingFault::NoAttachment

@@ -338,7 +338,8 @@ async fn organization(town: &Town) {
     does(town, ada, "PATCH /realm", &[("name", "Clinic"), ("allow_message_editing", "true")]).await;
     does(town, ada, "PATCH /realm", &[("message_content_edit_limit_seconds", "60")]).await;
     let picture = form(&[("filename", "x.png", "image/png", &png(8, 8))]);
-    town.call_with_files(ada, "POST /realm/emoji/tick", picture).await.success();
+    town.call_with_files(ada, "POST /realm/emoji/tick", picture.clone()).await.success();
+    town.call_with_files(ada, "POST /realm/icon", picture).await.success();
     does(town, ada, "POST /realm/filters", &[("pattern", "#x"), ("url_template", "https://x.example")]).await;
     let play = [("name", "Play"), ("pygments_language", "rust"), ("url_template", "https://x/{code}")];
     does(town, ada, "POST /realm/playgrounds", &play).await;

@@ -91,7 +91,7 @@ fn pictures(from: &Store) -> Pictures {
     let emoji: std::collections::HashMap<_, _> =
         emoji.map(|(id, emoji)| (id, (url(emoji, "source_url").unwrap(), url(emoji, "still_url")))).collect();
     assert!(emoji.values().all(|(url, _)| url.starts_with(custom_emoji::FOLDER)));
-    Pictures { avatars, emoji }
+    Pictures { avatars, emoji, ..Pictures::default() }
 }
 
 /// Does something of everything.

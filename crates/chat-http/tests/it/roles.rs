@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 use chat_core::ports::EventLog as _;
 use chat_core::role::Role;
 
-use crate::town::{Person, Told, Town};
+use crate::town::{self, Person, Told, Town};
 use rows::Row;
 use things::Things;
 
@@ -93,6 +93,7 @@ impl Stage {
         }
         let before = self.town.store.head();
         let sent: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let call = if row.file.is_some() { town::with_query(&call, &sent) } else { call };
         let told = match (row.file, caller) {
             (Some(file), Caller::Nobody) => self.town.call_with_files_as_nobody(&call, file.form()).await,
             (Some(file), _) => self.town.call_with_files(&person, &call, file.form()).await,

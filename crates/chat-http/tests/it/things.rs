@@ -1,6 +1,8 @@
-//! What an organization adds to its texts: linkifiers, playgrounds, custom emoji; and the pictures of its users.
+//! What an organization adds to its texts: linkifiers, playgrounds, custom emoji; and its pictures and those
+//! of its users.
 
 mod avatars;
+mod emblems;
 mod emoji;
 mod linkifiers;
 mod playgrounds;

@@ -371,6 +371,12 @@ fn request(call: &str, parameters: &[(&str, &str)], basic: Option<&str>) -> Requ
 }
 
 /// What someone shows.
+/// The call with these parameters in its address.
+pub(crate) fn with_query(call: &str, parameters: &[(&str, &str)]) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    if query.is_empty() { call.to_owned() } else { format!("{call}?{query}") }
+}
+
 fn basic(who: &Person) -> String {
     format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)))
 }

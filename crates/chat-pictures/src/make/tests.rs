@@ -94,6 +94,22 @@ fn an_avatar_has_two_sizes() {
 }
 
 #[test]
+fn an_icon_is_square_and_a_logo_keeps_its_proportions_within_its_bounds() {
+    for format in Format::ALL {
+        let icon = icon(&file(&drawn(300, 700), format)).unwrap();
+        assert_eq!((icon.format, size(&icon.bytes)), (Format::Png, (100, 100)));
+        let of = |width, height| {
+            let made = logo(&file(&drawn(width, height), format)).unwrap();
+            assert_eq!(made.format, Format::Png);
+            size(&made.bytes)
+        };
+        assert_eq!((of(1600, 100), of(400, 200), of(30, 20)), ((800, 50), (200, 100), (30, 20)));
+    }
+    assert!(matches!(logo(&promised(20_001, 1)), Err(PictureError::TooLarge)));
+    assert!(matches!(icon(b"<svg/>"), Err(PictureError::UnknownFormat)));
+}
+
+#[test]
 fn a_thumbnail_keeps_proportions_and_is_never_larger_than_the_picture() {
     for wish in THUMBNAILS {
         let of = |width, height| {

@@ -72,6 +72,7 @@ pub(crate) async fn found(store: &Store) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: Rules::default(),
+        emblems: chat_core::emblem::Emblems::default(),
     };
     let mut changes = vec![Change::Realm(Box::new(realm))];
     changes.extend(USERS.map(|id| Change::User(Box::new(user(id)))));

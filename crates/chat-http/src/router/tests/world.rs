@@ -100,6 +100,7 @@ async fn accounts(store: &Store, is_deactivated: bool) {
         created_s: NOW_S,
         is_deactivated,
         rules: Rules::default(),
+        emblems: chat_core::emblem::Emblems::default(),
     };
     let mut commit = Commit { decided_at: EventId::NONE, at_s: NOW_S, ..Commit::default() };
     commit.changes.push(Change::Realm(Box::new(realm)));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Document;
 use super::bad_input::{Right, refuses, survives_long_texts};
 use crate::cellar::{form, png};
-use crate::town::{NOW_S, Person, Town};
+use crate::town::{NOW_S, Person, Town, with_query};
 
 /// A parameter of no operation.
 const FOREIGN: &str = "no_such_parameter";
@@ -50,10 +50,11 @@ impl Sweep<'_> {
     }
 
     /// The same with a file.
-    async fn does_with_file(&mut self, call: &str) -> Value {
+    async fn does_with_file(&mut self, call: &str, parameters: &[(&str, &str)]) -> Value {
         let place = self.document.find(call).unwrap();
         let file = form(&[("file", "me.png", "image/png", &png(40, 30))]);
-        let told = self.town.call_with_files(&self.who, call, file).await.success();
+        let told = self.town.call_with_files(&self.who, &with_query(call, parameters), file).await.success();
+        refuses(self.town, self.document, place, Right { who: &self.who, call, parameters }).await;
         self.done.insert(self.document.operations[place].call.clone());
         told
     }
@@ -188,7 +189,7 @@ async fn users(sweep: &mut Sweep<'_>, other: i64) {
     sweep.does("POST /users/me/alert_words", &words).await;
     sweep.does("GET /users/me/alert_words", &[]).await;
     sweep.does("DELETE /users/me/alert_words", &words).await;
-    sweep.does_with_file("POST /users/me/avatar").await;
+    sweep.does_with_file("POST /users/me/avatar", &[]).await;
     sweep.does("DELETE /users/me/avatar", &[]).await;
     sweep.does("POST /users/me/presence", &[("status", "active")]).await;
     sweep.does(&format!("GET /users/{}/presence", sweep.who.id), &[]).await;
@@ -223,8 +224,12 @@ async fn organization(sweep: &mut Sweep<'_>) {
     let place = [("name", "Play"), ("pygments_language", "Rust"), ("url_template", "https://example.org/{code}")];
     let id = sweep.number("POST /realm/playgrounds", &place, "id").await;
     sweep.does(&format!("DELETE /realm/playgrounds/{id}"), &[]).await;
-    sweep.does_with_file("POST /realm/emoji/wave2").await;
+    sweep.does_with_file("POST /realm/emoji/wave2", &[]).await;
     sweep.does("GET /realm/emoji", &[]).await;
+    sweep.does_with_file("POST /realm/icon", &[]).await;
+    sweep.does("DELETE /realm/icon", &[]).await;
+    sweep.does_with_file("POST /realm/logo", &[("night", "true")]).await;
+    sweep.does("DELETE /realm/logo", &[("night", "true")]).await;
     sweep.does("DELETE /realm/emoji/wave2", &[]).await;
     let id = sweep.number("POST /realm/profile_fields", &[("name", "Team"), ("field_type", "1")], "id").await;
     sweep.does("GET /realm/profile_fields", &[]).await;
@@ -279,7 +284,7 @@ async fn groups(sweep: &mut Sweep<'_>, other: i64) {
 }
 
 async fn uploads(sweep: &mut Sweep<'_>) {
-    let url = sweep.does_with_file("POST /user_uploads").await["url"].as_str().unwrap().to_owned();
+    let url = sweep.does_with_file("POST /user_uploads", &[]).await["url"].as_str().unwrap().to_owned();
     let listed = sweep.does("GET /attachments", &[]).await;
     sweep.does(&format!("GET {url}"), &[]).await;
     sweep.does(&format!("DELETE /attachments/{}", listed["attachments"][0]["id"]), &[]).await;

@@ -112,5 +112,10 @@ pub(crate) const ROWS: &[Row] = &[
         &[],
         AdministratorsElse("Must be an organization administrator or emoji author"),
     ),
+    with_file("POST /realm/icon", Enclosed::Picture, Administrators),
+    row("DELETE /realm/icon", &[], Administrators),
+    with_file("POST /realm/logo", Enclosed::Picture, Administrators).and(&[("night", "false")]),
+    with_file("POST /realm/logo", Enclosed::Picture, Administrators).and(&[("night", "true")]),
+    row("DELETE /realm/logo", &[("night", "false")], Administrators),
     row("POST /dev_fetch_api_key", &[("username", "ada@example.org")], Off("Endpoint not available in production.")),
 ];

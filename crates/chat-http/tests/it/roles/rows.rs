@@ -138,3 +138,10 @@ pub(crate) const fn row(
 pub(crate) const fn with_file(call: &'static str, file: Enclosed, verdict: Verdict) -> Row {
     Row { call, parameters: &[], file: Some(file), verdict }
 }
+
+impl Row {
+    /// The same, with these parameters in its address.
+    pub(crate) const fn and(self, parameters: &'static [(&'static str, &'static str)]) -> Self {
+        Self { parameters, ..self }
+    }
+}

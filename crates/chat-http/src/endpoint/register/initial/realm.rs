@@ -1,5 +1,6 @@
 //! The organization and the server's own bounds.
 
+use chat_core::emblem::Emblem;
 use chat_core::group::SystemGroup;
 use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
 use chat_core::presence;
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use super::{Newcomer, State};
 use crate::endpoint::uploads::thumbnails;
-use crate::endpoint::{bots, emoji_data, icon, pictures};
+use crate::endpoint::{bots, emblems, emoji_data, pictures};
 
 /// No channel is meant.
 const NO_CHANNEL: i64 = -1;
@@ -23,12 +24,6 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_description": realm.description,
         "realm_url": url,
         "realm_uri": url,
-        "realm_icon_url": icon::url(url),
-        "realm_icon_source": "G",
-        "realm_logo_url": icon::url(url),
-        "realm_logo_source": "D",
-        "realm_night_logo_url": icon::url(url),
-        "realm_night_logo_source": "D",
         "realm_bot_domain": bots::domain(url),
         "realm_date_created": realm.created_s,
         "realm_org_type": 0,
@@ -37,6 +32,11 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_default_code_block_language": "",
         "server_emoji_data_url": emoji_data::url(url),
     }));
+    for emblem in Emblem::ALL {
+        let name = emblem.name();
+        state.put(&format!("realm_{name}_url"), emblems::url(&realm.emblems, emblem, url));
+        state.put(&format!("realm_{name}_source"), realm.emblems.source(emblem));
+    }
 }
 
 /// What is too long, too large, too soon.
@@ -51,8 +51,8 @@ pub(super) fn limits(newcomer: &Newcomer<'_>, state: &mut State) {
         "max_message_length": MAX_MESSAGE_CHARS,
         "max_file_upload_size_mib": newcomer.app.settings.uploads.max_mib(),
         "max_avatar_file_size_mib": pictures::MAX_MIB,
-        "max_icon_file_size_mib": 5,
-        "max_logo_file_size_mib": 5,
+        "max_icon_file_size_mib": pictures::MAX_MIB,
+        "max_logo_file_size_mib": pictures::MAX_MIB,
         "password_min_length": 6,
         "password_min_guesses": 10_000,
         "server_presence_ping_interval_seconds": presence::PING_INTERVAL_S,
