@@ -54,6 +54,7 @@ pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountEr
     domains::check(realm, email).map_err(|outside| match outside {
         Outside::Domain => AccountError::OutsideDomains(email.to_owned()),
         Outside::PlusSign => AccountError::PlusSign,
+        Outside::Disposable => AccountError::Disposable,
     })?;
     match realm.user_by_email(email) {
         Some(_) => Err(AccountError::EmailTaken(email.to_owned())),

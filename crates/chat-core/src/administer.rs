@@ -32,6 +32,9 @@ pub enum AccountError {
     /// The realm takes only people of its domains, and the address is another way to write one.
     #[error("Email addresses containing + are not allowed.")]
     PlusSign,
+    /// The realm takes no address that is thrown away.
+    #[error("Disposable email addresses are not allowed in this organization")]
+    Disposable,
     /// The password is too easily found.
     #[error(transparent)]
     Password(#[from] WeakPassword),

@@ -2,12 +2,15 @@
 //!
 //! The list restricts nobody by itself: whether it is asked is a choice of the realm.
 
+mod disposable;
+
 use serde_json::{Value, json};
 
 use crate::access::{self, NotAllowed};
 use crate::change::{Change, Commit, ItemKind};
 use crate::event::{Audience, NewEvent};
 use crate::limits::{MAX_DOMAIN_CHARS, MAX_REALM_DOMAINS};
+use crate::realm::Realm;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -97,22 +100,27 @@ pub enum Outside {
     Domain,
     /// What is before a `+` is another person's address.
     PlusSign,
+    /// Its domain gives addresses to whoever asks, for a while.
+    Disposable,
 }
 
-/// Whether the realm takes people of that address: everybody, unless it chose its domains alone.
+/// Whether the realm takes people of that address: everybody, unless it chose its domains alone, or to have nobody with
+/// an address that is thrown away.
 ///
 /// # Errors
 /// See [`Outside`].
 ///
 /// # Source
 /// Not specified; as existing servers do, of which a plus sign counts only where domains are restricted: `a+b@x` is
-/// delivered to `a@x`, who could make one account after another.
+/// delivered to `a@x`, who could make one account after another. Nor is a domain of the realm's own judged.
 pub fn check(realm: &RealmSnapshot, address: &str) -> Result<(), Outside> {
-    if !realm.realm().is_some_and(|realm| realm.rules.emails_restricted_to_domains) {
-        return Ok(());
-    }
+    let Some(Realm { rules, .. }) = realm.realm() else { return Ok(()) };
     let (person, domain) = address.rsplit_once('@').unwrap_or((address, ""));
     let domain = domain.to_lowercase();
+    if !rules.emails_restricted_to_domains {
+        let is_refused = rules.disallow_disposable_addresses && disposable::has(&domain);
+        return if is_refused { Err(Outside::Disposable) } else { Ok(()) };
+    }
     let has_it = |(_, document): (i64, &Value)| {
         let (Some(ours), below) = (document.get("domain").and_then(Value::as_str), document.get("allow_subdomains"))
         else {

@@ -138,6 +138,10 @@ pub const SETTINGS: &[Setting] = &[
     setting("bot_creation_policy", Kind::Policy(BOTS, |rules| &mut rules.create_bots)),
     setting("wildcard_mention_policy", Kind::Policy(WILDCARD, |rules| &mut rules.wildcard_mention)),
     for_owners(setting("emails_restricted_to_domains", Kind::Switch(|rules| &mut rules.emails_restricted_to_domains))),
+    for_owners(setting(
+        "disallow_disposable_email_addresses",
+        Kind::Switch(|rules| &mut rules.disallow_disposable_addresses),
+    )),
     for_owners(setting("waiting_period_threshold", Kind::Days(|rules| &mut rules.waiting_period_days))),
     for_owners(setting("message_retention_days", Kind::Keep(|rules| &mut rules.message_retention_days))),
     in_dict(setting(

@@ -26,6 +26,7 @@ pub struct Realm {
 /// Choices of a realm that rules ask for. The defaults are those of a new realm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own that an owner makes")]
 pub struct Rules {
     /// Days until a member is a full member.
     pub waiting_period_days: i64,
@@ -71,6 +72,8 @@ pub struct Rules {
     pub mandatory_topics: bool,
     /// Whether people join with addresses of the realm's domains alone.
     pub emails_restricted_to_domains: bool,
+    /// Whether people join with addresses that are not thrown away alone, where any domain is taken.
+    pub disallow_disposable_addresses: bool,
     /// Days after which messages go, also those between users, where their channel says nothing else; -1 for never.
     pub message_retention_days: i64,
 }
@@ -103,6 +106,7 @@ impl Default for Rules {
             move_channel_limit_s: Some(MOVE_LIMIT_S),
             mandatory_topics: false,
             emails_restricted_to_domains: false,
+            disallow_disposable_addresses: true,
             message_retention_days: -1,
         }
     }

@@ -494,6 +494,7 @@ fn account(refused: &AccountError) -> Verdict {
         | AccountError::EmailTaken(_)
         | AccountError::OutsideDomains(_)
         | AccountError::PlusSign
+        | AccountError::Disposable
         | AccountError::Password(_)
         | AccountError::WrongPassword
         | AccountError::LastOwnerRole

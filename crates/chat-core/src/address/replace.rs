@@ -27,6 +27,9 @@ pub enum ReplaceError {
     /// It cannot be the user's.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// The realm takes no address that is thrown away.
+    #[error("Please use your real email address.")]
+    Disposable,
     /// The user has had as many letters sent as one may.
     #[error("Too many letters were sent to confirm addresses. Please try again tomorrow.")]
     TooManyLetters,
@@ -85,7 +88,7 @@ pub fn ask(realm: &RealmSnapshot, user: &User, wanted: &Wanted<'_>, commit: &mut
     if fold(address) == user.email_key() {
         return Ok(());
     }
-    account::check_address(realm, address)?;
+    check(realm, address)?;
     let before = Pending::of(realm, user.id);
     let mut sent_s = before.as_ref().map(|before| before.sent_s.clone()).unwrap_or_default();
     let age = |sent_s: &i64| commit.at_s.saturating_sub(*sent_s);
@@ -104,6 +107,14 @@ pub fn ask(realm: &RealmSnapshot, user: &User, wanted: &Wanted<'_>, commit: &mut
     let link = Link { number: user.id.0, secret: wanted.secret.clone() };
     commit.mail.push(letter(realm, user, address, &format!("{}/confirm-address/{}", wanted.base_url, link.end())));
     Ok(())
+}
+
+/// Whether the address could be somebody's. One that is thrown away has other words here than where an account is made.
+fn check(realm: &RealmSnapshot, address: &str) -> Result<(), ReplaceError> {
+    account::check_address(realm, address).map_err(|refused| match refused {
+        AccountError::Disposable => ReplaceError::Disposable,
+        other => other.into(),
+    })
 }
 
 /// Whose new address a link confirms, and the address.
@@ -126,7 +137,7 @@ pub fn opened<'a>(realm: &'a RealmSnapshot, link: &Link, now_s: i64) -> Result<(
 /// See [`ReplaceError`]; nothing is to be written then.
 pub fn confirm(realm: &RealmSnapshot, link: &Link, commit: &mut Commit) -> Result<(), ReplaceError> {
     let (user, address) = opened(realm, link, commit.at_s)?;
-    account::check_address(realm, &address)?;
+    check(realm, &address)?;
     let after = User { email: address, ..user.clone() };
     let readers = realm.users().filter(|reader| after.shows_address_to(reader)).map(|reader| reader.id);
     let told = update(user.id, "delivery_email", after.email.as_str().into());

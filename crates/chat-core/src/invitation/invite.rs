@@ -67,12 +67,15 @@ pub enum SkippedBecause {
     /// The realm takes only people of its domains, and it is another way to write one.
     #[error("Email addresses containing + are not allowed.")]
     PlusSign,
+    /// The realm takes no address that is thrown away.
+    #[error("Please use your real email address.")]
+    Disposable,
 }
 
 impl SkippedBecause {
     /// Whether nobody of the address could ever join, so that whoever typed it is asked again.
     fn is_invalid(self) -> bool {
-        matches!(self, Self::Malformed | Self::OutsideDomains | Self::PlusSign)
+        matches!(self, Self::Malformed | Self::OutsideDomains | Self::PlusSign | Self::Disposable)
     }
 }
 
@@ -222,6 +225,7 @@ fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, Skipp
         None => domains::check(realm, address).map(|()| address).map_err(|outside| match outside {
             Outside::Domain => SkippedBecause::OutsideDomains,
             Outside::PlusSign => SkippedBecause::PlusSign,
+            Outside::Disposable => SkippedBecause::Disposable,
         }),
     }
 }

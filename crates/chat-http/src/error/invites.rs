@@ -56,7 +56,7 @@ pub(super) fn join(refused: &JoinError) -> Verdict {
 pub(super) fn address(refused: &ReplaceError) -> Verdict {
     match refused {
         ReplaceError::Account(refused) => super::account(refused),
-        ReplaceError::TooManyLetters => refusal(BAD_REQUEST, refused),
+        ReplaceError::Disposable | ReplaceError::TooManyLetters => refusal(BAD_REQUEST, refused),
         ReplaceError::Unknown => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
         ReplaceError::Expired => Verdict::new(StatusCode::GONE, BAD_REQUEST, refused),
     }
@@ -103,6 +103,7 @@ fn said(fault: &Fault) -> (&'static str, String) {
         | Fault::Account(refused) => {
             return ("That did not work", refused.to_string());
         }
+        Fault::Address(refused @ ReplaceError::Disposable) => return ("That did not work", refused.to_string()),
         Fault::Parameter(ParamFault::Missing { .. }) => ("That did not work", "Please fill in the whole form."),
         Fault::Parameter(refused) => return ("That did not work", refused.to_string()),
         Fault::Join(JoinError::Unknown | JoinError::OtherKind) => {

@@ -29,6 +29,7 @@ async fn every_setting_is_changed_repeated_told_and_shown() {
         ("description", "All *there* is", json!("All *there* is")),
         ("mandatory_topics", "true", json!(true)),
         ("emails_restricted_to_domains", "true", json!(true)),
+        ("disallow_disposable_email_addresses", "false", json!(false)),
         ("allow_message_editing", "false", json!(false)),
         ("message_content_edit_limit_seconds", "\"unlimited\"", Value::Null),
         ("message_content_delete_limit_seconds", "60", json!(60)),
@@ -106,6 +107,30 @@ async fn a_realm_of_its_domains_alone_takes_nobody_else() {
     let refused = town.call(&town.ada, "POST /users", &made).await;
     refused.refused("Email 'out@elsewhere.org' not allowed in this organization");
     assert_eq!(mark(&town), before);
+}
+
+#[tokio::test]
+async fn nobody_joins_with_an_address_that_is_thrown_away_unless_the_realm_lets_them() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let before = mark(&town);
+    let invited = [("invitee_emails", "in@acme.org, out@Mailinator.com"), ("stream_ids", "[]")];
+    let made = [("email", "out@mailinator.com"), ("password", "a long password of Out"), ("full_name", "Out")];
+    let told = town.call(&town.ada, "POST /invites", &invited).await;
+    assert_eq!(told.error().1, "INVITATION_FAILED");
+    assert_eq!(told.body["errors"], json!([["out@Mailinator.com", "Please use your real email address.", false]]));
+    let refused = town.call(&town.ada, "POST /users", &made).await;
+    refused.refused("Disposable email addresses are not allowed in this organization");
+    let address = [("email", "sam@mailinator.com")];
+    town.call(&sam, "PATCH /settings", &address).await.refused("Please use your real email address.");
+    assert_eq!(mark(&town), before);
+    let max = town.person("max", Role::Administrator).await;
+    let choice = [("disallow_disposable_email_addresses", "false")];
+    change(&town, &max, &choice).await.refused("Must be an organization owner");
+    change(&town, &town.ada, &choice).await.success();
+    town.call(&town.ada, "POST /invites", &invited).await.success();
+    town.call(&town.ada, "POST /users", &made).await.success();
+    town.call(&sam, "PATCH /settings", &address).await.success();
 }
 
 #[tokio::test]

@@ -66,7 +66,8 @@ const TEXTS: [&str; 21] = [
 const TEXTS_OR_NULL: [&str; 3] = ["realm_jitsi_server_url", "server_jitsi_server_url", "jitsi_server_url"];
 
 /// Beside those that never change.
-const SWITCHES: [&str; 15] = [
+const SWITCHES: [&str; 16] = [
+    "realm_disallow_disposable_email_addresses",
     "realm_emails_restricted_to_domains",
     "realm_push_notifications_enabled",
     "realm_allow_message_editing",

@@ -64,9 +64,8 @@ pub(super) fn limits(newcomer: &Newcomer<'_>, state: &mut State) {
 }
 
 /// What is always on.
-pub(in crate::endpoint::register) const ON: [&str; 11] = [
+pub(in crate::endpoint::register) const ON: [&str; 10] = [
     "realm_allow_edit_history",
-    "realm_disallow_disposable_email_addresses",
     "realm_email_auth_enabled",
     "realm_enable_guest_user_indicator",
     "realm_enable_read_receipts",
@@ -109,6 +108,7 @@ pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
     state.put("realm_push_notifications_enabled", newcomer.app.push.bouncer.is_some());
     state.put("realm_allow_message_editing", rules.allow_editing);
     state.put("realm_mandatory_topics", rules.mandatory_topics);
+    state.put("realm_disallow_disposable_email_addresses", rules.disallow_disposable_addresses);
     state.put("realm_emails_restricted_to_domains", rules.emails_restricted_to_domains);
     branded(newcomer, |brand| state.put(&format!("{brand}_plan_is_not_limited"), true));
 }
