@@ -150,6 +150,9 @@ pub fn rename(user: &User, full_name: &str, commit: &mut Commit) -> Result<(), A
 
 /// Gives a user another role; tells everybody, and tells the user which channels they see now and which no longer.
 /// Nothing happens when it is theirs already. Returns the user as they are now, for a further change in one commit.
+///
+/// Whose addresses the user is shown may change with the role, and is not told: existing servers tell nothing of it, and
+/// clients have it when they register again. From now on an answer shows them what the new role may see.
 pub fn set_role(realm: &RealmSnapshot, user: &User, role: Role, figures: &Figures, commit: &mut Commit) -> User {
     let after = User { role, ..user.clone() };
     if role == user.role {

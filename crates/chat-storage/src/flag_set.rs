@@ -20,7 +20,7 @@ use crate::store::Shared;
 /// Numbers of messages that have a row together. The schema files that fill the table know it too.
 const STRETCH: i64 = 1_024;
 
-const OF_USER: &str = "SELECT stretch, messages FROM flag_set WHERE user_id = $1 AND flag = $2";
+const OF_USER: &str = "SELECT messages FROM flag_set WHERE user_id = $1 AND flag = $2";
 static LOAD: Sql = Sql::new(
     "SELECT user_id, flag, stretch, messages FROM flag_set WHERE user_id = $1 AND flag = $2 AND stretch {in_numbers:$3}",
 );
@@ -65,11 +65,11 @@ ORDER BY e.value {order} LIMIT $4) AS picked"
 
 /// All messages to which a user gave a flag, in the order of their numbers.
 pub(crate) async fn all(shared: &Shared, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
-    let rows: Vec<(i64, String)> =
-        run!(shared.db.reader(), fetch_all: sqlx::query_as(OF_USER).bind(user_id.0).bind(flag.number()))
+    let rows: Vec<String> =
+        run!(shared.db.reader(), fetch_all: sqlx::query_scalar(OF_USER).bind(user_id.0).bind(flag.number()))
             .map_err(failed)?;
     let mut ids: BTreeSet<i64> = BTreeSet::new();
-    for (_, text) in rows {
+    for text in rows {
         ids.extend(messages(&text)?);
     }
     Ok(ids.into_iter().map(MessageId).collect())

@@ -205,6 +205,53 @@ told! {
         store.stop().await;
     }
 
+    async fn two_nodes_that_mark_the_same_messages_at_once_lose_nothing(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.stop().await;
+        // So that the messages are on both sides of what is kept together.
+        let head = "UPDATE log_head SET last_event = 1009, pruned = 1009 RETURNING 'moved'";
+        assert_eq!(home.ask(head).await, ["moved"]);
+        let (one, two) = (home.open().await, home.open().await);
+        let mut ids = Vec::new();
+        for _ in 0..30 {
+            ids.push(say(&one, 1, 11, "t").await);
+        }
+        let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
+            let event = (NOW_S, notice(Audience::users([READER]), "flags"));
+            node.set_flag(READER, (Flag::Starred, op), ids, event).await.unwrap()
+        };
+        // Every third message is marked by one node, every third by the other, and the rest by both, who do not agree.
+        let mut model: BTreeSet<MessageId> = BTreeSet::new();
+        for (round, (places, adds)) in steps().into_iter().enumerate() {
+            let of = |node: usize| {
+                let theirs = |at: &&usize| *at % 3 != node;
+                places.iter().filter(theirs).map(|at| ids[at % ids.len()]).collect::<Vec<MessageId>>()
+            };
+            let op = |adds: bool| if adds { FlagOp::Add } else { FlagOp::Remove };
+            let wishes = [(op(adds), of(0)), (op(adds ^ (round % 2 == 0)), of(1))];
+            let at = tokio::join!(mark(&one, wishes[0].0, &wishes[0].1), mark(&two, wishes[1].0, &wishes[1].1));
+            let mut done = [(at.0, &wishes[0]), (at.1, &wishes[1])];
+            done.sort_by_key(|(at, _)| *at);
+            // What both marked is as the later one in the log says.
+            for (_, (op, marked)) in done {
+                match op {
+                    FlagOp::Add => model.extend(marked),
+                    FlagOp::Remove => model.retain(|id| !marked.contains(id)),
+                }
+            }
+            let all: Vec<MessageId> = model.iter().copied().collect();
+            for node in [&one, &two] {
+                assert_eq!(node.flagged(READER, Flag::Starred).await.unwrap(), all, "round {round}");
+            }
+        }
+        assert!(!model.is_empty() && model.len() < ids.len(), "{model:?}");
+        tokio::join!(mark(&one, FlagOp::Remove, &ids), mark(&two, FlagOp::Remove, &ids));
+        assert!(home.ask("SELECT messages FROM flag_set").await.is_empty());
+        one.stop().await;
+        two.stop().await;
+    }
+
     async fn a_message_that_goes_is_in_nobodys_set(home) {
         let store = home.open().await;
         found(&store).await;
