@@ -3,10 +3,11 @@
 //! A step that fails does not stop the others: one run says all that is wrong. A step that cannot run says
 //! so in its row. Nothing is skipped silently.
 //!
-//! Decision: everything is compiled once. The compiler of the step `build` is clippy's, which judges a crate and compiles
-//! it in one go, and the tests and the servers that third-party clients meet are of that build. A machine of two cores
-//! took three times as long for a build that clippy judges, one that is tested and one that is released. What is given
-//! up: the optimised servers meet the clients with `--release` alone, and only then are their times judged.
+//! Decision: everything is compiled once. The compiler of the step `build` is clippy's, which judges a crate and
+//! compiles it in one go, and the tests and the servers that third-party clients meet are of that build. A machine of
+//! two cores took more than twice as long for a build that clippy judges, one that is tested and one that is released.
+//! What is given up: the optimised servers meet the clients with `--release` alone, and only then are their times
+//! judged.
 
 mod count;
 mod judged;

@@ -2,8 +2,8 @@
 //!
 //! The list beside this file is the one existing servers ask, so both refuse the same. It is a copy of a moment: who
 //! gives such addresses changes every week, and what began later is not known. Of the crates with such a list the one
-//! that is kept needs two that are not, under a licence we do not take; the lists of the others also have domains where
-//! people really get their mail, as forwarders do.
+//! that is kept needs two whose licence `deny.toml` does not accept; the list of another also has domains where people
+//! really get their mail, as forwarders do.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
