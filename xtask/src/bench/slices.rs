@@ -12,8 +12,8 @@ pub(super) const SLICES: usize = 11;
 /// The slice in the middle, of each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Medians {
-    pub(super) ours_us: f64,
-    pub(super) limit_us: f64,
+    pub(super) ours: f64,
+    pub(super) limit: f64,
 }
 
 /// Measures a slice of the limit, a slice of ours, and so on; `ours` is told which one it is.
@@ -24,12 +24,12 @@ pub(super) fn alternate(
     mut ours: impl FnMut(usize) -> Result<f64>,
     mut limit: impl FnMut() -> Result<f64>,
 ) -> Result<Medians> {
-    let (mut ours_us, mut limit_us) = ([0.0; SLICES], [0.0; SLICES]);
-    for (slice, (ours_us, limit_us)) in ours_us.iter_mut().zip(&mut limit_us).enumerate() {
-        *limit_us = limit()?;
-        *ours_us = ours(slice)?;
+    let (mut each_of_ours, mut each_limit) = ([0.0; SLICES], [0.0; SLICES]);
+    for (slice, (our, its_limit)) in each_of_ours.iter_mut().zip(&mut each_limit).enumerate() {
+        *its_limit = limit()?;
+        *our = ours(slice)?;
     }
-    Ok(Medians { ours_us: median(ours_us), limit_us: median(limit_us) })
+    Ok(Medians { ours: median(each_of_ours), limit: median(each_limit) })
 }
 
 /// The middle of as many slices of one thing.

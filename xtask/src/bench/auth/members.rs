@@ -154,8 +154,8 @@ fn measured_us(
 
 fn table_rows(deployment: &Deployment<'_>, work: &str, cost: &Cost, target: Target) -> Vec<Row> {
     let row = |work: &str| Row { engine: deployment.engine(), ..Row::cpu(work) };
-    let Medians { limit_us, ours_us } = cost.server;
-    let mut rows = vec![Row { limit: Some(limit_us), ours: Some(ours_us), target: Some(target), ..row(work) }];
+    let Medians { limit, ours } = cost.server;
+    let mut rows = vec![Row { limit: Some(limit), ours: Some(ours), target: Some(target), ..row(work) }];
     if cost.postgres_us.is_some() {
         rows.push(Row { ours: cost.postgres_us, ..row(&format!("{work}: Postgres itself")) });
     }

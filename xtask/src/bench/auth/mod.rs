@@ -109,7 +109,7 @@ fn documents(bench: &Bench<'_>, deployment: &Deployment<'_>) -> Result<Vec<Row>>
     let mut rows = Vec::new();
     for (work, path) in [("JWKS", JWKS), ("discovery", DISCOVERY)] {
         let medians = document(bench, deployment, path)?;
-        let (limit, ours) = (Some(medians.limit_us), Some(medians.ours_us));
+        let (limit, ours) = (Some(medians.limit), Some(medians.ours));
         rows.push(Row { limit, ours, target: Some(DOCUMENT_TARGET), ..Row::cpu(work) });
     }
     Ok(rows)
@@ -176,7 +176,7 @@ fn tokens(bench: &Bench<'_>, deployment: &Deployment<'_>, limits: &Signatures) -
     for Way { work, kind, limit, target } in WAYS {
         let cost = token(deployment, kind, || limits.slice_us(bench, limit))?;
         let row = |work: &str| Row { engine: deployment.engine(), ..Row::cpu(work) };
-        let (limit, ours, target) = (Some(cost.server.limit_us), Some(cost.server.ours_us), Some(target));
+        let (limit, ours, target) = (Some(cost.server.limit), Some(cost.server.ours), Some(target));
         let target = if kind.asserts() && cost.postgres_us.is_none() {
             target.map(|target| target.with(POSTGRES_TARGET))
         } else {

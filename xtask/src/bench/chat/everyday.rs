@@ -206,7 +206,7 @@ impl<'b, 'p> Measured<'b, 'p> {
             )?;
             // As many are there as before.
             callers.borrow_mut().drive(&remove, 1)?;
-            for (what, ours_us) in [(set, medians.ours_us), (unset, medians.limit_us)] {
+            for (what, ours_us) in [(set, medians.ours), (unset, medians.limit)] {
                 let work = format!("mark {FLAGGED} messages {what}");
                 rows.push(Row { ours: Some(ours_us), target: Some(FLAGS_TARGET), ..self.row(&work) });
             }
@@ -245,9 +245,9 @@ impl<'b, 'p> Measured<'b, 'p> {
         )?;
         let work = format!("search {} messages, {WANTED} results; limit: the bare statement", self.bench.messages);
         Ok(Row {
-            limit: Some(medians.limit_us),
-            ours: Some(medians.ours_us),
-            target: Some(Target { value: medians.limit_us * SEARCH_TIMES_MAX, limit: Some(medians.limit_us) }),
+            limit: Some(medians.limit),
+            ours: Some(medians.ours),
+            target: Some(Target { value: medians.limit * SEARCH_TIMES_MAX, limit: Some(medians.limit) }),
             ..self.row(&work)
         })
     }

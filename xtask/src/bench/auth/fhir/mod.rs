@@ -244,12 +244,12 @@ impl<'b, 'p> Measured<'b, 'p> {
         Ok(vec![self.row("write with indexing, transactions of 32, each resource", medians, WRITE_TIMES_MAX), clock])
     }
 
-    fn row(&self, work: &str, Medians { ours_us, limit_us }: Medians, times_max: f64) -> Row {
+    fn row(&self, work: &str, Medians { ours, limit }: Medians, times_max: f64) -> Row {
         Row {
             engine: self.deployment.engine(),
-            limit: Some(limit_us),
-            ours: Some(ours_us),
-            target: Some(Target { value: limit_us * times_max, limit: Some(limit_us) }),
+            limit: Some(limit),
+            ours: Some(ours),
+            target: Some(Target { value: limit * times_max, limit: Some(limit) }),
             ..Row::cpu(work)
         }
     }
