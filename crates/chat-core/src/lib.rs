@@ -90,6 +90,7 @@ pub mod retention;
 pub mod scheduled;
 pub mod send;
 pub mod typing;
+pub mod url_template;
 pub mod widget;
 
 pub mod file;

@@ -2,7 +2,6 @@
 //!
 //! A playground is a document with `name`, `pygments_language` and `url_template`.
 
-use iri_string::template::UriTemplateStr;
 use serde_json::{Value, json};
 
 use crate::access::{self, NotAllowed};
@@ -14,6 +13,7 @@ use crate::limits::{
 use crate::object::item;
 use crate::problems::{Problem, Problems, blank, too_long};
 use crate::snapshot::RealmSnapshot;
+use crate::url_template;
 use crate::user::User;
 
 /// The variable that stands for the code.
@@ -108,20 +108,16 @@ fn check(wish: Wish<'_>) -> Result<(), PlaygroundsError> {
     Ok(Problems::none(problems)?)
 }
 
-fn in_template(url_template: &str) -> Option<Problem> {
-    let Ok(template) = UriTemplateStr::new(url_template) else {
-        return Some(Problem::of("url_template", "Invalid URL template."));
+fn in_template(written: &str) -> Option<Problem> {
+    let template = match url_template::parse(written) {
+        Ok(template) => template,
+        Err(error) => return Some(Problem::of("url_template", error.to_string())),
     };
-    let mut variables: Vec<&str> = template.variables().map(|variable| variable.as_str()).collect();
-    variables.sort_unstable();
-    variables.dedup();
-    match variables.as_slice() {
-        [CODE] => None,
-        variables if variables.contains(&CODE) => {
-            Some(Problem::of_all("\"code\" should be the only variable present in the URL template"))
-        }
-        _ => Some(Problem::of_all("Missing the required variable \"code\" in the URL template")),
+    let variables = url_template::variables(&template);
+    if !variables.contains(CODE) {
+        return Some(Problem::of_all("Missing the required variable \"code\" in the URL template"));
     }
+    (variables.len() > 1).then(|| Problem::of_all("\"code\" should be the only variable present in the URL template"))
 }
 
 /// Writes down what changes, and tells everybody the playgrounds there are then.

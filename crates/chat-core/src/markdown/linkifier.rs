@@ -2,6 +2,7 @@
 
 use super::limits::{MAX_LINKIFIER_BYTES, MAX_LINKIFIER_MATCHES};
 use super::url::Url;
+use crate::url_template::{self, UrlTemplateError};
 use iri_string::spec::UriSpec;
 use iri_string::template::UriTemplateString;
 use iri_string::template::simple_context::SimpleContext;
@@ -34,8 +35,8 @@ pub enum LinkifierError {
     #[error("Bad regular expression: {}", explained(.0))]
     Pattern(#[source] Box<regex::Error>),
     /// The template is not one of RFC 6570.
-    #[error("Invalid URL template.")]
-    Template(#[source] iri_string::template::Error),
+    #[error(transparent)]
+    Template(UrlTemplateError),
     /// The pattern has a group that the template does not use.
     #[error("Group '{0}' in linkifier pattern is not present in URL template.")]
     GroupNotInTemplate(String),
@@ -73,20 +74,20 @@ impl Linkifier {
         };
         compile(pattern)?;
         let pattern = compile(&whole_words)?;
-        let template = UriTemplateString::try_from(template).map_err(LinkifierError::Template)?;
+        let template = url_template::parse(template).map_err(LinkifierError::Template)?;
         let linkifier = Self { pattern, template };
         linkifier.check_names()?;
         Ok(linkifier)
     }
 
     fn check_names(&self) -> Result<(), LinkifierError> {
-        let groups: BTreeSet<String> = self.pattern.capture_names().flatten().map(str::to_owned).collect();
-        let variables: BTreeSet<String> = self.template.variables().map(|name| name.as_str().to_owned()).collect();
-        if let Some(group) = groups.difference(&variables).next() {
-            return Err(LinkifierError::GroupNotInTemplate(group.clone()));
+        let groups: BTreeSet<&str> = self.pattern.capture_names().flatten().collect();
+        let variables = url_template::variables(&self.template);
+        if let Some(&group) = groups.difference(&variables).next() {
+            return Err(LinkifierError::GroupNotInTemplate(group.to_owned()));
         }
         match variables.difference(&groups).next() {
-            Some(variable) => Err(LinkifierError::GroupNotInPattern(variable.clone())),
+            Some(&variable) => Err(LinkifierError::GroupNotInPattern(variable.to_owned())),
             None => Ok(()),
         }
     }
