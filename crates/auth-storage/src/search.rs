@@ -6,6 +6,7 @@
 //! old rows answer until the new ones are complete, and nothing is ever half replaced.
 
 mod compare;
+mod composite;
 mod finder;
 mod index;
 mod number;

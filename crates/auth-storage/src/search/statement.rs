@@ -14,8 +14,9 @@ use fhir_store::selection::Criterion;
 use fhir_store::{Filter, Region, ResourceType, Selection};
 
 use super::compare::{self, Condition};
+use super::composite::bare;
 use super::index::Index;
-use super::row::{ELEMENT_SUFFIX, Place, part_number, typed_number, uri_number};
+use super::row::{Place, part_number, typed_number, uri_number};
 use crate::db::Db;
 use crate::dialect::Dialect;
 use crate::resources::Conditions;
@@ -56,7 +57,7 @@ pub(super) enum Unanswerable {
 
 /// A statement under way.
 pub(super) struct Statement<'a> {
-    index: &'a Index,
+    pub(super) index: &'a Index,
     db: &'a Db,
     reaches: &'a BTreeMap<ResourceType, Selection>,
     pub(super) bound: Vec<Bound>,
@@ -65,7 +66,7 @@ pub(super) struct Statement<'a> {
 /// The ids of no resource.
 const NOTHING: &str = "SELECT '' AS id WHERE FALSE";
 
-type Written = Result<String, Unanswerable>;
+pub(super) type Written = Result<String, Unanswerable>;
 
 impl<'a> Statement<'a> {
     /// `reaches` says what of other types chains may look at.
@@ -167,7 +168,7 @@ impl<'a> Statement<'a> {
             return Ok(sets?.join(" UNION ALL "));
         }
         let number = self.number(kind, parameter)?;
-        let mut sets = self.composites(number, parameter, tests, None);
+        let mut sets = self.composites((kind, parameter), tests, None)?;
         for group in groups(tests, self.contains()) {
             let condition = self.group(number, &group);
             sets.push(format!("SELECT i.id FROM {} i WHERE {condition}", group.place.table()));
@@ -188,7 +189,7 @@ impl<'a> Statement<'a> {
             return Ok(any_of(&alternatives?));
         }
         let number = self.number(kind, parameter)?;
-        let mut alternatives = self.composites(number, parameter, tests, Some(id));
+        let mut alternatives = self.composites((kind, parameter), tests, Some(id))?;
         for group in groups(tests, self.contains()) {
             let condition = self.group(number, &group);
             let table = group.place.table();
@@ -216,7 +217,7 @@ impl<'a> Statement<'a> {
     }
 
     /// A condition with its values bound.
-    fn filled(&mut self, sql: &str, bound: &[Bound]) -> String {
+    pub(super) fn filled(&mut self, sql: &str, bound: &[Bound]) -> String {
         let mut values = bound.iter();
         let mut filled = String::with_capacity(sql.len() + 8);
         for part in sql.split_inclusive('?') {
@@ -230,47 +231,6 @@ impl<'a> Statement<'a> {
             }
         }
         filled
-    }
-
-    /// What tests on composites find: ids, or, where one is known, whether it is among them.
-    fn composites(&mut self, number: i64, parameter: &Parameter, tests: &[Test], id: Option<&str>) -> Vec<String> {
-        let mut found = Vec::new();
-        for test in tests {
-            if let Test::Composite(parts) = test
-                && parts.len() == parameter.components.len()
-                && let Some(condition) = self.parts(number, parts, id)
-            {
-                found.push(condition);
-            }
-        }
-        found
-    }
-
-    fn parts(&mut self, number: i64, parts: &[Test], id: Option<&str>) -> Option<String> {
-        let conditions: Option<Vec<Condition>> =
-            parts.iter().map(|part| compare::condition(part, self.contains())).collect();
-        let conditions = conditions?;
-        let mut from = String::new();
-        let mut all = Vec::with_capacity(conditions.len());
-        for (part, condition) in conditions.iter().enumerate() {
-            let alias = format!("i{part}");
-            let table = condition.place.table();
-            let joined = match part {
-                0 => format!("{table} {alias}"),
-                _ => format!(" JOIN {table} {alias} ON {alias}.id = i0.id"),
-            };
-            from.push_str(&joined);
-            let place = self.bind(part_number(number, part) + condition.number);
-            let filled = self.filled(&condition.sql, &condition.bound).replace("i.", &format!("{alias}."));
-            all.push(format!("{alias}.parameter = {place} AND {filled}"));
-        }
-        let all = all.join(" AND ");
-        Some(match id {
-            None => format!("SELECT {} AS id FROM {from} WHERE {all}", bare("i0.id")),
-            Some(id) => {
-                format!("EXISTS (SELECT 1 FROM {from} WHERE {all} AND i0.id >= {id} || ' ' AND i0.id < {id} || '!')")
-            }
-        })
     }
 
     fn of_column(&mut self, column: Column, tests: &[Test]) -> String {
@@ -296,26 +256,37 @@ impl<'a> Statement<'a> {
 
     /// The ids that have any value of a parameter; `at` looks at the rows with this id alone.
     fn present(&mut self, kind: &ResourceType, parameter: &Parameter, at: Option<&str>) -> Written {
-        let numbers = self.numbers(kind, parameter)?;
-        let places = numbers.into_iter().flat_map(|number| match parameter.components.first() {
-            Some(Component { kind, .. }) => places(*kind, part_number(number, 0)),
-            None => places(parameter.kind, number),
+        let sources = self.sources(kind, parameter);
+        if !sources.is_empty() {
+            let sets: Result<Vec<String>, Unanswerable> =
+                sources.iter().map(|source| self.present(kind, source, at)).collect();
+            return Ok(sets?.join(" UNION ALL "));
+        }
+        let parts = self.index.catalog.parts(kind, parameter);
+        if let Some((first, others)) = parts.split_first() {
+            return self.all_present(kind, (first, others), at);
+        }
+        let number = self.number(kind, parameter)?;
+        match parameter.components.first() {
+            Some(Component { kind, .. }) => Ok(self.any_row(&places(*kind, part_number(number, 0)), &bare("i.id"), at)),
+            None => Ok(self.any_row(&places(parameter.kind, number), "i.id", at)),
+        }
+    }
+
+    /// The ids of the rows there are in these places.
+    pub(super) fn any_row(&mut self, places: &[(Place, i64)], id: &str, at: Option<&str>) -> String {
+        let sets = places.iter().map(|(place, number)| {
+            let number = self.bind(*number);
+            let test = at.map(|at| format!(" AND i.id = {at}")).unwrap_or_default();
+            format!("SELECT {id} AS id FROM {} i WHERE i.parameter = {number}{test}", place.table())
         });
-        let id = if parameter.components.is_empty() { "i.id".to_owned() } else { bare("i.id") };
-        let sets: Vec<String> = places
-            .map(|(place, number)| {
-                let number = self.bind(number);
-                let test = at.map(|at| format!(" AND i.id = {at}")).unwrap_or_default();
-                format!("SELECT {id} AS id FROM {} i WHERE i.parameter = {number}{test}", place.table())
-            })
-            .collect();
-        Ok(sets.join(" UNION ALL "))
+        let sets: Vec<String> = sets.collect();
+        sets.join(" UNION ALL ")
     }
 
     /// Whether the resource with this id has any value of a parameter.
     fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
-        let by_id = matches!(parameter.kind, Kind::Date | Kind::Number | Kind::Quantity);
-        // The keys of these rows go on with the id, so no more of them are read than the resource has.
+        let by_id = is_found_by_id(parameter.kind);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
         Ok(if by_id { format!("EXISTS ({set})") } else { format!("{id} IN ({set})") })
     }
@@ -480,8 +451,13 @@ fn groups(tests: &[Test], contains: &str) -> Vec<Group> {
     groups
 }
 
+/// Whether the keys of these rows go on with the id, so that no more of them are read than the resource has.
+pub(super) const fn is_found_by_id(kind: Kind) -> bool {
+    matches!(kind, Kind::Date | Kind::Number | Kind::Quantity)
+}
+
 /// Where the values of a parameter of this kind are.
-fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
+pub(super) fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     match kind {
         Kind::Token => vec![(Place::Token, number), (Place::Text, number), (Place::Token, typed_number(number))],
         Kind::String => vec![(Place::Text, number)],
@@ -494,11 +470,6 @@ fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
         // A part of a composite is none itself.
         Kind::Composite => Vec::new(),
     }
-}
-
-/// The id of the resource that an element of a composite belongs to.
-fn bare(id: &str) -> String {
-    format!("substr({id}, 1, length({id}) - {ELEMENT_SUFFIX})")
 }
 
 pub(super) fn any_of(conditions: &[String]) -> String {

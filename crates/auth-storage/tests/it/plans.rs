@@ -22,7 +22,7 @@ const WORDS: &str = "Nothing else is to be said of it. ";
 const BATCH: usize = 250;
 
 /// Each kind of search, one that finds little.
-const SEARCHES: [(&str, &str); 26] = [
+const SEARCHES: [(&str, &str); 29] = [
     ("Observation", "_id=o7"),
     ("Observation", "code=http://loinc.example|c7"),
     ("Observation", "code=c7,c8"),
@@ -39,6 +39,9 @@ const SEARCHES: [(&str, &str); 26] = [
     ("ValueSet", "url=http://payer.example/sets/7"),
     ("ValueSet", "url:below=http://payer.example/sets/7"),
     ("Observation", "code-value-quantity=http://loinc.example|c7$7"),
+    ("Observation", "combo-code-value-quantity=http://loinc.example|c7$7"),
+    ("Observation", "subject=Patient/p7&code-value-quantity=c7$gt2"),
+    ("Patient", "_has:Observation:subject:code-value-quantity=c7$7"),
     ("Observation", "subject:Patient.family=name1234"),
     ("Observation", "patient.identifier=http://payer.example/member|m7"),
     ("Patient", "_has:Observation:patient:code=c7"),

@@ -1,5 +1,6 @@
 //! Searches: what the statements find is what the model finds, on every engine.
 
+mod composite;
 mod conditional;
 mod included;
 
@@ -123,6 +124,17 @@ const NAMES: [&str; 6] = ["Müller", "Muller-Ost", "Smith", "smithers", "O'Brien
 const DATES: [&str; 6] = ["2020", "2020-05", "2020-05-17", "2020-05-17T10:00:00Z", "2021-01-01", "1999-12-31"];
 const NUMBERS: [&str; 5] = ["5.4", "5.40", "100", "-3", "0.1"];
 const UNITS: [&str; 2] = ["mg", "kg"];
+/// Parameters that are asked for with `:missing`.
+const MISSED: [&str; 8] = [
+    "code-value-quantity",
+    "code-value-concept",
+    "code-value-date",
+    "combo-code-value-quantity",
+    "subject",
+    "date",
+    "combo-code",
+    "combo-value-quantity",
+];
 
 fn patient(seeded: &mut Seeded) -> Value {
     let mut body = json!({"gender": seeded.one(&["male", "female", "other"]), "active": seeded.sometimes()});
@@ -159,6 +171,10 @@ fn observation(seeded: &mut Seeded) -> Value {
         "status": seeded.one(&["final", "amended"]),
         "code": {"coding": [coding(seeded), coding(seeded)], "text": seeded.one(&NAMES)},
     });
+    if seeded.below(6) == 0 {
+        // Words are found, and no part of a composite.
+        body["code"] = json!({"text": seeded.one(&NAMES)});
+    }
     if seeded.below(4) > 0 {
         let base = if seeded.below(4) == 0 { format!("{OWN}/") } else { String::new() };
         body["subject"] = json!({"reference": format!("{base}Patient/p{}", seeded.below(8))});
@@ -166,7 +182,7 @@ fn observation(seeded: &mut Seeded) -> Value {
     if seeded.below(4) > 0 {
         body["effectiveDateTime"] = seeded.one(&DATES).into();
     }
-    match seeded.below(4) {
+    match seeded.below(6) {
         0 => body["valueString"] = seeded.one(&NAMES).into(),
         1 => body["valueCodeableConcept"] = json!({"coding": [coding(seeded)]}),
         2 => {
@@ -175,6 +191,8 @@ fn observation(seeded: &mut Seeded) -> Value {
             body["valueQuantity"] =
                 json!({"value": number, "unit": unit, "system": "http://unitsofmeasure.org", "code": unit});
         }
+        3 => body["valueDateTime"] = seeded.one(&DATES).into(),
+        4 => body["valuePeriod"] = json!({"start": seeded.one(&DATES)}),
         _ => {}
     }
     if seeded.below(3) == 0 {
@@ -267,7 +285,7 @@ fn of_patient(seeded: &mut Seeded) -> (String, String) {
 
 fn of_observation(seeded: &mut Seeded) -> (String, String) {
     let patient = format!("p{}", seeded.below(9));
-    match seeded.below(16) {
+    match seeded.below(18) {
         0 => ("code".into(), tokens(seeded)),
         1 => ("code:not".into(), tokens(seeded)),
         2 => ("code:text".into(), seeded.one(&["mul", "SMITH", "o'b"]).into()),
@@ -285,19 +303,15 @@ fn of_observation(seeded: &mut Seeded) -> (String, String) {
             format!("{}${}", token(seeded), quantity(seeded)),
         ),
         10 => ("combo-code-value-concept".into(), format!("{}${}", token(seeded), token(seeded))),
-        11 => (
-            format!(
-                "{}:missing",
-                seeded.one(&["code-value-quantity", "subject", "date", "combo-code", "combo-value-quantity"])
-            ),
-            seeded.sometimes().to_string(),
-        ),
+        11 => (format!("{}:missing", seeded.one(&MISSED)), seeded.sometimes().to_string()),
         12 => {
             let (code, value) = of_patient(seeded);
             (format!("subject:Patient.{code}"), value)
         }
         13 => ("subject:Patient.general-practitioner.family".into(), "mul".into()),
         14 => ("_id".into(), format!("o{:02},o{:02},none", seeded.below(60), seeded.below(60))),
+        15 => ("code-value-concept".into(), format!("{}${}", token(seeded), token(seeded))),
+        16 => ("code-value-date".into(), format!("{}${}", token(seeded), prefixed(seeded, &DATES))),
         _ => ("value-string".into(), "smi".into()),
     }
 }

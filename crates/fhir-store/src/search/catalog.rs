@@ -115,14 +115,26 @@ impl Catalog {
         of_kind.filter(|other| sources.contains(&other.number))
     }
 
+    /// The parameters of the type that have the rows of the parts of this composite, in the order of its parts, where it
+    /// has none of its own.
+    #[must_use]
+    pub fn parts(&self, kind: &ResourceType, composite: &Parameter) -> Vec<Arc<Parameter>> {
+        if composite.parts.is_empty() {
+            return Vec::new();
+        }
+        let of_kind = &self.of_kind(kind).0;
+        let found = |number: &i64| of_kind.iter().find(|other| other.number == *number).cloned();
+        composite.parts.iter().filter_map(found).collect()
+    }
+
     /// What a resource puts into the index: the parameter's number and the value, each pair once, and the
-    /// compartments under [`COMPARTMENT`]. What has [`sources`](Self::sources) puts nothing there.
+    /// compartments under [`COMPARTMENT`]. What has [`sources`](Self::sources) or [`parts`](Self::parts) puts nothing there.
     ///
     /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
     /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
     #[must_use]
     pub fn entries(&self, document: &Document<'_>) -> Vec<(i64, Entry)> {
-        let own = self.parameters(document.kind).filter(|parameter| parameter.sources.is_empty());
+        let own = self.parameters(document.kind).filter(|parameter| parameter.has_rows());
         super::entry::all(own, document)
     }
 
@@ -142,6 +154,10 @@ impl Catalog {
         let sources = sources(&parameters);
         for (parameter, sources) in parameters.iter_mut().zip(sources) {
             parameter.sources = sources;
+        }
+        let parts = parts(&parameters);
+        for (parameter, parts) in parameters.iter_mut().zip(parts) {
+            parameter.parts = parts;
         }
         Parameters(parameters.into_iter().map(Arc::new).collect())
     }
@@ -164,6 +180,18 @@ fn sources(parameters: &[Parameter]) -> Vec<Vec<i64>> {
         sources.filter(|number| of(*number).is_empty()).collect()
     };
     parameters.iter().map(with_rows).collect()
+}
+
+/// The numbers of the parameters that have the rows of the parts of each composite, for those that need none of their
+/// own. The same ones as above have rows of their own.
+fn parts(parameters: &[Parameter]) -> Vec<Vec<i64>> {
+    let is_base = |parameter: &&Parameter| parameter.number < FIRST_INSTALLED && parameter.has_rows();
+    let base: Vec<&Parameter> = parameters.iter().filter(is_base).collect();
+    let of = |parameter: &Parameter| {
+        let made_of = if is_base(&parameter) { parameter.made_of(&base) } else { Vec::new() };
+        made_of.iter().map(|part| part.number).collect()
+    };
+    parameters.iter().map(of).collect()
 }
 
 #[cfg(test)]

@@ -59,6 +59,24 @@ impl Expression {
         (*node == Node::This).then_some(path)
     }
 
+    /// Whether it is the resource itself.
+    pub(super) fn is_whole(&self) -> bool {
+        self.0 == Node::This
+    }
+
+    /// Whether both are the union of the same.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let (own, others) = (self.alternatives(), other.alternatives());
+        own.iter().all(|node| others.contains(node)) && others.iter().all(|node| own.contains(node))
+    }
+
+    /// The same without the alternatives that are a choice of elements of this type.
+    pub(super) fn without_choice(self, kind: &str) -> Self {
+        let Node::Union(nodes) = self.0 else { return self };
+        let is_choice = |node: &Node| matches!(node, Node::Choice(_, choice) if &*choice.kind == kind);
+        Self(Node::Union(nodes.into_iter().filter(|node| !is_choice(node)).collect()))
+    }
+
     /// What it is the union of: itself, where it is none.
     pub(super) fn alternatives(&self) -> Vec<&Node> {
         let mut alternatives = Vec::new();

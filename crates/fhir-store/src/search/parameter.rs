@@ -88,6 +88,10 @@ pub struct Parameter {
     /// The numbers of other parameters of the type that together find the same: it has no rows of its own then, and a
     /// search asks for theirs ([`Catalog::sources`](super::Catalog::sources)). None for most.
     pub sources: Vec<i64>,
+    /// The numbers of other parameters of the type, one for each part of a composite, where a resource is found by it
+    /// that is found by all of them: it has no rows of its own then, and a search asks for theirs
+    /// ([`Catalog::parts`](super::Catalog::parts)). None for most.
+    pub parts: Vec<i64>,
     pub(super) expression: Expression,
 }
 
@@ -151,6 +155,30 @@ impl Parameter {
         let parts: Vec<&Self> = parts.collect();
         let found = |part: &_| parts.iter().any(|other| other.expression.alternatives().contains(part));
         if own.iter().all(found) { parts } else { Vec::new() }
+    }
+
+    /// Those of `others` that find what its parts find, in their order, where it is a composite about the resource as a
+    /// whole: then the values of its parts belong together whenever the resource has them. None where a part is found by
+    /// no other parameter alone.
+    ///
+    /// What a part that is a reference is to is asked by more than its value, so such composites have rows.
+    pub(super) fn made_of<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
+        if self.kind != Kind::Composite || !self.expression.is_whole() {
+            return Vec::new();
+        }
+        let found_by = |part: &Component| {
+            let likes = |other: &&&Self| other.kind == part.kind && other.expression.is_like(&part.expression);
+            others.iter().filter(likes).min_by_key(|other| other.number).copied()
+        };
+        let parts = self.components.iter().filter(|part| part.kind != Kind::Reference).map_while(found_by);
+        let parts: Vec<&Self> = parts.collect();
+        if parts.len() == self.components.len() { parts } else { Vec::new() }
+    }
+
+    /// Whether it has rows: neither columns nor other parameters have what it finds.
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        self.column().is_none() && self.sources.is_empty() && self.parts.is_empty()
     }
 
     /// The column that answers this parameter; [`Catalog::entries`](super::Catalog::entries) has nothing

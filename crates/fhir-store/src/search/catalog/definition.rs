@@ -66,6 +66,10 @@ pub enum DefinitionFault {
     Number(i64),
 }
 
+/// The type that the expressions of quantities name and that no quantity is: it is many values, and R4 does not say which
+/// of them would count.
+const UNCOMPARED: &str = "SampledData";
+
 /// The longest list of types one definition has.
 const MAX_TYPES: usize = 200;
 
@@ -76,14 +80,18 @@ impl Definition {
 
     /// The parameter of one type; `None` when its expression is about other types alone.
     pub(super) fn compile(&self, kind: &str) -> Result<Option<Parameter>, ExpressionFault> {
-        let expression = Expression::compile(kind, &self.expression)?;
+        let compiled = |of: Kind, text: &str| {
+            let expression = Expression::compile(kind, text)?;
+            Ok(if of == Kind::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
+        };
+        let expression = compiled(self.kind, &self.expression)?;
         if expression.is_empty() {
             return Ok(None);
         }
         let components = self
             .components
             .iter()
-            .map(|(part, text)| Ok(Component { kind: *part, expression: Expression::compile(kind, text)? }));
+            .map(|(part, text)| Ok(Component { kind: *part, expression: compiled(*part, text)? }));
         Ok(Some(Parameter {
             code: self.code.clone(),
             url: self.url.clone(),
@@ -92,6 +100,7 @@ impl Definition {
             targets: self.targets.clone(),
             components: components.collect::<Result<_, ExpressionFault>>()?,
             sources: Vec::new(),
+            parts: Vec::new(),
             expression,
         }))
     }

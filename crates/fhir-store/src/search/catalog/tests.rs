@@ -229,6 +229,62 @@ fn sources_have_rows_and_find_what_is_found_by_them() {
     }
 }
 
+/// The codes of the parameters that have the rows of the parts of one.
+fn parts(of: &str, code: &str) -> Vec<String> {
+    let (catalog, of) = (Catalog::base(), kind(of));
+    let parts = catalog.parts(&of, catalog.parameter(&of, code).unwrap());
+    parts.iter().map(|part| part.code.clone()).collect()
+}
+
+#[test]
+fn a_composite_about_the_resource_itself_has_the_rows_of_others() {
+    assert_eq!(parts("Observation", "code-value-quantity"), ["code", "value-quantity"]);
+    assert_eq!(parts("Observation", "code-value-concept"), ["code", "value-concept"]);
+    assert_eq!(parts("Observation", "code-value-date"), ["code", "value-date"]);
+    // value-string finds the text of a concept as well, the others are about an element.
+    for (of, code) in [
+        ("Observation", "code-value-string"),
+        ("Observation", "component-code-value-quantity"),
+        ("Observation", "combo-code-value-quantity"),
+        ("Group", "characteristic-value"),
+        ("Observation", "code"),
+    ] {
+        assert!(parts(of, code).is_empty(), "{of}.{code}");
+    }
+}
+
+#[test]
+fn parts_have_rows_and_find_what_the_parts_of_the_composite_find() {
+    let catalog = Catalog::base();
+    for name in catalog.kinds() {
+        let kind = kind(name);
+        for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.parts.is_empty()) {
+            assert!(parameter.sources.is_empty() && !parameter.has_rows(), "{name}.{}", parameter.code);
+            let parts = catalog.parts(&kind, parameter);
+            assert_eq!(parts.len(), parameter.components.len(), "{name}.{}", parameter.code);
+            for (part, component) in parts.iter().zip(&parameter.components) {
+                assert!(part.has_rows() && part.kind == component.kind, "{name}.{}", parameter.code);
+                assert!(part.expression.is_like(&component.expression), "{name}.{}", parameter.code);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_installed_composite_has_rows_of_its_own() {
+    let again = json!({
+        "url": "http://p/pair", "code": "pair", "base": ["Observation"], "type": "composite",
+        "expression": "Observation",
+        "component": [
+            {"definition": "http://hl7.org/fhir/SearchParameter/clinical-code", "expression": "code"},
+            {"definition": "http://hl7.org/fhir/SearchParameter/Observation-value-quantity", "expression": "value.as(Quantity)"},
+        ],
+    });
+    let (catalog, refused) = with(&[again]);
+    assert!(refused.is_empty(), "{refused:?}");
+    assert!(catalog.parameter(&kind("Observation"), "pair").unwrap().has_rows());
+}
+
 #[test]
 fn an_installed_parameter_has_rows_of_its_own() {
     let again = json!({

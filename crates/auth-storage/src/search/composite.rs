@@ -1,0 +1,115 @@
+//! Composites as parts of a statement.
+//!
+//! The values of the parts belong together by the id of their rows: that of the element they are of, or, where a
+//! composite is about the resource as a whole, that of the resource. Then the parts have no rows of their own, and
+//! those of the parameters that find the same are asked.
+
+use std::sync::Arc;
+
+use fhir_store::ResourceType;
+use fhir_store::search::{Kind, Parameter, Test};
+
+use super::compare::{self, Condition};
+use super::row::{ELEMENT_SUFFIX, Place, part_number};
+use super::statement::{Statement, Unanswerable, Written, is_found_by_id, places};
+
+/// Where the rows of the parts of a composite are.
+struct PartRows {
+    /// The number of each part.
+    numbers: Vec<i64>,
+    /// Whether the rows of each element have an id of their own; else they are those of the resource.
+    of_elements: bool,
+}
+
+impl Statement<'_> {
+    /// What tests on composites find: ids, or, where one is known, whether it is among them.
+    pub(super) fn composites(
+        &mut self,
+        (kind, parameter): (&ResourceType, &Parameter),
+        tests: &[Test],
+        id: Option<&str>,
+    ) -> Result<Vec<String>, Unanswerable> {
+        let mut found = Vec::new();
+        for test in tests {
+            if let Test::Composite(parts) = test
+                && parts.len() == parameter.components.len()
+            {
+                let rows = self.rows_of_parts(kind, parameter)?;
+                found.extend(self.parts(&rows, parts, id));
+            }
+        }
+        Ok(found)
+    }
+
+    fn rows_of_parts(&self, kind: &ResourceType, parameter: &Parameter) -> Result<PartRows, Unanswerable> {
+        let parts = self.index.catalog.parts(kind, parameter);
+        if parts.is_empty() {
+            let number = self.number(kind, parameter)?;
+            let numbers = (0..parameter.components.len()).map(|part| part_number(number, part));
+            return Ok(PartRows { numbers: numbers.collect(), of_elements: true });
+        }
+        let numbers: Result<Vec<i64>, Unanswerable> = parts.iter().map(|part| self.number(kind, part)).collect();
+        Ok(PartRows { numbers: numbers?, of_elements: false })
+    }
+
+    fn parts(&mut self, rows: &PartRows, parts: &[Test], id: Option<&str>) -> Option<String> {
+        let conditions: Option<Vec<Condition>> =
+            parts.iter().map(|part| compare::condition(part, self.contains())).collect();
+        let conditions = conditions?;
+        let mut from = String::new();
+        let mut all = Vec::with_capacity(conditions.len());
+        for (part, (condition, number)) in conditions.iter().zip(&rows.numbers).enumerate() {
+            let alias = format!("i{part}");
+            let table = condition.place.table();
+            let joined = match part {
+                0 => format!("{table} {alias}"),
+                _ => format!(" JOIN {table} {alias} ON {alias}.id = i0.id"),
+            };
+            from.push_str(&joined);
+            let place = self.bind(number + condition.number);
+            let filled = self.filled(&condition.sql, &condition.bound).replace("i.", &format!("{alias}."));
+            all.push(format!("{alias}.parameter = {place} AND {filled}"));
+        }
+        let all = all.join(" AND ");
+        Some(match (id, rows.of_elements) {
+            (None, false) => format!("SELECT i0.id AS id FROM {from} WHERE {all}"),
+            (None, true) => format!("SELECT {} AS id FROM {from} WHERE {all}", bare("i0.id")),
+            (Some(id), false) => format!("EXISTS (SELECT 1 FROM {from} WHERE {all} AND i0.id = {id})"),
+            (Some(id), true) => {
+                format!("EXISTS (SELECT 1 FROM {from} WHERE {all} AND i0.id >= {id} || ' ' AND i0.id < {id} || '!')")
+            }
+        })
+    }
+
+    /// The ids that have a value of each part of a composite.
+    pub(super) fn all_present(
+        &mut self,
+        kind: &ResourceType,
+        (first, others): (&Arc<Parameter>, &[Arc<Parameter>]),
+        at: Option<&str>,
+    ) -> Written {
+        let number = self.number(kind, first)?;
+        let set = self.any_row(&compared_places(first.kind, number), "i.id", at);
+        let mut tests = Vec::with_capacity(others.len());
+        for other in others {
+            let number = self.number(kind, other)?;
+            let by_id = is_found_by_id(other.kind);
+            let set = self.any_row(&compared_places(other.kind, number), "i.id", by_id.then_some("o.id"));
+            tests.push(if by_id { format!("EXISTS ({set})") } else { format!("o.id IN ({set})") });
+        }
+        Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {}", tests.join(" AND ")))
+    }
+}
+
+/// Where those values are that a part of a composite is compared with: neither words nor types of identifiers.
+fn compared_places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
+    match kind {
+        Kind::Token => vec![(Place::Token, number)],
+        kind => places(kind, number),
+    }
+}
+
+/// The id of the resource that an element of a composite belongs to.
+pub(super) fn bare(id: &str) -> String {
+    format!("substr({id}, 1, length({id}) - {ELEMENT_SUFFIX})")
+}
