@@ -1,9 +1,11 @@
 //! Flags that users set on their own copies of messages.
 
-use serde_json::{Value, json};
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
 
 use crate::access::reads_copy;
-use crate::event::add;
+use crate::event::{Flagged, FlaggedIn, Place};
 use crate::id::UserId;
 use crate::message::{Flag, FlagError, Recipient};
 use crate::own_copy::OwnCopy;
@@ -13,7 +15,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// A flag, set or taken away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The flag.
     pub flag: Flag,
@@ -60,6 +62,29 @@ impl Mark {
         has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
     }
 
+    /// What is told when it comes to these copies of a user's: the messages it changes.
+    #[must_use]
+    pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[OwnCopy]) -> Flagged {
+        let changed = copies.iter().filter(|copy| self.changes(realm, user, copy));
+        if !self.wants_details() {
+            return Flagged::anywhere(self, changed.map(|copy| copy.id).collect());
+        }
+        let mut places: Vec<FlaggedIn> = Vec::new();
+        let mut numbers: HashMap<(Recipient, &str), usize> = HashMap::new();
+        for copy in changed {
+            let number = *numbers.entry((copy.recipient, &copy.topic)).or_insert_with(|| {
+                places.push(FlaggedIn { place: Some(place_of(realm, user.id, copy)), ..FlaggedIn::default() });
+                places.len() - 1
+            });
+            let Some(there) = places.get_mut(number) else { continue };
+            there.messages.push(copy.id);
+            if copy.flags.iter().any(|flag| flag.is_mention()) {
+                there.mentions.push(copy.id);
+            }
+        }
+        Flagged { mark: self, places }
+    }
+
     /// Whether its event says of each message where it is: clients may not have what is no longer read.
     #[must_use]
     pub fn wants_details(self) -> bool {
@@ -67,29 +92,20 @@ impl Mark {
     }
 }
 
-/// What the event of a message that is no longer read says of it.
-#[must_use]
-pub fn details(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Value {
-    let mut details = match copy.recipient {
-        Recipient::Channel(channel_id) => {
-            let is_muted = topic::is_muted(realm, user_id, channel_id, &copy.topic);
-            json!({
-                "type": "stream",
-                "stream_id": channel_id,
-                "topic": copy.topic,
-                "unmuted_stream_msg": !is_muted,
-            })
-        }
+/// Where a message is that is no longer read, as its event says it.
+fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Place {
+    match copy.recipient {
+        Recipient::Channel(channel_id) => Place::Topic {
+            channel_id,
+            topic: copy.topic.as_ref().to_owned(),
+            is_muted: topic::is_muted(realm, user_id, channel_id, &copy.topic),
+        },
         Recipient::Direct(_) => {
             let alone = copy.direct_users.len() == 1;
-            let others: Vec<_> = copy.direct_users.iter().filter(|user| alone || **user != user_id).collect();
-            json!({"type": "private", "user_ids": others})
+            let others = copy.direct_users.iter().filter(|user| alone || **user != user_id);
+            Place::Users(others.copied().collect())
         }
-    };
-    if copy.flags.iter().any(|flag| flag.is_mention()) {
-        add(&mut details, json!({"mentioned": true}));
     }
-    details
 }
 
 #[cfg(test)]
@@ -97,7 +113,7 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::channel::Privacy;
-    use crate::id::{ChannelId, DirectId};
+    use crate::id::{ChannelId, DirectId, MessageId};
     use crate::message::Message;
     use crate::realm::Rules;
     use crate::testing;
@@ -141,17 +157,30 @@ mod tests {
                 Change::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         );
-        let message = testing::message(2, Recipient::Channel(ChannelId(20)));
-        assert_eq!(
-            details(&realm, UserId(4), &OwnCopy::of(&message, vec![Flag::Mentioned])),
-            json!({"type": "stream", "stream_id": 20, "topic": "Lunch", "unmuted_stream_msg": true, "mentioned": true})
-        );
+        let user = realm.user(UserId(4)).unwrap();
+        let unread = Mark::parse("read", "remove").unwrap();
+        let copy = |id: i64, flags: &[Flag]| {
+            let message = Message { id: MessageId(id), ..testing::message(2, Recipient::Channel(ChannelId(20))) };
+            OwnCopy::of(&message, [flags, &[Flag::Read]].concat())
+        };
+        let other = OwnCopy { topic: "Dinner".into(), ..copy(7, &[]) };
+        let told = unread.set(&realm, user, &[copy(5, &[]), other, copy(8, &[Flag::Mentioned])]);
+        let place =
+            |topic: &str| Some(Place::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false });
+        let lunch = FlaggedIn {
+            place: place("Lunch"),
+            messages: vec![MessageId(5), MessageId(8)],
+            mentions: vec![MessageId(8)],
+        };
+        let dinner = FlaggedIn { place: place("Dinner"), messages: vec![MessageId(7)], ..FlaggedIn::default() };
+        assert_eq!(told.places, [lunch, dinner]);
+        assert_eq!(told.messages(), [5, 7, 8].map(MessageId));
         let direct = |users: &[i64]| Message {
             direct_users: users.iter().copied().map(UserId).collect(),
             ..testing::message(4, Recipient::Direct(DirectId(5)))
         };
-        let told = |users| details(&realm, UserId(4), &OwnCopy::of(&direct(users), Vec::new()));
-        assert_eq!(told(&[2, 4]), json!({"type": "private", "user_ids": [2]}));
-        assert_eq!(told(&[4]), json!({"type": "private", "user_ids": [4]}));
+        let told = |users| place_of(&realm, UserId(4), &OwnCopy::of(&direct(users), Vec::new()));
+        assert_eq!(told(&[2, 4]), Place::Users(vec![UserId(2)]));
+        assert_eq!(told(&[4]), Place::Users(vec![UserId(4)]));
     }
 }

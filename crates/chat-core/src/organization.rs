@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(Value::Object(repeated), expected);
         let told = commit.events.iter().map(|event| match &event.body {
             Body::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
-            Body::Message(_) | Body::Edit { .. } => unreachable!("no message is sent"),
+            Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => unreachable!("no message is sent"),
         });
         let told: Vec<_> = told.collect();
         let update = json!({"type": "realm", "op": "update", "property": "name", "value": "Acme"});

@@ -1,5 +1,7 @@
 //! Users' own copies of messages without the texts: what flags are about, and what is not read.
 
+use std::sync::Arc;
+
 use crate::id::{EventId, MessageId, UserId};
 use crate::message::{Flag, Message, Recipient};
 
@@ -11,9 +13,9 @@ pub struct OwnCopy {
     /// Where it is.
     pub recipient: Recipient,
     /// For a set of users: all of them, in the order of their numbers.
-    pub direct_users: Vec<UserId>,
-    /// Its topic; empty for sets of users.
-    pub topic: String,
+    pub direct_users: Arc<[UserId]>,
+    /// Its topic; empty for sets of users. Copies that are read together share it.
+    pub topic: Arc<str>,
     /// [`Marks::moved_in`](crate::message::Marks::moved_in).
     pub moved_in: bool,
     /// The user's flags of it.
@@ -27,8 +29,8 @@ impl OwnCopy {
         Self {
             id: message.id,
             recipient: message.recipient,
-            direct_users: message.direct_users.clone(),
-            topic: message.topic.clone(),
+            direct_users: message.direct_users.as_slice().into(),
+            topic: message.topic.as_str().into(),
             moved_in: message.marks.moved_in,
             flags,
         }

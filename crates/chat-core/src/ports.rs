@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::change::{Commit, Committed};
 use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
@@ -217,7 +218,8 @@ pub enum Written {
 }
 
 /// Whether a flag is set or taken away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FlagOp {
     /// Set.
     Add,
@@ -270,8 +272,8 @@ pub trait MessageStore: Send + Sync {
     /// user may read them is not asked here.
     async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError>;
 
-    /// As [`MessageStore::find`] without the texts. The flags are those that decide what a flag changes:
-    /// [`Flag::Read`], [`Flag::Historical`] and this one, and where it is [`Flag::Read`] those of mentions.
+    /// As [`MessageStore::find`] without the texts. The flags are those that decide what this flag changes: it and,
+    /// where it is [`Flag::Read`], [`Flag::Historical`] and those of mentions. Others may be there too.
     async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<OwnCopy>, StoreError>;
 
     /// The messages of a selection around an anchor.
@@ -318,7 +320,7 @@ pub trait MessageStore: Send + Sync {
     /// Numbers of the user's messages with a flag other than [`Flag::Read`], in order.
     async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError>;
 
-    /// Sets or takes away a user's flag on messages that exist.
+    /// Sets or takes away a user's flag on messages that exist, in the order of their numbers.
     async fn set_flag(
         &self,
         user_id: UserId,

@@ -38,7 +38,7 @@ impl Begun {
     /// Takes in what the log brings.
     pub(crate) fn take(&self, record: &EventRecord) {
         let takes_away = match record.event.as_ref().map(|event| &event.body) {
-            Some(Body::Message(_)) => false,
+            Some(Body::Message(_) | Body::Flagged(_)) => false,
             Some(Body::Edit { .. }) => true,
             Some(Body::Plain { kind, .. }) => matches!(kind.as_str(), "delete_message" | "update_message"),
             // A change of messages that was told to nobody.

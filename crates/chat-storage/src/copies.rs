@@ -90,11 +90,7 @@ impl Own {
 
     /// What the user has of one recipient.
     pub(crate) fn of_one(&self, recipient: Recipient) -> OwnIn<'_> {
-        let (is_channel, membership) = match recipient {
-            Recipient::Channel(channel) => (true, self.realm.membership(channel, self.user_id)),
-            Recipient::Direct(_) => (false, None),
-        };
-        OwnIn { user_id: self.user_id, is_channel, membership, read: self.read.get(&recipient) }
+        OwnIn::new((&self.realm, self.user_id), recipient, self.read.get(&recipient))
     }
 
     /// The user's flags of these messages, in their order.
@@ -106,31 +102,8 @@ impl Own {
 
     /// The user's flags of a message, of which the rare ones are known.
     pub(crate) fn flags_of(&self, message: &Facts, rare: Vec<Flag>) -> Vec<Flag> {
-        flags_of((&self.realm, self.user_id), message, self.read.get(&message.recipient), rare)
+        self.of_one(message.recipient).flags_of(message, rare)
     }
-}
-
-/// A user's flags of a message, by what they have read where it is and by the rare ones.
-pub(crate) fn flags_of(
-    (realm, user_id): (&RealmSnapshot, UserId),
-    message: &Facts,
-    read: Option<&ReadSet>,
-    mut flags: Vec<Flag>,
-) -> Vec<Flag> {
-    if received(realm, user_id, (message.recipient, message.id)) {
-        let own = message.sender_id == user_id && message.marks.read_by_sender;
-        if own || read.is_some_and(|set| set.contains(message.id)) {
-            flags.push(Flag::Read);
-        }
-        if message.marks.mentions_channel {
-            flags.push(Flag::StreamWildcardMentioned);
-        }
-    } else {
-        flags.extend([Flag::Read, Flag::Historical]);
-    }
-    flags.sort_unstable();
-    flags.dedup();
-    flags
 }
 
 /// What a user has of one recipient.
@@ -142,12 +115,46 @@ pub(crate) struct OwnIn<'a> {
     read: Option<&'a ReadSet>,
 }
 
-impl OwnIn<'_> {
+impl<'a> OwnIn<'a> {
+    /// What they have there, by what they have read of it.
+    pub(crate) fn new(
+        (realm, user_id): (&'a RealmSnapshot, UserId),
+        recipient: Recipient,
+        read: Option<&'a ReadSet>,
+    ) -> Self {
+        let (is_channel, membership) = match recipient {
+            Recipient::Channel(channel) => (true, realm.membership(channel, user_id)),
+            Recipient::Direct(_) => (false, None),
+        };
+        Self { user_id, is_channel, membership, read }
+    }
+
     /// Whether the user received the message and has not read it.
     pub(crate) fn is_unread(&self, entry: &Entry) -> bool {
         let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
-        let received = !self.is_channel || self.membership.is_some_and(|membership| membership.received(entry.id));
-        received && !own && !self.read.is_some_and(|set| set.contains(entry.id))
+        self.received(entry.id) && !own && !self.read.is_some_and(|set| set.contains(entry.id))
+    }
+
+    fn received(&self, id: MessageId) -> bool {
+        !self.is_channel || self.membership.is_some_and(|membership| membership.received(id))
+    }
+
+    /// The user's flags of a message that is here, of which the rare ones are known.
+    pub(crate) fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
+        if self.received(message.id) {
+            let own = message.sender_id == self.user_id && message.marks.read_by_sender;
+            if own || self.read.is_some_and(|set| set.contains(message.id)) {
+                flags.push(Flag::Read);
+            }
+            if message.marks.mentions_channel {
+                flags.push(Flag::StreamWildcardMentioned);
+            }
+        } else {
+            flags.extend([Flag::Read, Flag::Historical]);
+        }
+        flags.sort_unstable();
+        flags.dedup();
+        flags
     }
 }
 
@@ -168,11 +175,21 @@ pub(crate) async fn find(
         Some(copies) => copies,
         None => newest::find(shared, ids.iter().map(|id| id.0)).await?.into_iter().map(copy).collect(),
     };
-    let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
-    let own = Own::load(shared, user_id, recipients).await?;
     let mut rare = rare_among(shared, (user_id, flag), ids).await?;
-    for (facts, copy) in &mut copies {
-        copy.flags = own.flags_of(facts, rare.remove(&facts.id.0).unwrap_or_default());
+    if ids.len() >= MANY && flag != Flag::Read {
+        // What the user gave is all there is to it.
+        for (facts, copy) in &mut copies {
+            copy.flags = rare.remove(&facts.id.0).unwrap_or_default();
+        }
+    } else {
+        let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
+        let own = Own::load(shared, user_id, recipients.iter().copied()).await?;
+        let here: HashMap<Recipient, OwnIn<'_>> = recipients.iter().map(|known| (*known, own.of_one(*known))).collect();
+        for (facts, copy) in &mut copies {
+            let rare = if rare.is_empty() { None } else { rare.remove(&facts.id.0) };
+            let here = here.get(&facts.recipient);
+            copy.flags = here.map(|here| here.flags_of(facts, rare.unwrap_or_default())).unwrap_or_default();
+        }
     }
     Ok(copies.into_iter().map(|(_, copy)| copy).collect())
 }
@@ -182,19 +199,17 @@ fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, OwnCopy)>> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
     }
-    let found = |id: &MessageId| {
-        let recipient = kept.recipient(id.0)?;
-        let entry = kept.entry(recipient, id.0)?;
-        Some(copy(Found {
-            id: id.0,
+    let found = |(recipient, entry): (Recipient, &Entry)| {
+        copy(Found {
+            id: entry.id.0,
             recipient,
-            direct_users: kept.direct_users(recipient).to_vec(),
-            topic: kept.topic(entry).to_owned(),
+            direct_users: kept.direct_users(recipient),
+            topic: kept.topic(entry),
             sender_id: entry.sender_id,
             marks: entry.marks(),
-        }))
+        })
     };
-    Some(ids.iter().filter_map(found).collect())
+    Some(kept.entries(ids).map(found).collect())
 }
 
 /// The copy of somebody who has no flags yet.
@@ -287,7 +302,7 @@ pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserI
     Ok(())
 }
 
-/// Sets or takes away a user's flag.
+/// Sets or takes away a user's flag. The messages are in the order of their numbers.
 pub(crate) async fn set_flag(
     shared: &Shared,
     user_id: UserId,
@@ -300,14 +315,14 @@ pub(crate) async fn set_flag(
     if writing.draft.head() > shared.tail.head() {
         shared.catch_up().await?;
     }
-    let places = match shared.newest.look(|kept| places(kept, messages)).flatten() {
+    let places = match shared.newest.look(|kept| places(kept, user_id, messages)).flatten() {
         Some(places) => places,
-        None => by_recipient(&mut writing.tx, messages).await?,
+        None => Places { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
     };
     if flag == Flag::Read {
-        if op == FlagOp::Remove {
+        if op == FlagOp::Remove && !places.own.is_empty() {
             let sql = NOT_READ_BY_SENDER.on(writing.tx.dialect());
-            let ids = numbers(messages.iter().map(|id| id.0));
+            let ids = numbers(places.own.iter().map(|id| id.0));
             run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
         }
         let realm = shared.realm.load_full();
@@ -315,36 +330,42 @@ pub(crate) async fn set_flag(
             FlagOp::Add => Reading { read: ids, unread: Vec::new() },
             FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
         };
-        let readings = places.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
+        let readings = places.of.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
         read_set::change_all(&mut writing.tx, shared, (&realm, user_id), readings).await?;
     } else {
         // What is gone is marked by nobody.
-        let there: Vec<i64> = places.into_values().flatten().collect();
+        let there: Vec<i64> = places.of.into_values().flatten().collect();
         flag_set::change(&mut writing.tx, user_id, (flag, op), &there).await?;
     }
     let at = writing.push(at_s, Vec::new(), Some(event));
     let records = writing.commit().await?;
     shared.recent.forget_reader(user_id);
-    if op == FlagOp::Remove {
+    if flag == Flag::Read && op == FlagOp::Remove && !places.own.is_empty() {
         // A message that its sender has no longer read is another message.
-        shared.recent.forget(messages);
-        if flag == Flag::Read {
-            shared.newest.set_unread(user_id, messages);
-        }
+        shared.recent.forget_own(user_id, &places.own);
+        shared.newest.set_unread(user_id, &places.own);
     }
     shared.publish(records).await;
     Ok(at)
 }
 
-/// These messages by where they are, if all of them are in memory or were and are gone.
-fn places(kept: &Kept, ids: &[MessageId]) -> Option<BTreeMap<Recipient, Vec<i64>>> {
-    let mut places: BTreeMap<Recipient, Vec<i64>> = BTreeMap::new();
-    for id in ids {
-        if id.0 <= kept.after {
-            return None;
-        }
-        if let Some(recipient) = kept.recipient(id.0) {
-            places.entry(recipient).or_default().push(id.0);
+/// Where messages are that get a flag.
+struct Places {
+    of: BTreeMap<Recipient, Vec<i64>>,
+    /// Those that the user may have written.
+    own: Vec<MessageId>,
+}
+
+/// Where these messages are, if all of them are in memory or were and are gone.
+fn places(kept: &Kept, user_id: UserId, ids: &[MessageId]) -> Option<Places> {
+    if ids.iter().any(|id| id.0 <= kept.after) {
+        return None;
+    }
+    let mut places = Places { of: BTreeMap::new(), own: Vec::new() };
+    for (recipient, entry) in kept.entries(ids) {
+        places.of.entry(recipient).or_default().push(entry.id.0);
+        if entry.sender_id == user_id {
+            places.own.push(entry.id);
         }
     }
     Some(places)

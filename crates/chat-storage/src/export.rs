@@ -15,7 +15,7 @@ use chat_core::ports::{PastEdit, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::widget::Submessage;
 
-use crate::copies::flags_of;
+use crate::copies::OwnIn;
 use crate::edit::{self, EditRow};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
@@ -192,7 +192,8 @@ async fn page(
         }
         let copy = |user: UserId| {
             let set = read.get(&(message.recipient, user));
-            (user, flags_of((realm, user), &facts, set, flags.remove(&user).unwrap_or_default()))
+            let own = OwnIn::new((realm, user), message.recipient, set);
+            (user, own.flags_of(&facts, flags.remove(&user).unwrap_or_default()))
         };
         let copies = users.into_iter().map(copy).collect();
         let past = beside.past.remove(&message.id.0).unwrap_or_default();

@@ -9,6 +9,7 @@
 //! than to find.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::event::{Audience, Body, EventRecord, NewEvent};
@@ -69,7 +70,7 @@ pub(crate) struct Kept {
     /// Each message's recipient, in the order of the messages; `None` for one that is gone.
     order: VecDeque<(i64, Option<Recipient>)>,
     places: HashMap<Recipient, VecDeque<Entry>>,
-    direct_users: HashMap<Recipient, Vec<UserId>>,
+    direct_users: HashMap<Recipient, Arc<[UserId]>>,
     topics: Vec<Arc<str>>,
     topic_numbers: HashMap<Arc<str>, u32>,
 }
@@ -103,8 +104,8 @@ fn bits(marks: Marks) -> u8 {
 pub(crate) struct Found {
     pub(crate) id: i64,
     pub(crate) recipient: Recipient,
-    pub(crate) direct_users: Vec<UserId>,
-    pub(crate) topic: String,
+    pub(crate) direct_users: Arc<[UserId]>,
+    pub(crate) topic: Arc<str>,
     pub(crate) sender_id: UserId,
     pub(crate) marks: Marks,
 }
@@ -114,8 +115,8 @@ impl From<Row> for Found {
         Self {
             id,
             recipient: Recipient::from(recipient),
-            direct_users: users.as_deref().map(users_of).unwrap_or_default(),
-            topic,
+            direct_users: users.as_deref().map(|users| users_of(users).into()).unwrap_or_default(),
+            topic: topic.into(),
             sender_id: UserId(sender),
             marks: Marks::from_bits(marks),
         }
@@ -150,30 +151,31 @@ impl Newest {
                 state.add(Found {
                     id: message.id.0,
                     recipient: message.recipient,
-                    direct_users: message.direct_users.clone(),
-                    topic: message.topic.clone(),
+                    direct_users: message.direct_users.as_slice().into(),
+                    topic: message.topic.as_str().into(),
                     sender_id: message.sender_id,
                     marks: message.marks,
                 });
             }
             Some(NewEvent { body: Body::Edit { event, .. }, .. }) => state.mark_told(event),
-            Some(NewEvent { body: Body::Plain { kind, event }, audience, .. }) => match kind.as_str() {
-                "delete_message" | "update_message" => state.mark_told(event),
-                "update_message_flags" if event.get("op").and_then(Value::as_str) != Some("add") => match audience {
-                    Audience::Users(users) => users.iter().for_each(|user| state.set_unread(*user, told(event))),
-                    _ => state.mark_told(event),
-                },
+            Some(NewEvent { body: Body::Plain { kind, event }, .. }) => match kind.as_str() {
+                // Flags as logs have it that were written before these had a form of their own.
+                "delete_message" | "update_message" | Body::FLAGGED => state.mark_told(event),
                 _ => {}
+            },
+            Some(NewEvent { body: Body::Flagged(told), audience, .. }) if told.mark.wants_details() => match audience {
+                Audience::Users(users) => users.iter().for_each(|user| state.set_unread(*user, &told.messages())),
+                _ => state.mark(told.messages().into_iter().map(|id| id.0)),
             },
             // A change of a message that was told to nobody.
             None if record.changes.is_empty() => state.forget_all(),
-            None => {}
+            Some(NewEvent { body: Body::Flagged(_), .. }) | None => {}
         }
     }
 
     /// The user has these messages no longer read.
     pub(crate) fn set_unread(&self, user_id: UserId, ids: &[MessageId]) {
-        self.lock().set_unread(user_id, ids.iter().map(|id| id.0));
+        self.lock().set_unread(user_id, ids);
     }
 
     /// These messages have changed.
@@ -275,11 +277,17 @@ impl State {
         self.mark(ids);
     }
 
-    /// A message that its sender has no longer read is another message.
-    fn set_unread(&mut self, user_id: UserId, ids: impl Iterator<Item = i64>) {
+    /// A message that its sender has no longer read is another message. The messages are in order.
+    fn set_unread(&mut self, user_id: UserId, ids: &[MessageId]) {
         match &mut self.kept {
-            Some(kept) if !self.is_partial => ids.for_each(|id| kept.set_unread(user_id, id)),
-            _ => self.mark(ids),
+            Some(kept) if !self.is_partial => {
+                let own = kept.entries(ids).filter(|(_, entry)| entry.sender_id == user_id);
+                let own: Vec<i64> = own.map(|(_, entry)| entry.id.0).collect();
+                for id in own {
+                    kept.set_unread(user_id, id);
+                }
+            }
+            _ => self.mark(ids.iter().map(|id| id.0)),
         }
     }
 
@@ -305,8 +313,8 @@ impl State {
             read.push(Found {
                 id: *id,
                 recipient: *recipient,
-                direct_users: arrived.direct_users(*recipient).to_vec(),
-                topic: arrived.topic(entry).to_owned(),
+                direct_users: arrived.direct_users(*recipient),
+                topic: arrived.topic(entry),
                 sender_id: entry.sender_id,
                 marks: entry.marks(),
             });
@@ -339,17 +347,54 @@ impl Kept {
     }
 
     /// A message of a recipient.
-    pub(crate) fn entry(&self, recipient: Recipient, id: i64) -> Option<&Entry> {
+    fn entry(&self, recipient: Recipient, id: i64) -> Option<&Entry> {
         let entries = self.places.get(&recipient)?;
         entries.get(entries.binary_search_by_key(&id, |entry| entry.id.0).ok()?)
     }
 
-    pub(crate) fn topic(&self, entry: &Entry) -> &str {
-        usize::try_from(entry.topic).ok().and_then(|number| self.topics.get(number)).map_or("", AsRef::as_ref)
+    /// Those of these messages that are kept, each with its recipient. They are in order, each once.
+    pub(crate) fn entries(&self, ids: &[MessageId]) -> impl Iterator<Item = (Recipient, &Entry)> {
+        let mut last: Option<(i64, usize)> = None;
+        ids.iter().filter_map(move |id| {
+            // No two messages have one number, so one is no further from another than their numbers are.
+            let within = match last {
+                Some((before, place)) if before <= id.0 => {
+                    let apart = usize::try_from(id.0.saturating_sub(before)).unwrap_or(usize::MAX);
+                    place..place.saturating_add(apart).min(self.order.len())
+                }
+                _ => 0..self.order.len(),
+            };
+            let place = self.place_within(id.0, within);
+            last = Some((id.0, place));
+            let (found, recipient) = self.order.get(place)?;
+            let recipient = (*recipient).filter(|_| *found == id.0)?;
+            Some((recipient, self.entry(recipient, id.0)?))
+        })
     }
 
-    pub(crate) fn direct_users(&self, recipient: Recipient) -> &[UserId] {
-        self.direct_users.get(&recipient).map(Vec::as_slice).unwrap_or_default()
+    /// The first place in the order that has this message or a later one, or the end of where it is looked for.
+    fn place_within(&self, id: i64, within: Range<usize>) -> usize {
+        let Range { mut start, mut end } = within;
+        while start < end {
+            let middle = start + (end - start) / 2;
+            match self.order.get(middle) {
+                Some((known, _)) if *known < id => start = middle + 1,
+                _ => end = middle,
+            }
+        }
+        start
+    }
+
+    pub(crate) fn topic(&self, entry: &Entry) -> Arc<str> {
+        let known = usize::try_from(entry.topic).ok().and_then(|number| self.topics.get(number));
+        known.map(Arc::clone).unwrap_or_default()
+    }
+
+    pub(crate) fn direct_users(&self, recipient: Recipient) -> Arc<[UserId]> {
+        match recipient {
+            Recipient::Channel(_) => Arc::default(),
+            Recipient::Direct(_) => self.direct_users.get(&recipient).map(Arc::clone).unwrap_or_default(),
+        }
     }
 
     fn push(&mut self, found: Found) {
@@ -434,7 +479,11 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::event::Flagged;
     use chat_core::id::{ChannelId, EventId};
+    use chat_core::mark::Mark;
+    use chat_core::message::Flag;
+    use chat_core::ports::FlagOp;
 
     use super::*;
 
@@ -443,7 +492,7 @@ mod tests {
 
     fn found(id: i64, recipient: Recipient, topic: &str) -> Found {
         let marks = Marks { read_by_sender: true, ..Marks::default() };
-        Found { id, recipient, direct_users: Vec::new(), topic: topic.to_owned(), sender_id: UserId(id % 2), marks }
+        Found { id, recipient, direct_users: [].into(), topic: topic.into(), sender_id: UserId(id % 2), marks }
     }
 
     fn kept(ids: impl IntoIterator<Item = i64>) -> Kept {
@@ -478,12 +527,25 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_found_whatever_is_missing_between_them() {
+        let kept = kept([2, 3, 7, 8, 9, 40]);
+        let found = |ids: &[i64]| {
+            let ids: Vec<_> = ids.iter().copied().map(MessageId).collect();
+            kept.entries(&ids).map(|(_, entry)| entry.id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 39, 40, 41, 90]), [2, 3, 7, 8, 9, 40]);
+        assert_eq!(found(&[4, 9, 40]), [9, 40]);
+        assert_eq!(found(&[40, 1, 3]), [40, 3]);
+        assert_eq!(found(&[i64::MIN, 2, i64::MAX]), [2]);
+    }
+
+    #[test]
     fn what_was_read_again_stands_where_it_is_now() {
         let mut kept = kept([1, 3, 5]);
         kept.put(3, Some(found(3, THERE, "Dinner")));
         kept.put(5, None);
         assert_eq!((ids(&kept, HERE, 0), ids(&kept, THERE, 0)), (vec![1], vec![3]));
-        assert_eq!(kept.topic(kept.entry(THERE, 3).unwrap()), "Dinner");
+        assert_eq!(&*kept.topic(kept.entry(THERE, 3).unwrap()), "Dinner");
         kept.put(3, Some(found(3, HERE, "Dinner")));
         assert_eq!((ids(&kept, HERE, 0), kept.recipient(5)), (vec![1, 3], None));
     }
@@ -501,12 +563,17 @@ mod tests {
     #[test]
     fn a_message_its_sender_has_no_longer_read_says_so() {
         let newest = newest(kept([1, 2, 3]));
-        let event = serde_json::json!({"type": "update_message_flags", "op": "remove", "messages": [1, 2]});
-        newest.take(&told(event));
+        let set = |mark| {
+            let event = Flagged::anywhere(mark, vec![MessageId(1), MessageId(2)]).told_to(UserId(1));
+            newest.take(&EventRecord::new(EventId(99), 0, Vec::new(), Some(event)));
+        };
         let read = |kept: &Kept| {
             let entries = kept.entries_after(HERE, 0);
             entries.map(|entry| entry.marks().read_by_sender).collect::<Vec<_>>()
         };
+        set(Mark { flag: Flag::Starred, op: FlagOp::Remove });
+        assert_eq!(newest.look(read), Some(vec![true, true, true]));
+        set(Mark { flag: Flag::Read, op: FlagOp::Remove });
         assert_eq!(newest.look(read), Some(vec![false, true, true]));
     }
 

@@ -158,6 +158,11 @@ impl Recent {
         self.lock().forget(ids);
     }
 
+    /// Forgets the channels that have one of these messages, in order, from this user.
+    pub(crate) fn forget_own(&self, user_id: UserId, ids: &[MessageId]) {
+        self.lock().forget_own(user_id, ids);
+    }
+
     /// Forgets a channel.
     pub(crate) fn forget_channel(&self, id: ChannelId) {
         self.lock().channels.remove(&id);
@@ -174,20 +179,22 @@ impl Recent {
         match &record.event {
             Some(NewEvent { body: Body::Message(event), .. }) => inner.add(event),
             Some(NewEvent { body: Body::Edit { event, .. }, .. }) => inner.forget_told(event),
-            Some(NewEvent { body: Body::Plain { kind, event }, audience, .. }) => match kind.as_str() {
+            Some(NewEvent { body: Body::Plain { kind, event }, .. }) => match kind.as_str() {
                 "reaction" | "submessage" | "delete_message" | "update_message" => inner.forget_told(event),
-                "update_message_flags" => {
-                    let Audience::Users(users) = audience else { return inner.channels.clear() };
-                    for user in users {
-                        inner.forget_reader(*user);
-                    }
-                    // A message that its sender has no longer read is another message.
-                    if event.get("op").and_then(Value::as_str) != Some("add") {
-                        inner.forget_told(event);
-                    }
-                }
+                // As logs have it that were written before flags had a form of their own.
+                Body::FLAGGED => inner.channels.clear(),
                 _ => {}
             },
+            Some(NewEvent { body: Body::Flagged(told), audience, .. }) => {
+                let Audience::Users(users) = audience else { return inner.channels.clear() };
+                for user in users {
+                    inner.forget_reader(*user);
+                    // A message that its sender has no longer read is another message.
+                    if told.mark.wants_details() {
+                        inner.forget_own(*user, &told.messages());
+                    }
+                }
+            }
             // A change of a message that was told to nobody.
             None if record.changes.is_empty() => inner.channels.clear(),
             None => {}
@@ -257,6 +264,16 @@ impl Inner {
         self.channels.retain(|_, channel| {
             // What is being read may have it or not.
             channel.after.is_some_and(|after| !ids.iter().any(|id| id.0 > after && channel.has(*id)))
+        });
+    }
+
+    /// Forgets the channels that have one of these messages, in order, from this user.
+    fn forget_own(&mut self, user_id: UserId, ids: &[MessageId]) {
+        self.channels.retain(|_, channel| {
+            let mut messages = channel.messages.iter();
+            // What is being read may have it or not.
+            channel.after.is_some()
+                && !messages.any(|message| message.sender_id == user_id && ids.binary_search(&message.id).is_ok())
         });
     }
 

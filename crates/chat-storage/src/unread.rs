@@ -122,8 +122,13 @@ impl Reader<'_> {
             let place = *topics.entry(entry.topic_number()).or_insert_with(|| {
                 let topic = kept.topic(entry);
                 let direct_users = kept.direct_users(recipient).to_vec();
-                self.wants(recipient, topic).then(|| {
-                    unread.places.push(UnreadIn { recipient, direct_users, topic: topic.to_owned(), ids: Vec::new() });
+                self.wants(recipient, &topic).then(|| {
+                    unread.places.push(UnreadIn {
+                        recipient,
+                        direct_users,
+                        topic: topic.as_ref().to_owned(),
+                        ids: Vec::new(),
+                    });
                     unread.places.len() - 1
                 })
             });

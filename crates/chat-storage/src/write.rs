@@ -58,7 +58,7 @@ impl Draft {
     pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> {
         self.records.iter().filter_map(|record| match &record.event.as_ref()?.body {
             Body::Message(event) => Some(&event.message),
-            Body::Plain { .. } | Body::Edit { .. } => None,
+            Body::Plain { .. } | Body::Edit { .. } | Body::Flagged(_) => None,
         })
     }
 }

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::post;
 use chat_core::change::{Change, Commit};
-use chat_core::event::{self, DisplayRecipient, MessageEvent, Sender};
+use chat_core::event::{self, DisplayRecipient, Flagged, MessageEvent, Sender};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
 use chat_core::mark::Mark;
 use chat_core::message::{Marks, Message, Recipient};
@@ -166,7 +166,7 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
 
 /// User 4 reads these messages.
 async fn read(store: &Store, ids: &[MessageId]) {
-    let event = event::flagged(UserId(4), Mark::READ, ids, None);
+    let event = Flagged::anywhere(Mark::READ, ids.to_vec()).told_to(UserId(4));
     store.set_flag(UserId(4), (Mark::READ.flag, Mark::READ.op), ids, (NOW_S, event)).await.unwrap();
 }
 

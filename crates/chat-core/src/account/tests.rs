@@ -46,7 +46,9 @@ fn realm() -> RealmSnapshot {
 fn told(commit: &Commit) -> Vec<(Audience, Value)> {
     let plain = |event: &NewEvent| match &event.body {
         Body::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
-        Body::Message(_) | Body::Edit { .. } => unreachable!("an account sends and edits no message"),
+        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => {
+            unreachable!("an account sends and edits no message")
+        }
     };
     commit.events.iter().map(plain).collect()
 }

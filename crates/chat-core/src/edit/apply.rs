@@ -219,7 +219,7 @@ mod tests {
     fn body(event: &NewEvent) -> &Value {
         match &event.body {
             Body::Plain { event, .. } | Body::Edit { event, .. } => event,
-            Body::Message(_) => &Value::Null,
+            Body::Message(_) | Body::Flagged(_) => &Value::Null,
         }
     }
 

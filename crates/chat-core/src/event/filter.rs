@@ -140,7 +140,9 @@ impl Filter {
             && self.event_types.as_ref().is_none_or(|types| types.contains(record.kind()))
             && match &event.body {
                 Body::Message(message) => self.accepts_message(record.id, &event.audience, message, (user, realm)),
-                Body::Plain { .. } | Body::Edit { .. } => event.audience.reaches(record.id, user, realm),
+                Body::Plain { .. } | Body::Edit { .. } | Body::Flagged(_) => {
+                    event.audience.reaches(record.id, user, realm)
+                }
             }
     }
 

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Audience, Capability, Gate, NewEvent, add};
 use crate::channel::Channel;
-use crate::id::{ChannelId, MessageId, UserId};
-use crate::mark::Mark;
+use crate::id::{ChannelId, MessageId};
 use crate::message::{Message, Reaction, Recipient};
 use crate::ports::FlagOp;
 use crate::user::User;
@@ -71,25 +70,6 @@ fn gone(audience: &Audience, message: &Message, ids: &[MessageId]) -> Vec<NewEve
     let all = with_place(json!({"type": "delete_message", "message_ids": ids}))
         .gated(Gate::With(Capability::BulkMessageDeletion));
     std::iter::once(all).chain(each).collect()
-}
-
-/// A user set a flag, or took it away. `details` say where messages are that are no longer read: an object by their
-/// numbers.
-#[must_use]
-pub fn flagged(user_id: UserId, mark: Mark, ids: &[MessageId], details: Option<Value>) -> NewEvent {
-    let op = mark.op.name();
-    let mut event = json!({
-        "type": "update_message_flags",
-        "op": op,
-        "operation": op,
-        "flag": mark.flag.name(),
-        "messages": ids,
-        "all": false,
-    });
-    if let Some(details) = details {
-        add(&mut event, json!({"message_details": details}));
-    }
-    NewEvent::plain(Audience::users([user_id]), event)
 }
 
 /// A user put an emoji on a message, or took it away.

@@ -6,6 +6,7 @@
 //! user's flags. Each form is serialised once and shared; the flags are added at the end.
 
 mod filter;
+mod flagged;
 mod later;
 mod message;
 mod weight;
@@ -16,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use filter::{Capability, Filter, QueueTerm, UnsupportedOperator};
-pub use later::{begins, deleted, flagged, lost, reacted, readers};
+pub use flagged::{Flagged, FlaggedIn, Place};
+pub use later::{begins, deleted, lost, reacted, readers};
 pub use message::{DisplayRecipient, DisplayUser, Form, Local, MessageEvent, Sender, TopicLinkText};
 
 use crate::access;
@@ -181,6 +183,13 @@ pub enum Body {
         /// The event as a JSON object, without its `id` and `flags`.
         event: Value,
     },
+    /// A user changed a flag of messages.
+    Flagged(Flagged),
+}
+
+impl Body {
+    /// The `type` of what tells of flags.
+    pub const FLAGGED: &str = "update_message_flags";
 }
 
 impl NewEvent {
@@ -232,7 +241,7 @@ impl EventRecord {
     pub fn wants_flags_of(&self) -> Option<MessageId> {
         match self.event.as_ref()?.body {
             Body::Edit { message_id, .. } => Some(message_id),
-            Body::Plain { .. } | Body::Message(_) => None,
+            Body::Plain { .. } | Body::Message(_) | Body::Flagged(_) => None,
         }
     }
 
@@ -244,6 +253,7 @@ impl EventRecord {
             Some(Body::Message(message)) => ANY + 3 * (message.message.content.len() + message.message.html.len()),
             // Its text, when it is made, is no longer than what it is made of.
             Some(Body::Plain { event, .. } | Body::Edit { event, .. }) => ANY + 2 * weight::of(event),
+            Some(Body::Flagged(told)) => ANY + told.weight_bytes(),
             None => ANY,
         }
     }
@@ -255,6 +265,7 @@ impl EventRecord {
             Some(Body::Plain { kind, .. }) => kind,
             Some(Body::Message(_)) => "message",
             Some(Body::Edit { .. }) => "update_message",
+            Some(Body::Flagged(_)) => Body::FLAGGED,
             None => "",
         }
     }
@@ -265,6 +276,7 @@ impl EventRecord {
         let Some(event) = &self.event else { return };
         match &event.body {
             Body::Plain { event, .. } => out.push_str(self.text(Form::ANY, || object_with_id(self.id, event))),
+            Body::Flagged(told) => out.push_str(self.text(Form::ANY, || told.object(self.id))),
             Body::Edit { event, .. } => {
                 out.push_str(self.text(Form::ANY, || open_object_with_id(self.id, event)));
                 write_flags(flags, out);

@@ -94,7 +94,7 @@ mod tests {
             let mut commit = Commit { at_s: 9, ..Commit::default() };
             did(&realm, user, UserId(muted), &mut commit).map(|()| match &commit.events[0].body {
                 Body::Plain { event, .. } => event["muted_users"].clone(),
-                Body::Message(_) | Body::Edit { .. } => Value::Null,
+                Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
             })
         };
         assert_eq!(told(mute, 6), Ok(json!([{"timestamp": 8, "id": 3}, {"id": 6, "timestamp": 9}])));

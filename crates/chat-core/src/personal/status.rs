@@ -163,7 +163,7 @@ mod tests {
             set(&realm, realm.user(UserId(4)).unwrap(), *wish, &mut commit).unwrap();
             said.extend(commit.events.iter().filter_map(|event| match &event.body {
                 Body::Plain { kind, event } => (kind == "user_status").then(|| event.clone()),
-                Body::Message(_) | Body::Edit { .. } => None,
+                Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => None,
             }));
             let at = EventId(realm.at().0 + 1);
             realm = realm.with(&EventRecord::new(at, 0, commit.changes, None));

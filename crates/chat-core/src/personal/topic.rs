@@ -204,7 +204,7 @@ mod tests {
         choose(realm, realm.user(UserId(4)).unwrap(), choice, &mut commit)?;
         let told = commit.events.iter().map(|event| match &event.body {
             Body::Plain { event, .. } => event.clone(),
-            Body::Message(_) | Body::Edit { .. } => Value::Null,
+            Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
         });
         let at = EventId(realm.at().0 + 1);
         Ok((realm.with(&EventRecord::new(at, 0, commit.changes.clone(), None)), told.collect()))

@@ -24,7 +24,7 @@ fn after(realm: &RealmSnapshot, commit: Commit) -> (RealmSnapshot, Vec<Value>) {
     let at = EventId(realm.at().0 + 1);
     let told = commit.events.into_iter().map(|event| match event.body {
         Body::Plain { event, .. } => event,
-        Body::Message(_) | Body::Edit { .. } => Value::Null,
+        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
     });
     let told = told.collect();
     (realm.with(&EventRecord::new(at, NOW_S, commit.changes, None)), told)

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::event::{Audience, Body, EventRecord, NewEvent};
 use crate::id::{MessageId, UserId};
-use crate::message::Flag;
-use crate::ports::FlagOp;
+use crate::mark::Mark;
 use crate::snapshot::RealmSnapshot;
 
 /// Messages that people read, or that are gone for them, as records of the log tell.
@@ -27,16 +26,16 @@ impl Withdrawn {
     pub fn of(records: &[Arc<EventRecord>]) -> Self {
         let mut withdrawn = Self::default();
         for record in records {
-            let Some(NewEvent { audience, body: Body::Plain { kind, event }, .. }) = &record.event else { continue };
-            match (kind.as_str(), audience) {
-                ("update_message_flags", Audience::Users(users)) if is_reading(event) => {
-                    let read = messages(event, "messages");
+            let Some(NewEvent { audience, body, .. }) = &record.event else { continue };
+            match (body, audience) {
+                (Body::Flagged(told), Audience::Users(users)) if told.mark == Mark::READ => {
+                    let read = told.messages();
                     for user_id in users {
                         withdrawn.read.entry(*user_id).or_default().extend(&read);
                     }
                 }
                 // Told of each message by itself too, to clients that do not understand many.
-                ("delete_message", _) if event.get("message_ids").is_some() => {
+                (Body::Plain { kind, event }, _) if kind == "delete_message" && event.get("message_ids").is_some() => {
                     withdrawn.gone.push((messages(event, "message_ids"), Arc::clone(record)));
                 }
                 _ => {}
@@ -88,11 +87,6 @@ fn is_gone_for(realm: &RealmSnapshot, user_id: UserId, record: &EventRecord) -> 
     }
 }
 
-fn is_reading(event: &Value) -> bool {
-    let says = |key: &str, word: &str| event.get(key).and_then(Value::as_str) == Some(word);
-    says("flag", Flag::Read.name()) && says("op", FlagOp::Add.name())
-}
-
 fn messages(event: &Value, key: &str) -> BTreeSet<MessageId> {
     let list = event.get(key).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_i64).map(MessageId).collect()
@@ -103,9 +97,8 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::channel::Privacy;
-    use crate::event;
+    use crate::event::{self, Flagged};
     use crate::id::{ChannelId, DirectId, EventId};
-    use crate::mark::Mark;
     use crate::message::{Message, Recipient};
     use crate::realm::Rules;
     use crate::testing;
@@ -126,9 +119,9 @@ mod tests {
         let star = Mark::parse("starred", "add").unwrap();
         let unread = Mark::parse("read", "remove").unwrap();
         let withdrawn = Withdrawn::of(&told(vec![
-            event::flagged(UserId(4), Mark::READ, &ids(&[7, 5]), None),
-            event::flagged(UserId(3), star, &ids(&[6]), None),
-            event::flagged(UserId(3), unread, &ids(&[6]), None),
+            Flagged::anywhere(Mark::READ, ids(&[7, 5])).told_to(UserId(4)),
+            Flagged::anywhere(star, ids(&[6])).told_to(UserId(3)),
+            Flagged::anywhere(unread, ids(&[6])).told_to(UserId(3)),
         ]));
         let found = |user: i64| {
             let mut found = ids(&[4, 5, 6, 7]);
@@ -138,7 +131,7 @@ mod tests {
         assert_eq!((found(4), found(3)), (ids(&[5, 7]), ids(&[])));
         assert_eq!(withdrawn.readers().collect::<Vec<_>>(), [UserId(4)]);
         assert_eq!(withdrawn.stretch(), Some((MessageId(5), MessageId(7))));
-        assert!(Withdrawn::of(&told(vec![event::flagged(UserId(3), star, &ids(&[6]), None)])).is_empty());
+        assert!(Withdrawn::of(&told(vec![Flagged::anywhere(star, ids(&[6])).told_to(UserId(3))])).is_empty());
     }
 
     #[test]

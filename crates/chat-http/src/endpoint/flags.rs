@@ -1,13 +1,14 @@
 //! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
 
 use chat_core::access;
-use chat_core::event;
+use chat_core::event::Flagged;
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::limits::MAX_WINDOW;
-use chat_core::mark::{Mark, details};
+use chat_core::mark::Mark;
 use chat_core::message::{Conversation, Recipient, topic_key};
 use chat_core::narrow::{Condition, Selection, Term};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -59,7 +60,13 @@ pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Ans
     ids.sort_unstable();
     ids.dedup();
     set(&call, mark, &ids).await?;
-    Answer::of(&json!({"messages": params.ids}))
+    Answer::of(&Told { messages: &params.ids })
+}
+
+/// Its answer; a list of thousands is written as it is.
+#[derive(Serialize)]
+struct Told<'a> {
+    messages: &'a [i64],
 }
 
 /// What it answers.
@@ -132,31 +139,23 @@ fn cut((before, after): (u64, u64)) -> (u64, u64) {
 /// Sets a flag on those messages whose copy it changes; returns how many. Where it changes none, nothing is written
 /// and nobody told.
 pub(crate) async fn set(call: &Call<Caller>, mark: Mark, ids: &[MessageId]) -> Result<usize, Fault> {
-    let mut changed = Vec::new();
-    let mut places = Map::new();
+    let mut told = Flagged { mark, places: Vec::new() };
     for some in ids.chunks(STEP) {
         let copies = call.app.messages.copies(call.who.id(), some, mark.flag).await?;
         let realm = call.app.realm();
         let user = realm.user(call.who.id()).unwrap_or(&call.who.user);
-        for copy in copies.iter().filter(|copy| mark.changes(&realm, user, copy)) {
-            changed.push(copy.id);
-            if mark.wants_details() {
-                places.insert(copy.id.to_string(), details(&realm, user.id, copy));
-            }
-        }
+        told.places.extend(mark.set(&realm, user, &copies).places);
     }
-    if !changed.is_empty() {
-        let places = mark.wants_details().then_some(Value::Object(places));
-        write(call, mark, (&changed, places)).await?;
-    }
-    Ok(changed.len())
+    write(call, told).await
 }
 
-async fn write(call: &Call<Caller>, mark: Mark, (ids, places): (&[MessageId], Option<Value>)) -> Result<(), Fault> {
-    let user_id = call.who.id();
-    let event = event::flagged(user_id, mark, ids, places);
-    call.app.messages.set_flag(user_id, (mark.flag, mark.op), ids, (call.app.now_s(), event)).await?;
-    Ok(())
+async fn write(call: &Call<Caller>, told: Flagged) -> Result<usize, Fault> {
+    let (user_id, Mark { flag, op }, ids) = (call.who.id(), told.mark, told.messages());
+    if !ids.is_empty() {
+        let event = told.told_to(user_id);
+        call.app.messages.set_flag(user_id, (flag, op), &ids, (call.app.now_s(), event)).await?;
+    }
+    Ok(ids.len())
 }
 
 /// Everything is read.
@@ -236,11 +235,8 @@ async fn read(call: &Call<Caller>, conditions: Vec<Condition>) -> Result<bool, F
     for _ in 0..READS_MAX {
         let selection = Selection::new(&call.app.realm(), &call.who.user, terms.clone());
         let unread = call.app.messages.unread(&selection, READ_AT_ONCE).await?;
-        let ids = unread.ids();
-        if !ids.is_empty() {
-            write(call, Mark::READ, (&ids, None)).await?;
-        }
-        if ids.len() < READ_AT_ONCE {
+        let count = write(call, Flagged::anywhere(Mark::READ, unread.ids())).await?;
+        if count < READ_AT_ONCE {
             return Ok(true);
         }
     }

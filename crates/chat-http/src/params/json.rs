@@ -29,6 +29,9 @@ impl<T: FromJson> Kind for Json<T> {
     }
 
     fn decode(given: Given<'_>) -> Result<T, ParamFault> {
+        if let Some(value) = T::at_once(given.text) {
+            return Ok(value);
+        }
         let value = parse(given)?;
         T::from_json(value, &Path::name(given.name))
     }
@@ -130,6 +133,19 @@ pub trait FromJson: Sized {
     /// When it is another type, or outside the type's limits; the fault names the path.
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault>;
 
+    /// Reads a text without a value between, where there are types that are read much faster so. What it refuses is
+    /// read as any other and may be accepted then.
+    #[must_use]
+    fn at_once(_text: &str) -> Option<Self> {
+        None
+    }
+
+    /// The same of a list of it.
+    #[must_use]
+    fn all_at_once(_text: &str) -> Option<Vec<Self>> {
+        None
+    }
+
     /// What values it is read from.
     fn schema() -> Schema;
 
@@ -154,6 +170,11 @@ impl FromJson for bool {
 }
 
 impl FromJson for i64 {
+    fn all_at_once(text: &str) -> Option<Vec<Self>> {
+        // A number of a value is a text of its own, and clients send thousands.
+        serde_json::from_str(text).ok()
+    }
+
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         let Value::Number(number) = value else {
             return Err(path.is_not(Expected::Integer));
@@ -215,6 +236,10 @@ impl<T: FromJson> FromJson for Option<T> {
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
+    fn at_once(text: &str) -> Option<Self> {
+        T::all_at_once(text)
+    }
+
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         let Value::Array(elements) = value else {
             return Err(path.is_not(Expected::List));

@@ -508,7 +508,7 @@ async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
     assert_eq!([told[0].gate, told[1].gate], [Gate::With(knows), Gate::Without(knows)]);
     let event = |place: usize| match &told[place].body {
         Body::Plain { event, .. } => event.clone(),
-        Body::Message(_) | Body::Edit { .. } => Value::Null,
+        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
     };
     let update = json!({"type": "user_group", "op": "update", "group_id": id, "data": {"deactivated": true}});
     let remove = json!({"type": "user_group", "op": "remove", "group_id": id});

@@ -18,7 +18,7 @@ pub(crate) async fn told_after(town: &Town, place: EventId) -> Vec<Value> {
     let events = records.iter().filter_map(|record| record.event.as_ref());
     let plain = events.map(|event| match &event.body {
         Body::Plain { event, .. } => event.clone(),
-        Body::Message(_) | Body::Edit { .. } => json!({"type": "message"}),
+        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => json!({"type": "message"}),
     });
     plain.collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::change::{Change, Commit};
-use chat_core::event::{self, EventRecord, NewEvent};
+use chat_core::event::{self, EventRecord, Flagged, NewEvent};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
 use chat_core::mark::Mark;
 use chat_core::message::{Marks, Message, Recipient};
@@ -107,7 +107,7 @@ fn pairs(pairs: &[(i64, i64)]) -> Vec<(UserId, MessageId)> {
 /// What the log says when a user reads these messages.
 fn reading(user: i64, messages: &[i64]) -> NewEvent {
     let ids: Vec<_> = messages.iter().copied().map(MessageId).collect();
-    event::flagged(UserId(user), Mark::READ, &ids, None)
+    Flagged::anywhere(Mark::READ, ids).told_to(UserId(user))
 }
 
 /// What the log says when these messages are deleted.

@@ -1,7 +1,8 @@
 //! Windows of a channel's end, which a node keeps in memory, beside what a node finds that has just been started.
 
-use chat_core::event::{Audience, NewEvent};
+use chat_core::event::{Audience, Flagged, NewEvent};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::mark::Mark;
 use chat_core::message::{Flag, Marks, Reaction, ReactionType};
 use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
 use chat_core::ports::{Edit, FlagOp, MessageStore as _, Page, RealmStore as _};
@@ -88,10 +89,13 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
         (2, Flag::Read, FlagOp::Remove),
         (1, Flag::Read, FlagOp::Remove),
     ] {
-        let op_name = if op == FlagOp::Add { "add" } else { "remove" };
-        let event = json!({"type": "update_message_flags", "op": op_name, "messages": &ids[..2]});
+        let event = if tells {
+            (NOW_S, Flagged::anywhere(Mark { flag, op }, ids[..2].to_vec()).told_to(UserId(user)))
+        } else {
+            to(Some(user), json!({"type": "notice"}))
+        };
         let flag = (flag, op);
-        store.set_flag(UserId(user), flag, &ids[..2], to(Some(user), said(event))).await.unwrap();
+        store.set_flag(UserId(user), flag, &ids[..2], event).await.unwrap();
         check(home, nodes, &format!("{flag:?} of user {user}")).await;
     }
     let mut mentioning = message(store, 1, to_channel(11), ("t", "@you"));

@@ -55,7 +55,7 @@ fn chosen(chosen: &[Chosen]) -> (Vec<Value>, Vec<Change>) {
     choose(&realm, realm.user(UserId(4)).unwrap(), chosen, &mut commit).unwrap();
     let told = commit.events.into_iter().map(|event| match event.body {
         Body::Plain { event, .. } => event,
-        Body::Message(_) | Body::Edit { .. } => Value::Null,
+        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
     });
     (told.collect(), commit.changes)
 }

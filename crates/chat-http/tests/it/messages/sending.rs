@@ -51,7 +51,7 @@ pub(super) async fn told(town: &Town) -> Vec<MessageEvent> {
     let records = town.store.after(EventId::NONE, 10_000).await.unwrap().unwrap();
     let message = |body: &Body| match body {
         Body::Message(message) => Some(MessageEvent::clone(message)),
-        Body::Plain { .. } | Body::Edit { .. } => None,
+        Body::Plain { .. } | Body::Edit { .. } | Body::Flagged(_) => None,
     };
     records.iter().filter_map(|record| message(&record.event.as_ref()?.body)).collect()
 }

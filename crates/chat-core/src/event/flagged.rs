@@ -1,0 +1,208 @@
+//! Messages that got a flag of a user's, or lost it.
+//!
+//! Thousands at once are common, so the log has their numbers once, by where they are, and the text that clients are
+//! told is written when it is first asked for and shared by the user's queues. The road not taken is the text itself:
+//! of what is not read any more it names the topic beside each message.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Audience, Body, Gate, NewEvent};
+use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::mark::Mark;
+
+/// A flag, and the messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flagged {
+    /// The flag, and what became of it.
+    pub mark: Mark,
+    /// The messages, each once.
+    pub places: Vec<FlaggedIn>,
+}
+
+/// Those of one place, or of all where clients are not told of places.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FlaggedIn {
+    /// Where they are, if clients are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The messages.
+    pub messages: Vec<MessageId>,
+    /// Those of them that mention the user, in the same order, as far as clients are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<MessageId>,
+}
+
+/// Where messages are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In a topic.
+    Topic {
+        /// Its channel.
+        channel_id: ChannelId,
+        /// Its name.
+        topic: String,
+        /// Whether the user does not want to hear of it.
+        is_muted: bool,
+    },
+    /// Among these users, the reader left out where there are others.
+    Users(Vec<UserId>),
+}
+
+impl Flagged {
+    /// Messages in no place that is told.
+    #[must_use]
+    pub fn anywhere(mark: Mark, messages: Vec<MessageId>) -> Self {
+        Self { mark, places: vec![FlaggedIn { messages, ..FlaggedIn::default() }] }
+    }
+
+    /// All messages, in the order of their numbers.
+    #[must_use]
+    pub fn messages(&self) -> Vec<MessageId> {
+        let mut messages: Vec<MessageId> =
+            self.places.iter().flat_map(|place| place.messages.iter().copied()).collect();
+        messages.sort_unstable();
+        messages
+    }
+
+    /// What the user's clients are told.
+    #[must_use]
+    pub fn told_to(self, user_id: UserId) -> NewEvent {
+        NewEvent { audience: Audience::users([user_id]), gate: Gate::Any, body: Body::Flagged(self) }
+    }
+
+    /// The event as clients see it.
+    pub(super) fn object(&self, id: EventId) -> String {
+        let op = self.mark.op.name();
+        let mut event = json!({
+            "id": id,
+            "type": Body::FLAGGED,
+            "op": op,
+            "operation": op,
+            "flag": self.mark.flag.name(),
+            "all": false,
+        })
+        .to_string();
+        event.pop();
+        event.push_str(",\"messages\":");
+        write_list(&self.messages(), &mut event);
+        if self.mark.wants_details() {
+            event.push_str(",\"message_details\":{");
+            self.places.iter().for_each(|place| place.write_details(&mut event));
+            // What stands behind the last of them.
+            if event.ends_with(',') {
+                event.pop();
+            }
+            event.push('}');
+        }
+        event.push('}');
+        event
+    }
+
+    /// About how many bytes of memory it takes with its text.
+    pub(super) fn weight_bytes(&self) -> usize {
+        self.places.iter().map(FlaggedIn::weight_bytes).sum()
+    }
+}
+
+impl FlaggedIn {
+    /// What is told of each message, with a comma behind it.
+    fn write_details(&self, out: &mut String) {
+        let place = match &self.place {
+            Some(Place::Topic { channel_id, topic, is_muted }) => json!({
+                "type": "stream", "stream_id": channel_id, "topic": topic, "unmuted_stream_msg": !is_muted,
+            }),
+            Some(Place::Users(users)) => json!({"type": "private", "user_ids": users}),
+            None => return,
+        };
+        let place = place.to_string();
+        let place = place.trim_end_matches('}');
+        // They are among the messages in the same order.
+        let mut mentions = self.mentions.iter().peekable();
+        for id in &self.messages {
+            let mentioned = mentions.next_if_eq(&id).map_or("", |_| ",\"mentioned\":true");
+            // Writing to memory does not fail.
+            let _ = write!(out, "\"{id}\":{place}{mentioned}}},");
+        }
+    }
+
+    fn weight_bytes(&self) -> usize {
+        /// A place, or what is told of a message beside names.
+        const PLACE: usize = 128;
+        /// A number, here and in the text.
+        const NUMBER: usize = 20;
+        let name = match &self.place {
+            Some(Place::Topic { topic, .. }) => PLACE + topic.len(),
+            Some(Place::Users(users)) => PLACE + NUMBER * users.len(),
+            None => 0,
+        };
+        PLACE + name + self.messages.len() * (NUMBER + name)
+    }
+}
+
+/// Numbers as a JSON list.
+fn write_list(messages: &[MessageId], out: &mut String) {
+    out.push('[');
+    for (place, id) in messages.iter().enumerate() {
+        // Writing to memory does not fail.
+        let _ = write!(out, "{}{id}", if place == 0 { "" } else { "," });
+    }
+    out.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn told(flag: &str, op: &str, places: Vec<FlaggedIn>) -> Value {
+        let told = Flagged { mark: Mark::parse(flag, op).unwrap(), places };
+        let back: Flagged = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
+        assert_eq!(back, told);
+        serde_json::from_str(&told.object(EventId(9))).unwrap()
+    }
+
+    fn ids(ids: &[i64]) -> Vec<MessageId> {
+        ids.iter().copied().map(MessageId).collect()
+    }
+
+    #[test]
+    fn a_flag_is_told_with_its_messages_in_order() {
+        let places = vec![
+            FlaggedIn { messages: ids(&[5, 7]), ..FlaggedIn::default() },
+            FlaggedIn { messages: ids(&[6]), ..FlaggedIn::default() },
+        ];
+        assert_eq!(
+            told("starred", "add", places),
+            json!({
+                "id": 9, "type": "update_message_flags", "op": "add", "operation": "add", "flag": "starred",
+                "messages": [5, 6, 7], "all": false,
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_no_longer_read_is_told_with_its_place() {
+        let topic = Place::Topic { channel_id: ChannelId(20), topic: "a \"}".to_owned(), is_muted: true };
+        let places = vec![
+            FlaggedIn { place: Some(topic), messages: ids(&[5, 8]), mentions: ids(&[8]) },
+            FlaggedIn { place: Some(Place::Users(vec![UserId(3)])), messages: ids(&[6]), ..FlaggedIn::default() },
+        ];
+        let in_topic = json!({"type": "stream", "stream_id": 20, "topic": "a \"}", "unmuted_stream_msg": false});
+        let mut mentioning = in_topic.clone();
+        mentioning["mentioned"] = json!(true);
+        assert_eq!(
+            told("read", "remove", places),
+            json!({
+                "id": 9, "type": "update_message_flags", "op": "remove", "operation": "remove", "flag": "read",
+                "messages": [5, 6, 8], "all": false, "message_details":
+                    {"5": in_topic, "8": mentioning, "6": {"type": "private", "user_ids": [3]}},
+            })
+        );
+        assert_eq!(told("read", "remove", Vec::new())["message_details"], json!({}));
+    }
+}
