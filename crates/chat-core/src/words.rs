@@ -123,7 +123,7 @@ impl Sought {
         let mut marked = String::with_capacity(html.len());
         let mut from = 0;
         for place in places(html) {
-            let Some(word) = html.get(place.clone()) else { continue };
+            let Some(word) = html.get(place.clone()).filter(|word| self.may_find(word)) else { continue };
             if stem(&stemmer, word).is_some_and(|stem| self.stems.contains(&stem)) {
                 let before = html.get(from..place.start).unwrap_or_default();
                 marked.extend([before, "<span class=\"highlight\">", word, "</span>"]);
@@ -132,6 +132,13 @@ impl Sought {
         }
         marked.push_str(html.get(from..).unwrap_or_default());
         marked
+    }
+
+    /// Whether a word may have one of the stems: a stem begins as its words do. Of other alphabets nothing is said.
+    fn may_find(&self, word: &str) -> bool {
+        let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
+        let begins = first(word);
+        begins.is_none_or(|byte| !byte.is_ascii()) || self.stems().any(|stem| first(stem) == begins)
     }
 }
 
@@ -260,7 +267,21 @@ mod tests {
         assert_eq!(both.stems().collect::<Vec<_>>(), ["meet", "next", "week"]);
     }
 
+    #[test]
+    fn words_with_another_form_of_their_own_are_marked() {
+        for (typed, word) in [("die", "Dying"), ("sky", "skies"), ("Yield", "yielding"), ("étude", "ÉTUDES")] {
+            assert_eq!(Sought::parse(typed).marked(word), format!("<span class=\"highlight\">{word}</span>"));
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_stem_begins_as_its_word_does(word in "[a-zA-Z0-9][a-zA-Z0-9é]{1,12}") {
+            let stemmer = Stemmer::create(Algorithm::English);
+            let begins = stem(&stemmer, &word).map(|stem| stem.bytes().next());
+            prop_assert!(begins.is_none_or(|first| first == word.to_ascii_lowercase().bytes().next()), "{}", word);
+        }
+
         #[test]
         fn what_is_marked_is_what_was_there(typed in ".{0,20}", content in ".{0,60}") {
             let html = format!("<p>{}</p>", escaped(&content));

@@ -85,7 +85,7 @@ pub(crate) async fn fill(tx: &mut Tx, user_id: UserId, entries: &[(String, Strin
 
 async fn put(tx: &mut Tx, user_id: UserId, entries: &[(String, String)]) -> Result<(), StoreError> {
     for piece in pieces(entries) {
-        let sql = insert_rows(INSERT, (piece.len(), 3), REPLACE);
+        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 3), REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (key, value) in piece {

@@ -40,6 +40,8 @@ const WORDS_CONNECTIONS: u32 = 2;
 /// how common the words are.
 const WORDS_SETTINGS: &str =
     "SET plan_cache_mode = force_custom_plan; SET default_transaction_isolation = 'read committed'";
+/// Rows a statement on SQLite may be ahead of who reads them.
+const ROWS_BUFFERED: usize = 512;
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -119,6 +121,8 @@ impl Db {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT)
+            // Between the thread of a connection and who waits for its rows: with fewer the two wait for each other.
+            .row_buffer_size(ROWS_BUFFERED)
             .statement_cache_capacity(PREPARED_STATEMENTS);
         let pool = |connections| {
             SqlitePoolOptions::new()

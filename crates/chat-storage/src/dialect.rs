@@ -53,12 +53,12 @@ const FRAGMENTS: &[Fragment] = &[
     FROM json_array_elements($1::JSON) AS pair
 ) AS wanted
 CROSS JOIN LATERAL (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.recipient_id
-    AND y.id > greatest($2, wanted.after_id) AND y.id < $3 ORDER BY y.id @ LIMIT $4) AS x
-ORDER BY x.id @ LIMIT $4) AS picked JOIN message AS m ON m.id = picked.id",
+    AND y.id > greatest($2, wanted.after_id) AND y.id < $3 ORDER BY y.id @ LIMIT CAST($4 AS BIGINT)) AS x
+ORDER BY x.id @ LIMIT CAST($4 AS BIGINT)) AS picked JOIN message AS m ON m.id = picked.id",
         "(SELECT x.id FROM json_each($1) AS wanted
 JOIN message AS x ON x.id IN (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.value ->> 0
-    AND y.id > max($2, wanted.value ->> 1) AND y.id < $3 ORDER BY y.id @ LIMIT $4)
-ORDER BY x.id @ LIMIT $4) AS picked JOIN message AS m ON m.id = picked.id",
+    AND y.id > max($2, wanted.value ->> 1) AND y.id < $3 ORDER BY y.id @ LIMIT CAST($4 AS BIGINT))
+ORDER BY x.id @ LIMIT CAST($4 AS BIGINT)) AS picked JOIN message AS m ON m.id = picked.id",
     ),
 ];
 
@@ -131,13 +131,18 @@ impl Sql {
 }
 
 /// `INSERT … VALUES` with so many rows of so many columns. The texts around stand in this crate's source.
-pub(crate) fn insert_rows(before: &str, (rows, columns): (usize, usize), after: &str) -> SqlStr {
+///
+/// On SQLite the parameters have no names: a name is looked for among all of them when it is bound.
+pub(crate) fn insert_rows(dialect: Dialect, before: &str, (rows, columns): (usize, usize), after: &str) -> SqlStr {
     let mut sql = format!("{before} VALUES ");
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..columns {
-            sql.push_str(if column == 0 { "$" } else { ", $" });
-            sql.push_str(&(row * columns + column + 1).to_string());
+            sql.push_str(if column == 0 { "" } else { ", " });
+            match dialect {
+                Dialect::Postgres => sql.extend(["$", &(row * columns + column + 1).to_string()]),
+                Dialect::Sqlite => sql.push('?'),
+            }
         }
         sql.push(')');
     }
@@ -198,7 +203,9 @@ mod tests {
 
     #[test]
     fn a_list_of_rows_numbers_its_parameters() {
-        assert_eq!(insert_rows("INSERT", (2, 2), "").as_str(), "INSERT VALUES ($1, $2), ($3, $4)");
+        let insertion = |dialect| insert_rows(dialect, "INSERT", (2, 2), "").as_str().to_owned();
+        assert_eq!(insertion(Dialect::Postgres), "INSERT VALUES ($1, $2), ($3, $4)");
+        assert_eq!(insertion(Dialect::Sqlite), "INSERT VALUES (?, ?), (?, ?)");
         assert_eq!(numbers([1, -2]), "[1,-2]");
     }
 }

@@ -28,7 +28,7 @@ pub(crate) async fn delete_all(tx: &mut Tx, user_id: UserId) -> Result<(), Store
 /// Writes drafts down, inside a transaction: each with whose it is, and its document.
 pub(crate) async fn insert(tx: &mut Tx, rows: &[(DraftId, UserId, String)]) -> Result<(), StoreError> {
     for piece in pieces(rows) {
-        let sql = insert_rows(INSERT, (piece.len(), 3), "");
+        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 3), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (id, user_id, document) in piece {

@@ -59,7 +59,7 @@ pub(crate) fn picked(dialect: Dialect, order: &str) -> String {
 WHERE s.user_id = $1 AND s.flag = CAST($5 AS BIGINT)
     AND s.stretch >= CAST($2 AS BIGINT) / {STRETCH} AND s.stretch <= CAST($3 AS BIGINT) / {STRETCH}
     AND e.value > $2 AND e.value < $3
-ORDER BY e.value {order} LIMIT $4) AS picked"
+ORDER BY e.value {order} LIMIT CAST($4 AS BIGINT)) AS picked"
     ))
 }
 
@@ -169,7 +169,7 @@ fn sets(rows: Vec<Row>) -> Result<Sets, StoreError> {
 async fn put(tx: &mut Tx, sets: Sets) -> Result<(), StoreError> {
     let rows: Vec<(Key, String)> = sets.into_iter().map(|(key, set)| (key, numbers(set))).collect();
     for piece in pieces(&rows) {
-        let sql: SqlStr = insert_rows(PUT, (piece.len(), 4), OR_REPLACE);
+        let sql: SqlStr = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for ((user, flag, stretch), messages) in piece {

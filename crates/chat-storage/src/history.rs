@@ -18,12 +18,12 @@ use chat_core::ports::{Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, S
 use crate::append::append;
 use crate::begun::begins;
 use crate::copies::{self, Facts, Own};
-use crate::dialect::Sql;
+use crate::dialect::{Sql, numbers};
 use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::recall;
-use crate::row::{self, users_key};
+use crate::row::{self, MessageRow, WholeRow, users_key};
 use crate::source::{Place, Source, Stretch, Way, asks_unread};
 use crate::store::{Shared, Store};
 use crate::unread;
@@ -79,6 +79,25 @@ pub(crate) struct Search<'a> {
     source: Source,
     /// What was read of everything that is looked through, where the search begins with that.
     own: Option<Own>,
+    /// Whether what is found is to be shown.
+    is_shown: bool,
+}
+
+/// A message that is looked for.
+pub(crate) struct Hit {
+    pub(crate) candidate: Candidate<'static>,
+    /// Its row, where that was read at once.
+    row: Option<MessageRow>,
+}
+
+impl From<WholeRow> for Hit {
+    fn from(row: WholeRow) -> Self {
+        let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, edit_s, revision, reacted) =
+            row;
+        let candidate = row::candidate((id, recipient, users.clone(), topic.clone(), sender, marks, reacted));
+        let row = (id, sender, recipient, users, topic, content, html, sent_s, client, marks, edit_s, revision);
+        Self { candidate, row: Some(row) }
+    }
 }
 
 impl<'a> Search<'a> {
@@ -86,7 +105,7 @@ impl<'a> Search<'a> {
         let place = place(shared, selection).await?;
         // What a reader has of hundreds of recipients is asked for where it is needed alone.
         if let Some(source) = Source::named(shared.db.dialect(), selection, place) {
-            return Ok(Self { shared, selection, source, own: None });
+            return Ok(Self { shared, selection, source, own: None, is_shown: false });
         }
         let recipients = recipients(shared, selection, place).await?;
         let mut own = None;
@@ -94,7 +113,12 @@ impl<'a> Search<'a> {
             own = Some(Own::load(shared, selection.user_id, recipients.iter().copied()).await?);
         }
         let source = Source::of_each(selection, &recipients, own.as_ref());
-        Ok(Self { shared, selection, source, own })
+        Ok(Self { shared, selection, source, own, is_shown: false })
+    }
+
+    /// The same for messages that are shown: they are read whole where they are found.
+    fn shown(self) -> Self {
+        Self { is_shown: true, ..self }
     }
 
     /// The reader's flags of these messages, in their order.
@@ -106,27 +130,23 @@ impl<'a> Search<'a> {
     }
 
     /// The admitted messages of a stretch in its order, at most so many, and whether there are none beyond them.
-    pub(crate) async fn collect(
-        &self,
-        mut stretch: Stretch,
-        want: usize,
-    ) -> Result<(Vec<Candidate<'static>>, bool), StoreError> {
+    pub(crate) async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Hit>, bool), StoreError> {
         let mut found = Vec::new();
         let limit = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         loop {
-            let page = self.source.read(self.shared, stretch, i64::try_from(limit).unwrap_or(i64::MAX)).await?;
+            let page = self.page(stretch, i64::try_from(limit).unwrap_or(i64::MAX)).await?;
             let exhausted = page.len() < limit;
-            if let Some(last) = page.last() {
+            if let Some(Hit { candidate: last, .. }) = page.last() {
                 match stretch.way {
                     Way::Older => stretch.before = last.id.0,
                     Way::Newer => stretch.after = last.id.0,
                 }
             }
-            for candidate in self.admitted(page).await? {
+            for hit in self.admitted(page).await? {
                 if found.len() == want {
                     return Ok((found, false));
                 }
-                found.push(candidate);
+                found.push(hit);
             }
             if exhausted {
                 return Ok((found, true));
@@ -134,34 +154,58 @@ impl<'a> Search<'a> {
         }
     }
 
-    async fn admitted(&self, mut page: Vec<Candidate<'static>>) -> Result<Vec<Candidate<'static>>, StoreError> {
+    async fn page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
+        if self.is_shown
+            && let Some(rows) = self.source.read_whole(self.shared, stretch, limit).await?
+        {
+            return Ok(rows.into_iter().map(Hit::from).collect());
+        }
+        let candidates = self.source.read(self.shared, stretch, limit).await?;
+        Ok(candidates.into_iter().map(|candidate| Hit { candidate, row: None }).collect())
+    }
+
+    async fn admitted(&self, mut page: Vec<Hit>) -> Result<Vec<Hit>, StoreError> {
         if self.selection.asks_wording() {
             page = with_wording(self.shared, page).await?;
         }
         let flags = if self.selection.asks_flags() {
-            self.flags(&page.iter().map(facts).collect::<Vec<_>>()).await?
+            self.flags(&page.iter().map(|hit| facts(&hit.candidate)).collect::<Vec<_>>()).await?
         } else {
             vec![Vec::new(); page.len()]
         };
         let realm = self.shared.realm.load();
-        let admitted =
-            |(candidate, flags): &(Candidate<'_>, Vec<Flag>)| self.selection.admits(candidate, flags, &realm);
-        Ok(page.into_iter().zip(flags).filter(admitted).map(|(candidate, _)| candidate).collect())
+        let admitted = |(hit, flags): &(Hit, Vec<Flag>)| self.selection.admits(&hit.candidate, flags, &realm);
+        Ok(page.into_iter().zip(flags).filter(admitted).map(|(hit, _)| hit).collect())
     }
 }
 
 /// Candidates with their texts. One that was deleted meanwhile is none any more.
-async fn with_wording(shared: &Shared, page: Vec<Candidate<'static>>) -> Result<Vec<Candidate<'static>>, StoreError> {
-    let messages = row::messages(&shared.db, page.iter().map(|candidate| candidate.id)).await?;
-    let mut texts: HashMap<MessageId, Wording<'static>> = messages
-        .into_iter()
-        .map(|message| (message.id, Wording { content: message.content.into(), html: message.html.into() }))
-        .collect();
-    let with_text = |candidate: Candidate<'static>| {
-        let wording = Some(texts.remove(&candidate.id)?);
-        Some(Candidate { wording, ..candidate })
+async fn with_wording(shared: &Shared, page: Vec<Hit>) -> Result<Vec<Hit>, StoreError> {
+    let unknown = page.iter().filter(|hit| hit.row.is_none()).map(|hit| hit.candidate.id).collect::<Vec<_>>();
+    let messages = if unknown.is_empty() { Vec::new() } else { row::messages(&shared.db, unknown).await? };
+    let texts = messages.into_iter().map(|message| (message.id, (message.content, message.html)));
+    let mut texts: HashMap<MessageId, (String, String)> = texts.collect();
+    let with_text = |Hit { candidate, row }: Hit| {
+        let (content, html) = match &row {
+            Some((_, _, _, _, _, content, html, ..)) => (content.clone(), html.clone()),
+            None => texts.remove(&candidate.id)?,
+        };
+        let wording = Some(Wording { content: content.into(), html: html.into() });
+        Some(Hit { candidate: Candidate { wording, ..candidate }, row })
     };
     Ok(page.into_iter().filter_map(with_text).collect())
+}
+
+/// The messages that were found, whole, in their order. One that was deleted meanwhile may be missing.
+async fn whole(shared: &Shared, found: Vec<Hit>) -> Result<Vec<Message>, StoreError> {
+    if found.iter().any(|hit| hit.row.is_none()) {
+        return row::messages(&shared.db, found.iter().map(|hit| hit.candidate.id)).await;
+    }
+    let reacted: Vec<i64> =
+        found.iter().filter(|hit| hit.candidate.has_reaction).map(|hit| hit.candidate.id.0).collect();
+    let reacted = (!reacted.is_empty()).then(|| numbers(reacted));
+    let rows = found.into_iter().filter_map(|hit| hit.row).collect();
+    row::complete(&shared.db, rows, reacted.as_deref()).await
 }
 
 pub(crate) fn facts(candidate: &Candidate<'_>) -> Facts {
@@ -238,20 +282,20 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     if let Some(page) = recall::window(shared, selection, (anchor, window)).await? {
         return Ok(page);
     }
-    let search = Search::new(shared, selection).await?;
+    let search = Search::new(shared, selection).await?.shown();
     let want = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(PAGE_MAX);
     let before = Stretch { after: 0, before: anchor.0, way: Way::Older };
     let at = Stretch { after: anchor.0 - 1, before: anchor.0 + 1, way: Way::Newer };
     let after = Stretch { after: anchor.0, before: AFTER_ALL, way: Way::Newer };
-    let (mut ids, found_oldest) = search.collect(before, want(window.before)).await?;
-    ids.reverse();
+    let (mut found, found_oldest) = search.collect(before, want(window.before)).await?;
+    found.reverse();
     let at = if window.include_anchor && anchor < NEWEST { search.collect(at, 1).await?.0 } else { Vec::new() };
     let found_anchor = !at.is_empty();
-    ids.extend(at);
+    found.extend(at);
     let (newer, found_newest) =
         if anchor < NEWEST { search.collect(after, want(window.after)).await? } else { (Vec::new(), true) };
-    ids.extend(newer);
-    let mut messages = row::messages(&shared.db, ids.iter().map(|candidate| candidate.id)).await?;
+    found.extend(newer);
+    let mut messages = whole(shared, found).await?;
     // What was moved between the two readings is judged by where it is now.
     messages.retain(|message| selection.permits(&Candidate::from(message)));
     let flags = search.flags(&messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
@@ -271,7 +315,7 @@ async fn first_unread(shared: &Shared, selection: &Selection) -> Result<MessageI
     let search = Search::new(shared, &selection).await?;
     let all = Stretch { after: 0, before: AFTER_ALL, way: Way::Newer };
     let (found, _) = search.collect(all, 1).await?;
-    Ok(found.first().map_or(NEWEST, |candidate| candidate.id))
+    Ok(found.first().map_or(NEWEST, |hit| hit.candidate.id))
 }
 
 async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError> {
@@ -296,7 +340,7 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
         }
     }
     let sql = TOPIC_NAMES.on(shared.db.dialect());
-    let ids = crate::dialect::numbers(newest);
+    let ids = numbers(newest);
     let rows: Vec<(i64, String, String)> =
         run!(reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let mut seen = HashSet::new();
@@ -306,7 +350,7 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
 
 async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
     let sql = FIRST_MESSAGES.on(shared.db.dialect());
-    let wanted = crate::dialect::numbers(channels.iter().map(|id| id.0));
+    let wanted = numbers(channels.iter().map(|id| id.0));
     let rows: Vec<(i64, i64)> =
         run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&wanted)).map_err(failed)?;
     Ok(rows.into_iter().map(|(channel, id)| (ChannelId(channel), MessageId(id))).collect())

@@ -150,7 +150,7 @@ impl ImportStore for Store {
             .flat_map(|(id, given)| (1_i64..).zip(given).map(|(order, reaction)| (id.0, order, reaction)))
             .collect();
         for piece in pieces(&rows) {
-            let sql = insert_rows(INSERT_REACTIONS, (piece.len(), 6), " ON CONFLICT DO NOTHING");
+            let sql = insert_rows(tx.dialect(), INSERT_REACTIONS, (piece.len(), 6), " ON CONFLICT DO NOTHING");
             run!(tx.on(), execute: {
                 let mut query = sqlx::query(sql.clone());
                 for (id, order, reaction) in piece {
@@ -192,7 +192,7 @@ async fn write_subscriptions(tx: &mut Tx, changes: &[&Change]) -> Result<(), Sto
         }
     }
     for piece in pieces(&rows) {
-        let sql = insert_rows(INSERT_SUBSCRIPTIONS, (piece.len(), 3), "");
+        let sql = insert_rows(tx.dialect(), INSERT_SUBSCRIPTIONS, (piece.len(), 3), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (channel, user, document) in piece {
@@ -207,7 +207,7 @@ async fn write_subscriptions(tx: &mut Tx, changes: &[&Change]) -> Result<(), Sto
 
 async fn write_spans(tx: &mut Tx, organization: &Organization) -> Result<(), StoreError> {
     for piece in pieces(&organization.spans) {
-        let sql = insert_rows(INSERT_SPANS, (piece.len(), 4), "");
+        let sql = insert_rows(tx.dialect(), INSERT_SPANS, (piece.len(), 4), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (channel, user, span) in piece {
@@ -260,7 +260,7 @@ async fn write_uses(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), Sto
         .flat_map(|imported| imported.uses.iter().map(|upload| (upload.0, imported.message.id.0)))
         .collect();
     for piece in pieces(&rows) {
-        let sql = insert_rows(INSERT_USES, (piece.len(), 2), "");
+        let sql = insert_rows(tx.dialect(), INSERT_USES, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (upload, message) in piece {
@@ -280,7 +280,7 @@ async fn write_past(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), Sto
         .flat_map(|imported| (1_i64..).zip(&imported.past).map(|(order, edit)| (&imported.message, order, edit)))
         .collect();
     for piece in pieces(&rows) {
-        let sql = insert_rows(INSERT_EDITS, (piece.len(), 10), "");
+        let sql = insert_rows(tx.dialect(), INSERT_EDITS, (piece.len(), 10), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (message, order, edit) in piece {

@@ -165,7 +165,7 @@ async fn write(shared: &Shared, changes: &[Change]) -> Result<(), StoreError> {
 async fn write_batch(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
     let batch: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(NEXT_BATCH)).map_err(failed)?;
     for piece in pieces(changes) {
-        let sql = insert_rows(INSERT, (piece.len(), 4), KEEP_NEWER);
+        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 4), KEEP_NEWER);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (id, _, seen) in piece {

@@ -95,7 +95,7 @@ impl PushStore for Store {
     async fn note_sent(&self, sent: &[(UserId, MessageId)], now_s: i64) -> Result<(), StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         for piece in pieces(sent) {
-            let sql = insert_rows(NOTE_SENT, (piece.len(), 3), OR_KEEP);
+            let sql = insert_rows(tx.dialect(), NOTE_SENT, (piece.len(), 3), OR_KEEP);
             run!(tx.on(), execute: {
                 let mut query = sqlx::query(sql.clone());
                 for (user_id, message_id) in piece {

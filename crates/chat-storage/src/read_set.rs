@@ -245,7 +245,7 @@ pub(crate) async fn change_all(
 async fn put(tx: &mut Tx, sets: &[((UserId, Recipient), ReadSet)]) -> Result<(), StoreError> {
     for piece in pieces(sets) {
         let bytes = piece.iter().map(|(_, set)| set.bytes()).collect::<Result<Vec<_>, StoreError>>()?;
-        let sql = insert_rows(PUT, (piece.len(), 4), OR_REPLACE);
+        let sql = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (((user_id, recipient), set), bytes) in piece.iter().zip(&bytes) {

@@ -31,13 +31,30 @@ pub(crate) type MessageRow =
 /// Number, recipient, users, topic, sender, marks, whether it has a reaction.
 pub(crate) type CandidateRow = (i64, i64, Option<String>, String, i64, i64, bool);
 
+/// Number, sender, recipient, users, topic, text, HTML, time, client, marks, last edit, revision, whether it has a
+/// reaction.
+pub(crate) type WholeRow =
+    (i64, i64, i64, Option<String>, String, String, String, i64, String, i64, Option<i64>, i64, bool);
+
 /// The messages of these numbers that exist, in the order of their numbers.
 pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) -> Result<Vec<Message>, StoreError> {
     let ids = numbers(ids.into_iter().map(|id| id.0));
     let find = FIND.on(db.dialect());
     let rows: Vec<MessageRow> =
         run!(db.reader(), fetch_all: sqlx::query_as(find.clone()).bind(&ids)).map_err(failed)?;
-    let mut reactions = reactions(db, &ids).await?;
+    complete(db, rows, Some(&ids)).await
+}
+
+/// The messages of these rows in their order, of which those in `reacted` may have reactions.
+pub(crate) async fn complete(
+    db: &Db,
+    rows: Vec<MessageRow>,
+    reacted: Option<&str>,
+) -> Result<Vec<Message>, StoreError> {
+    let mut reactions = match reacted {
+        Some(ids) => reactions(db, ids).await?,
+        None => HashMap::new(),
+    };
     let is_widget = |(id, .., marks, _, _): &MessageRow| Marks::from_bits(*marks).is_widget.then_some(*id);
     let mut submessages = widget::of(db, rows.iter().filter_map(is_widget)).await?;
     let message = |row: MessageRow| {

@@ -11,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::flag_set;
-use crate::row::{CandidateRow, candidate};
+use crate::row::{CandidateRow, WholeRow, candidate};
 use crate::store::Shared;
 use crate::words;
 
@@ -20,8 +20,14 @@ const FEED_MIN: usize = 4;
 /// How many times the messages wanted are looked at then.
 const FEED_FACTOR: i64 = 4;
 
+/// How many rows are read. A bare parameter SQLite would look at when it makes a plan, and make one for each value.
+const MOST: &str = "CAST($4 AS BIGINT)";
+
 const CANDIDATE: &str = "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks,
     EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
+FROM ";
+const WHOLE: &str = "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s, m.client,
+    m.marks, m.last_edit_s, m.revision, EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
 FROM ";
 const JOIN_DIRECT: &str = " LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id";
 
@@ -122,16 +128,10 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                 let picked = flag_set::picked(dialect, order);
                 format!("{CANDIDATE} {picked} JOIN message AS m ON m.id = picked.id {JOIN_DIRECT}")
             }
-            Self::Words(_, recipient) => {
-                let there = if recipient.is_some() { " AND m.recipient_id = CAST($5 AS BIGINT)" } else { "" };
-                format!(
-                    "{CANDIDATE} message_words AS w JOIN message AS m ON m.id = w.rowid {JOIN_DIRECT}
-WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
-                )
-            }
+            Self::Words(_, recipient) => by_words_sql(CANDIDATE, recipient.is_some()),
             Self::Recipients(_) => format!("{CANDIDATE} {{of_each:{order}}} {JOIN_DIRECT}"),
             Self::Feed(_) => format!(
-                "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT $5) AS m
+                "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT CAST($5 AS BIGINT)) AS m
 {JOIN_DIRECT} WHERE m.recipient_id {{in_recipients:$1}}"
             ),
         };
@@ -140,7 +140,29 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
             Self::Words(..) => "w.rowid",
             _ => "m.id",
         };
-        dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT $4"))
+        dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT {MOST}"))
+    }
+
+    /// The candidates with all that stands in their rows, where what finds them looks at a row of each anyway and most
+    /// are admitted; `None` where that is not so.
+    pub(crate) async fn read_whole(
+        &self,
+        shared: &Shared,
+        stretch: Stretch,
+        limit: i64,
+    ) -> Result<Option<Vec<WholeRow>>, StoreError> {
+        let Self::Words(words, recipient) = self else { return Ok(None) };
+        let found = by_words_sql(WHOLE, recipient.is_some());
+        let order = stretch.way.sql();
+        let sql = shared.db.dialect().own_text(&format!("{found} ORDER BY w.rowid {order} LIMIT {MOST}"));
+        let rows = run!(shared.db.words_reader(), fetch_all: {
+            let query = sqlx::query_as(sql.clone()).bind(words).bind(stretch.after).bind(stretch.before).bind(limit);
+            match recipient {
+                Some(recipient) => query.bind(*recipient),
+                None => query,
+            }
+        });
+        rows.map(Some).map_err(failed)
     }
 
     pub(crate) async fn read(
@@ -183,6 +205,15 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         };
         Ok(rows.map_err(failed)?.into_iter().map(candidate).collect())
     }
+}
+
+/// What has words, as far as the order.
+fn by_words_sql(columns: &str, in_one: bool) -> String {
+    let there = if in_one { " AND m.recipient_id = CAST($5 AS BIGINT)" } else { "" };
+    format!(
+        "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {JOIN_DIRECT}
+WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
+    )
 }
 
 /// What has the words that are looked for.

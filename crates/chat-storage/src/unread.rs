@@ -50,6 +50,7 @@ async fn read(shared: &Shared, selection: &Selection, (before, limit): (i64, usi
     let search = Search::new(shared, &selection).await?;
     let (mut found, _) = search.collect(Stretch { after: 0, before, way: Way::Older }, limit).await?;
     found.reverse();
+    let found: Vec<Candidate<'_>> = found.into_iter().map(|hit| hit.candidate).collect();
     let flags = search.flags(&found.iter().map(facts).collect::<Vec<_>>()).await?;
     let mut unread = Unread::default();
     let mut places = HashMap::new();

@@ -30,7 +30,7 @@ pub(crate) async fn write(tx: &mut Tx, messages: impl Iterator<Item = &Message>)
         |message: &Message| message.submessages.iter().map(|submessage| (message.id, submessage.clone())).collect();
     let rows: Vec<(MessageId, Submessage)> = messages.flat_map::<Vec<_>, _>(of).collect();
     for piece in pieces(&rows) {
-        let sql = insert_rows(INSERT, (piece.len(), 4), "");
+        let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 4), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (message, Submessage { id, sender_id, content }) in piece {

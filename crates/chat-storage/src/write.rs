@@ -109,7 +109,7 @@ impl Writing {
     pub(crate) async fn commit(mut self) -> Result<Vec<Arc<EventRecord>>, StoreError> {
         let rows: Vec<Row> = self.draft.records.iter().map(|record| Row::of(record)).collect::<Result<_, _>>()?;
         for piece in pieces(&rows) {
-            let sql = insert_rows(INSERT, (piece.len(), 4), "");
+            let sql = insert_rows(self.tx.dialect(), INSERT, (piece.len(), 4), "");
             run!(self.tx.on(), execute: {
                 let mut query = sqlx::query(sql.clone());
                 for row in piece {

@@ -39,7 +39,7 @@ pub(crate) async fn find_directs(
 /// Writes sets of users that write to each other for the first time: their numbers and keys, and who is in them.
 pub(crate) async fn directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(UserId, i64)]) -> Result<(), StoreError> {
     for piece in pieces(directs) {
-        let sql = insert_rows(INSERT_DIRECTS, (piece.len(), 2), "");
+        let sql = insert_rows(tx.dialect(), INSERT_DIRECTS, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (recipient, users) in piece {
@@ -50,7 +50,7 @@ pub(crate) async fn directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(Us
         .map_err(failed)?;
     }
     for piece in pieces(users) {
-        let sql = insert_rows(INSERT_DIRECT_USERS, (piece.len(), 2), "");
+        let sql = insert_rows(tx.dialect(), INSERT_DIRECT_USERS, (piece.len(), 2), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (user, recipient) in piece {
@@ -67,7 +67,7 @@ pub(crate) async fn directs(tx: &mut Tx, directs: &[(i64, String)], users: &[(Us
 pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), StoreError> {
     for piece in pieces(messages) {
         let keys: Vec<String> = piece.iter().map(|message| topic_key(&message.topic)).collect();
-        let sql = insert_rows(INSERT_MESSAGES, (piece.len(), 12), "");
+        let sql = insert_rows(tx.dialect(), INSERT_MESSAGES, (piece.len(), 12), "");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (message, key) in piece.iter().zip(&keys) {
@@ -95,7 +95,7 @@ pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), S
 /// Writes flags that are rows.
 pub(crate) async fn flags(tx: &mut Tx, flags: &[(UserId, Flag, MessageId)]) -> Result<(), StoreError> {
     for piece in pieces(flags) {
-        let sql = insert_rows(INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
+        let sql = insert_rows(tx.dialect(), INSERT_FLAGS, (piece.len(), 3), " ON CONFLICT DO NOTHING");
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for (user, flag, message) in piece {
