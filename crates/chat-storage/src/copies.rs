@@ -16,7 +16,7 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flag_set;
 use crate::newest::{self, Entry, Found, Kept};
-use crate::read_set::{self, ReadSet, Reading, received};
+use crate::read_set::{self, Looked, ReadSet, Reading, received};
 use crate::store::Shared;
 use crate::write::Writing;
 
@@ -182,6 +182,7 @@ pub(crate) async fn find(
             copy.flags = rare.remove(&facts.id.0).unwrap_or_default();
         }
     } else {
+        let at = shared.tail.head();
         let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
         let own = Own::load(shared, user_id, recipients.iter().copied()).await?;
         let here: HashMap<Recipient, OwnIn<'_>> = recipients.iter().map(|known| (*known, own.of_one(*known))).collect();
@@ -189,6 +190,10 @@ pub(crate) async fn find(
             let rare = if rare.is_empty() { None } else { rare.remove(&facts.id.0) };
             let here = here.get(&facts.recipient);
             copy.flags = here.map(|here| here.flags_of(facts, rare.unwrap_or_default())).unwrap_or_default();
+        }
+        if flag == Flag::Read {
+            drop(here);
+            shared.lately.keep(Looked { user_id, at, asked: recipients, sets: own.read });
         }
     }
     Ok(copies.into_iter().map(|(_, copy)| copy).collect())
@@ -331,7 +336,7 @@ pub(crate) async fn set_flag(
             FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
         };
         let readings = places.of.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
-        read_set::change_all(&mut writing.tx, shared, (&realm, user_id), readings).await?;
+        read_set::change_all(&mut writing, shared, (&realm, user_id), readings).await?;
     } else {
         // What is gone is marked by nobody.
         let there: Vec<i64> = places.of.into_values().flatten().collect();

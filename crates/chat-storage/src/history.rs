@@ -116,7 +116,7 @@ impl<'a> Search<'a> {
         Ok(Self { shared, selection, source, own, is_shown: false })
     }
 
-    /// The same for messages that are shown: they are read whole where they are found.
+    /// The same for messages that are shown: they are read whole where they are found, if that is cheaper.
     fn shown(self) -> Self {
         Self { is_shown: true, ..self }
     }
@@ -155,7 +155,9 @@ impl<'a> Search<'a> {
     }
 
     async fn page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
+        // Postgres sorts what it found, and rows with texts cost it more than reading some of them again.
         if self.is_shown
+            && self.shared.db.postgres().is_none()
             && let Some(rows) = self.source.read_whole(self.shared, stretch, limit).await?
         {
             return Ok(rows.into_iter().map(Hit::from).collect());

@@ -4,8 +4,9 @@
 //! the number of messages. What a user did not receive counts as read and does not hold the mark up.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
-use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Marks, Recipient};
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
@@ -17,6 +18,7 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::newest::Kept;
 use crate::store::Shared;
+use crate::write::Writing;
 
 /// Messages looked at in one step when the mark moves.
 const STEP: i64 = 500;
@@ -95,6 +97,39 @@ impl ReadSet {
         let mut bytes = Vec::with_capacity(self.beyond.serialized_size());
         self.beyond.serialize_into(&mut bytes).map_err(failed)?;
         Ok(bytes)
+    }
+}
+
+/// What a user has read, as it was read from the database last: who sets a flag looks at it first and changes it then.
+///
+/// It holds while nothing is written, since whatever changes what is read is in the log.
+#[derive(Default)]
+pub(crate) struct Lately(Mutex<Option<Looked>>);
+
+/// What was asked for, and where the log ended before that.
+pub(crate) struct Looked {
+    pub(crate) user_id: UserId,
+    pub(crate) at: EventId,
+    pub(crate) asked: BTreeSet<Recipient>,
+    pub(crate) sets: HashMap<Recipient, ReadSet>,
+}
+
+impl Lately {
+    /// Keeps what was looked at instead of what was before.
+    pub(crate) fn keep(&self, looked: Looked) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(looked);
+    }
+
+    /// What the user has read of these, while the log ends at `at`. It is given once.
+    fn take(
+        &self,
+        user_id: UserId,
+        at: EventId,
+        of: &BTreeMap<Recipient, Reading>,
+    ) -> Option<HashMap<Recipient, ReadSet>> {
+        let looked = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let holds = looked.user_id == user_id && looked.at == at && of.keys().all(|here| looked.asked.contains(here));
+        holds.then_some(looked.sets)
     }
 }
 
@@ -219,16 +254,17 @@ pub(crate) async fn change_each(
 
 /// Writes down what a user has read of several recipients. All that the log holds is known to this node.
 pub(crate) async fn change_all(
-    tx: &mut Tx,
+    writing: &mut Writing,
     shared: &Shared,
     (realm, user_id): (&RealmSnapshot, UserId),
     readings: BTreeMap<Recipient, Reading>,
 ) -> Result<(), StoreError> {
-    let sql = LOAD.on(tx.dialect());
-    let recipients = numbers(readings.keys().copied().map(i64::from));
-    let rows: Vec<Row> =
-        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
-    let mut sets: HashMap<Recipient, ReadSet> = rows.into_iter().map(set).collect::<Result<_, _>>()?;
+    let known = shared.lately.take(user_id, writing.draft.head(), &readings);
+    let tx = &mut writing.tx;
+    let mut sets = match known {
+        Some(sets) => sets,
+        None => load_of(tx, user_id, readings.keys().copied()).await?,
+    };
     let mut changed = Vec::with_capacity(readings.len());
     for (recipient, reading) in readings {
         let who = (user_id, recipient);
@@ -240,6 +276,18 @@ pub(crate) async fn change_all(
         changed.push((who, set));
     }
     put(tx, &changed).await
+}
+
+async fn load_of(
+    tx: &mut Tx,
+    user_id: UserId,
+    recipients: impl IntoIterator<Item = Recipient>,
+) -> Result<HashMap<Recipient, ReadSet>, StoreError> {
+    let sql = LOAD.on(tx.dialect());
+    let recipients = numbers(recipients.into_iter().map(i64::from));
+    let rows: Vec<Row> =
+        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(user_id.0).bind(&recipients)).map_err(failed)?;
+    rows.into_iter().map(set).collect()
 }
 
 async fn put(tx: &mut Tx, sets: &[((UserId, Recipient), ReadSet)]) -> Result<(), StoreError> {

@@ -20,6 +20,7 @@ use crate::fault::failed;
 use crate::known::Known;
 use crate::newest::Newest;
 use crate::presence::{self, Presences};
+use crate::read_set::Lately;
 use crate::recent::Recent;
 use crate::round::Rounds;
 use crate::tail::Tail;
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     pub(crate) known: Known,
     pub(crate) recent: Recent,
     pub(crate) newest: Newest,
+    /// What a user was seen to have read before something of it changes.
+    pub(crate) lately: Lately,
     pub(crate) begun: Begun,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
@@ -102,6 +105,7 @@ impl Store {
             known: Known::new(),
             recent: Recent::default(),
             newest: Newest::default(),
+            lately: Lately::default(),
             begun: Begun::default(),
             realm: ArcSwap::from_pointee(realm),
             db,

@@ -333,6 +333,33 @@ told! {
         store.stop().await;
     }
 
+    async fn what_was_read_since_copies_were_looked_at_stays_read(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
+        let mut ids = Vec::new();
+        for _ in 0..500 {
+            ids.push(say(&store, 1, 11, "yours").await);
+        }
+        // Copies of one channel say nothing of another.
+        let other = [say(&store, 1, 12, "there").await, say(&store, 1, 12, "there").await];
+        set(&store, Flag::Read, FlagOp::Add, &other[1..]).await;
+        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
+        set(&store, Flag::Read, FlagOp::Add, &other[..1]).await;
+        assert_eq!(unread(&store).await, ids.iter().copied().collect());
+        // Nor do they say what came later.
+        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
+        let mut unheard = message(&store, 1, to_channel(11), ("t", "psst"));
+        unheard.event.flags = vec![(READER, Flag::Read)];
+        send(&store, unheard).await;
+        set(&store, Flag::Read, FlagOp::Add, &ids[..9]).await;
+        assert_eq!(unread(&store).await, ids[9..].iter().copied().collect());
+        assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap().len(), 500);
+        set(&store, Flag::Read, FlagOp::Add, &ids[100..]).await;
+        assert_eq!(unread(&store).await, ids[9..100].iter().copied().collect());
+        store.stop().await;
+    }
+
     async fn everybody_is_mentioned_without_a_row(home) {
         let store = home.open().await;
         found(&store).await;
