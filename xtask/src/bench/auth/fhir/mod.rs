@@ -2,8 +2,9 @@
 //!
 //! The figure is the CPU of the server and, on Postgres, of the database's processes. The limit of a read or a
 //! search is the bare statement on one connection and a bare server that answers as many bytes; that of a
-//! patient's token is a token of a system on the same requests. A write is a transaction of 32 new Observations,
-//! its limit one statement that inserts 32 rows, in a table that has nothing else.
+//! patient's token is a token of a system on the same requests. A write is a transaction of 32 new Observations. It has
+//! two limits: one statement that inserts 32 rows, in a table that has nothing else, and one transaction that inserts
+//! all the rows that are written for 32 Observations and does nothing else, in tables as large.
 
 mod population;
 
@@ -200,6 +201,7 @@ impl<'b, 'p> Measured<'b, 'p> {
         let mut seeded = Seeded::new(2);
         let mut number = 0;
         let mut clocks = (Vec::new(), Vec::new());
+        let mut same_rows = Vec::new();
         let (processes, deployment, statements) = (&self.processes, self.deployment, &mut self.statements);
         let per_resource = |each: Each| Each { cpu_us: each.cpu_us / BATCH_F64, clock_us: each.clock_us / BATCH_F64 };
         let medians = slices::alternate(
@@ -226,14 +228,17 @@ impl<'b, 'p> Measured<'b, 'p> {
             || {
                 let each = per_resource(statements.ask("insert", BATCHES)?);
                 clocks.1.push(each.clock_us);
+                same_rows.push(per_resource(statements.ask("rows", BATCHES)?).cpu_us);
                 Ok(each.cpu_us)
             },
         )?;
-        let rate = |mut clocks: Vec<f64>| {
-            clocks.sort_by(f64::total_cmp);
-            clocks.get(clocks.len() / 2).map(|clock_us| 1e6 / clock_us)
+        let middle = |mut each: Vec<f64>| {
+            each.sort_by(f64::total_cmp);
+            each.get(each.len() / 2).copied()
         };
+        let rate = |clocks| middle(clocks).map(|clock_us| 1e6 / clock_us);
         let (ours, limit) = (rate(clocks.0), rate(clocks.1));
+        let same = Medians { limit: middle(same_rows).context("there is no slice")?, ..medians };
         let clock = Row {
             engine: deployment.engine(),
             unit: Unit::PerSecond,
@@ -241,7 +246,11 @@ impl<'b, 'p> Measured<'b, 'p> {
             ours,
             ..Row::cpu("write with indexing, transactions of 32, on the clock")
         };
-        Ok(vec![self.row("write with indexing, transactions of 32, each resource", medians, WRITE_TIMES_MAX), clock])
+        Ok(vec![
+            self.row("write with indexing, transactions of 32, each resource", medians, WRITE_TIMES_MAX),
+            self.row("the same; limit: all those rows, bare, in one transaction", same, WRITE_TIMES_MAX),
+            clock,
+        ])
     }
 
     fn row(&self, work: &str, Medians { ours, limit }: Medians, times_max: f64) -> Row {

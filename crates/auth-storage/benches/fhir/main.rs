@@ -1,5 +1,6 @@
 //! What nobody goes below who reads, searches or writes resources: the same by a bare statement on one
-//! connection, in a database that `auth-server` filled.
+//! connection, in a database that `auth-server` filled. On SQLite it is a copy of that: what another program writes
+//! empties the memory for pages of the server, and no deployment has one that does.
 //!
 //! `cargo xtask bench fhir` starts it and asks line by line: a kind of work and how many operations. A line
 //! of answer is the CPU of one operation in microseconds, that of the database's own process included, then
@@ -7,22 +8,33 @@
 //! after a while. SQLite looks at nothing unless it is told, and the server does not tell it: after an `ANALYZE` this
 //! build of SQLite plans every statement anew for every value, here and in the server. It ends when nobody asks any
 //! more.
+//!
+//! There are two limits of a write: `insert` is 32 rows in a table of its own, `rows` is all rows that the server writes
+//! for 32 Observations ([`copies`]), in one transaction.
 
+mod copies;
+
+use std::collections::HashMap;
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{BufRead as _, stdin};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqlSafeStr as _, SqliteConnection};
+
+use copies::{Copies, TABLES};
 
 /// Patients there are; each has as many Observations, and as many share a code.
 const PATIENTS: usize = 4_000;
 const OBSERVATIONS: usize = 20;
 /// Rows of one insertion.
 const BATCH: usize = 32;
+/// Room for the numbers of the rows of one type.
+const OF_A_TYPE: i64 = 1 << 20;
 
 /// Where the rows of Observations begin, then the numbers of those of its code and its subject. The rows of a
 /// composite have a blank in their ids, and are none of a resource.
@@ -31,6 +43,7 @@ const CODE: &str = "SELECT parameter FROM search_token WHERE parameter >= $1 AND
 ORDER BY parameter LIMIT 1";
 const SUBJECT: &str =
     "SELECT parameter FROM search_reference WHERE parameter >= $1 AND target = 'p0007' ORDER BY parameter LIMIT 1";
+const DOCUMENTS: &str = "SELECT id, CAST(resource AS TEXT) FROM observation";
 const READ: &str = "SELECT id, txid, resource FROM observation WHERE id = $1";
 const BY_TOKEN: &str = "SELECT t.id, t.txid, t.resource FROM observation t WHERE t.id IN (
     SELECT i.id FROM search_token i WHERE i.parameter = $1 AND i.code = $2) ORDER BY t.id LIMIT 20";
@@ -42,15 +55,23 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Answers on one connection what is asked for, until nobody asks.
 macro_rules! serve {
-    ($session:expr, settle: $settle:literal, insert: $insert:literal, backend: $backend:expr) => {{
+    (
+        $session:expr, settle: $settle:literal, insert: $insert:literal, begin: $begin:literal, array: $array:literal,
+        rows: $rows:ident, backend: $backend:expr
+    ) => {{
         let session = $session;
-        let (mut done, mut code, mut subject) = (0_usize, 0_i64, 0_i64);
+        let (mut done, mut code, mut subject, mut copies) = (0_usize, 0_i64, 0_i64, Copies::default());
         for line in stdin().lock().lines() {
             let line = line?;
             let (work, count) = line.split_once(' ').ok_or("a work and a number")?;
             let count: usize = count.parse()?;
             let batches: Vec<String> =
                 if work == "insert" { (0..count).map(|_| batch()).collect() } else { Vec::new() };
+            let mut copied = Vec::new();
+            for _ in 0..if work == "rows" { count } else { 0 } {
+                copied.push(copies.$rows(BATCH)?);
+            }
+            let mut copied = copied.into_iter();
             let spent = Spent::start($backend)?;
             for n in done..done + count {
                 let patient = n.wrapping_mul(7) % PATIENTS;
@@ -60,6 +81,14 @@ macro_rules! serve {
                         let from: i64 = sqlx::query_scalar(FROM).fetch_one(&mut *session).await?;
                         code = sqlx::query_scalar(CODE).bind(from).fetch_one(&mut *session).await?;
                         subject = sqlx::query_scalar(SUBJECT).bind(from).fetch_one(&mut *session).await?;
+                        let documents = sqlx::query_as(DOCUMENTS).fetch_all(&mut *session).await?;
+                        copies = Copies::of(sources(documents)?);
+                        for (table, of) in TABLES.iter().enumerate() {
+                            let sql = AssertSqlSafe(of.select($array)).into_sql_str();
+                            let asked = sqlx::query_scalar(sql).bind(from).bind(from + OF_A_TYPE);
+                            let rows: Vec<String> = asked.fetch_all(&mut *session).await?;
+                            rows.iter().try_for_each(|row| copies.take_row(table, row))?;
+                        }
                     }
                     "read" => {
                         let id = format!("o{patient:04}-{}", n % OBSERVATIONS);
@@ -76,6 +105,14 @@ macro_rules! serve {
                     "insert" => {
                         let rows = batches.get(n - done).ok_or("there is no batch")?;
                         sqlx::query($insert).bind(rows).execute(&mut *session).await?;
+                    }
+                    "rows" => {
+                        sqlx::raw_sql($begin).execute(&mut *session).await?;
+                        for (sql, arguments) in copied.next().ok_or("there are no rows")? {
+                            let sql = AssertSqlSafe(sql).into_sql_str();
+                            sqlx::query_with(sql, arguments).execute(&mut *session).await?;
+                        }
+                        sqlx::raw_sql("COMMIT").execute(&mut *session).await?;
                     }
                     _ => return Err(format!("there is no work {work}").into()),
                 }
@@ -104,12 +141,15 @@ fn database() -> Option<String> {
 }
 
 async fn serve_sqlite(file: &str) -> Outcome<()> {
+    let copy = Path::new(file).with_file_name("bare.db");
+    copy_settled(file, &copy).await?;
     let options = SqliteConnectOptions::new()
-        .filename(file)
+        .filename(copy)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        // As the server has it, or this connection copies the log that the server wrote, and its limit is charged for it.
+        // As the server has them.
         .pragma("wal_autocheckpoint", "8192")
+        .pragma("cache_size", "-16384")
         .busy_timeout(Duration::from_secs(10));
     let mut session = SqliteConnection::connect_with(&options).await?;
     sqlx::query("CREATE TABLE bare (id TEXT PRIMARY KEY NOT NULL, txid BIGINT, ts BIGINT, resource TEXT NOT NULL)")
@@ -119,8 +159,20 @@ async fn serve_sqlite(file: &str) -> Outcome<()> {
         &mut session,
         settle: "SELECT 1",
         insert: "INSERT INTO bare SELECT e.value ->> 0, 1, 1, e.value -> 1 FROM json_each($1) AS e",
+        begin: "BEGIN IMMEDIATE",
+        array: "json_array",
+        rows: bound,
         backend: None
     )
+}
+
+/// Copies a database of which nobody writes anything now.
+async fn copy_settled(file: &str, copy: &Path) -> Outcome<()> {
+    let mut session = SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(file)).await?;
+    sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut session).await?;
+    session.close().await?;
+    fs::copy(file, copy)?;
+    Ok(())
 }
 
 async fn serve_postgres(url: &str) -> Outcome<()> {
@@ -134,8 +186,21 @@ async fn serve_postgres(url: &str) -> Outcome<()> {
         settle: "VACUUM ANALYZE",
         insert: "INSERT INTO bare SELECT e.value ->> 0, 1, now(), e.value -> 1
             FROM jsonb_array_elements($1::TEXT::JSONB) AS e (value)",
+        begin: "BEGIN",
+        array: "json_build_array",
+        rows: in_arrays,
         backend: Some(backend)
     )
+}
+
+/// The resources that are copied: of the patients and places that the server is sent, in the same order.
+fn sources(documents: Vec<(String, String)>) -> Outcome<Vec<(String, String)>> {
+    let mut documents: HashMap<String, String> = documents.into_iter().collect();
+    let wanted = (1..=PATIENTS).map(|n| {
+        let id = format!("o{:04}-{}", n % PATIENTS, n % OBSERVATIONS);
+        documents.remove_entry(&id).ok_or_else(|| format!("there is no Observation {id}").into())
+    });
+    wanted.collect()
 }
 
 /// `[[id, resource], …]` of new Observations, like those that the server is sent.
