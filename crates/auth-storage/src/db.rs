@@ -41,6 +41,8 @@ const SQLITE_READERS: u32 = 4;
 /// Memory for pages of the connection that writes, in KiB with a minus before it as SQLite wants it; taken when it is
 /// used.
 const WRITER_CACHE: &str = "-16384";
+/// Only what nobody uses now goes.
+const RELEASE_PAGES: &str = "PRAGMA shrink_memory";
 /// Pages of the log of SQLite, 4 KiB each, from which it is copied into the database. What is written meanwhile to one
 /// page is copied once, and the rows of an index come back to the same pages: at 1,000, as is usual, every other
 /// transaction of 32 resources had to copy nearly all it had written.
@@ -310,6 +312,14 @@ impl Db {
     /// Where codes under grants that are there are stored, many at once.
     pub(crate) fn codes(&self) -> &Batches<Codes> {
         &self.0.codes
+    }
+
+    /// Gives back the memory for pages of the connection that writes a SQLite database.
+    pub(crate) async fn release_pages(&self) -> Result<(), sqlx::Error> {
+        if let On::Sqlite(pools) = &self.0.pools {
+            sqlx::query(RELEASE_PAGES).execute(&pools.writer).await?;
+        }
+        Ok(())
     }
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.

@@ -265,6 +265,8 @@ impl Export<'_> {
         let mut tx = self.db.begin().await?;
         self.advance(&mut tx, step).await?;
         tx.commit().await?;
+        // Nobody reads what was written for a while, and it would fill all the memory there is for pages.
+        self.db.release_pages().await?;
         step.written = Some(Instant::now());
         Ok(())
     }
@@ -273,7 +275,7 @@ impl Export<'_> {
     async fn advance(&self, tx: &mut Tx, step: &mut Step) -> Result<(), Pause> {
         let progress = serde_json::to_string(&step.place).map_err(|error| Pause::Impossible(error.to_string()))?;
         let parts = std::mem::take(&mut step.parts);
-        Ok(self.held.advance(tx, &progress, step.done, &parts).await??)
+        Ok(self.held.advance(tx, &progress, step.done, parts).await??)
     }
 }
 

@@ -87,7 +87,7 @@ impl Match<'_> {
             lines(CONSENTS, number, consents.iter().map(|(id, _)| json!(id)))?,
         ];
         let mut tx = self.db.begin().await?;
-        self.held.advance(&mut tx, "", done, &parts).await??;
+        self.held.advance(&mut tx, "", done, parts).await??;
         upsert(self.db, &mut tx, &kind("Consent")?, &consents, self.now_us()).await?;
         Ok(tx.commit().await?)
     }
@@ -100,7 +100,7 @@ impl Match<'_> {
         let stored: Vec<(String, Value)> =
             groups.into_iter().map(|group| (group.id, self.stored("Group", group.resource))).collect();
         let mut tx = self.db.begin().await?;
-        self.held.advance(&mut tx, "", self.count(), &[answer]).await??;
+        self.held.advance(&mut tx, "", self.count(), [answer]).await??;
         upsert(self.db, &mut tx, &kind("Group")?, &stored, self.now_us()).await?;
         self.finish(tx, &verdicts).await
     }

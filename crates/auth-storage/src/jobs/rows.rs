@@ -134,7 +134,7 @@ impl Held {
         tx: &mut Tx,
         progress: &str,
         done: i64,
-        parts: &[Part],
+        parts: impl IntoIterator<Item = Part>,
     ) -> Result<Result<(), Lost>, sqlx::Error> {
         let advanced = run!(tx.on(), execute: sqlx::query(ADVANCE)
             .bind(self.id.as_str()).bind(&self.holder).bind(progress).bind(done))?;
@@ -144,7 +144,7 @@ impl Held {
         for part in parts {
             run!(tx.on(), execute: sqlx::query(ADD_PART)
                 .bind(self.id.as_str()).bind(&part.file).bind(part.number)
-                .bind(part.resources).bind(part.size_bytes).bind(&part.packed[..]))?;
+                .bind(part.resources).bind(part.size_bytes).bind(part.packed))?;
         }
         Ok(Ok(()))
     }
