@@ -83,7 +83,7 @@ pub struct Listener {
 #[error("An event newer than {0} has already been pruned!")]
 pub struct Pruned(pub EventId);
 
-/// A queue: a user's wish to hear of events, and how far they have.
+/// A queue: a user's wish to hear of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// Its name, not to be guessed.
@@ -92,8 +92,8 @@ pub struct Queue {
     pub user_id: UserId,
     /// What it wants.
     pub filter: Filter,
-    /// The last event that its client has confirmed, as far as was written down.
-    pub cursor: EventId,
+    /// The last event before its registration; it has only what came later, whatever a client says it has.
+    pub begins_after: EventId,
     /// When its client was last heard of, in unix seconds, as far as was written down.
     pub seen_s: i64,
     /// Seconds without its client after which it goes.
@@ -111,10 +111,10 @@ pub trait QueueStore: Send + Sync {
     /// second that a lost connection takes to come back.
     async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError>;
 
-    /// Notes that the client confirmed an event and is there. Written down now and then, as often as the time after
-    /// which the queue goes asks for: what a client gets follows from the event it says it has, so a note that is
-    /// lost loses no event and repeats none.
-    fn acknowledge(&self, queue: &Queue, cursor: EventId, seen_s: i64);
+    /// Notes that the client is there. Written down now and then, as often as the time after which the queue goes
+    /// asks for: what a client gets follows from the event it says it has, so a note that is lost loses no event and
+    /// repeats none.
+    fn note(&self, queue: &Queue, seen_s: i64);
 
     /// Deletes the user's queue of that name. Says whether there was one.
     async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError>;

@@ -7,7 +7,7 @@
 //! holds the log's head, or moves it from where it has to be in the statement that writes, so places in the log are
 //! given in the order of commits and a reader that has read up to a place has missed nothing before it. Rows and
 //! events are one transaction: what was answered with success is in the log, and what is in the log is what every
-//! node knows. A queue is a row with a cursor into it.
+//! node knows. A queue is a row that says where in it the queue begins.
 //!
 //! **Roads not taken:** a sequence for the numbers of events, because a number that commits late is skipped by who
 //! reads in between; a buffer of events per queue, because it grows with queues that nobody reads and dies with the

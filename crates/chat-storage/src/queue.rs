@@ -1,4 +1,7 @@
-//! Queues: rows, and what their clients confirmed since those were last written.
+//! Queues: rows, and when their clients were heard of since those were last written.
+//!
+//! The column `acknowledged` is where a queue begins. It was moved on once by what its client confirmed, which nobody
+//! asked for; it keeps its name for nodes that still do so.
 
 use std::sync::{Arc, PoisonError};
 
@@ -13,14 +16,11 @@ use crate::store::{Shared, Store};
 const INSERT: &str = "INSERT INTO queue (id, user_id, filter, acknowledged, seen_s, idle_limit_s)
 VALUES ($1, $2, $3, $4, $5, $6)";
 const FIND: &str = "SELECT user_id, filter, acknowledged, seen_s, idle_limit_s FROM queue WHERE id = $1";
-const NOTE: &str = "UPDATE queue SET
-    acknowledged = CASE WHEN acknowledged < $2 THEN $2 ELSE acknowledged END,
-    seen_s = CASE WHEN seen_s < $3 THEN $3 ELSE seen_s END
-WHERE id = $1";
+const NOTE: &str = "UPDATE queue SET seen_s = $2 WHERE id = $1 AND seen_s < $2";
 const DELETE: &str = "DELETE FROM queue WHERE id = $1 AND user_id = $2";
 const EXPIRE: &str = "DELETE FROM queue WHERE seen_s + idle_limit_s < $1 RETURNING id";
 
-/// Writes down what clients confirmed, all in one transaction.
+/// Writes down when clients were heard of, all in one transaction.
 pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
     let notes = std::mem::take(&mut *shared.notes.lock().unwrap_or_else(PoisonError::into_inner));
     if notes.is_empty() {
@@ -30,8 +30,8 @@ pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
     let mut notes: Vec<_> = notes.into_iter().collect();
     notes.sort_unstable();
     let mut tx = shared.db.begin().await.map_err(failed)?;
-    for (id, (cursor, seen_s)) in notes {
-        run!(tx.on(), execute: sqlx::query(NOTE).bind(&id).bind(cursor.0).bind(seen_s)).map_err(failed)?;
+    for (id, seen_s) in notes {
+        run!(tx.on(), execute: sqlx::query(NOTE).bind(&id).bind(seen_s)).map_err(failed)?;
     }
     tx.commit().await.map_err(failed)
 }
@@ -41,10 +41,10 @@ async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<Queue>>, StoreE
     let moment = shared.known.moment();
     let row: Option<(i64, String, i64, i64, i64)> =
         run!(shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
-    let Some((user_id, filter, cursor, seen_s, idle_limit_s)) = row else { return Ok(None) };
+    let Some((user_id, filter, begins_after, seen_s, idle_limit_s)) = row else { return Ok(None) };
     let parsed = serde_json::from_str(&filter).map_err(failed)?;
-    let (user_id, cursor) = (UserId(user_id), EventId(cursor));
-    let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, cursor, seen_s, idle_limit_s });
+    let (user_id, begins_after) = (UserId(user_id), EventId(begins_after));
+    let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, begins_after, seen_s, idle_limit_s });
     shared.known.keep(&queue, &filter, (moment, shared.tail.last_told()));
     Ok(Some(queue))
 }
@@ -58,7 +58,7 @@ impl QueueStore for Store {
             .bind(&queue.id)
             .bind(queue.user_id.0)
             .bind(&filter)
-            .bind(queue.cursor.0)
+            .bind(queue.begins_after.0)
             .bind(queue.seen_s)
             .bind(queue.idle_limit_s))
         .map_err(failed)?;
@@ -74,13 +74,13 @@ impl QueueStore for Store {
         }
     }
 
-    fn acknowledge(&self, queue: &Queue, cursor: EventId, seen_s: i64) {
+    fn note(&self, queue: &Queue, seen_s: i64) {
         if !self.shared.known.is_due(queue, seen_s) {
             return;
         }
         let mut notes = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let note = notes.entry(queue.id.clone()).or_insert((cursor, seen_s));
-        *note = (note.0.max(cursor), note.1.max(seen_s));
+        let noted_s = notes.entry(queue.id.clone()).or_insert(seen_s);
+        *noted_s = seen_s.max(*noted_s);
     }
 
     async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError> {

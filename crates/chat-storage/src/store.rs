@@ -66,7 +66,7 @@ pub(crate) struct Shared {
     pub(crate) lately: Lately,
     pub(crate) begun: Begun,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
-    pub(crate) notes: Mutex<HashMap<String, (EventId, i64)>>,
+    pub(crate) notes: Mutex<HashMap<String, i64>>,
     pub(crate) presences: Presences,
     /// Tells other nodes who is typing.
     pub(crate) spread: Spread,

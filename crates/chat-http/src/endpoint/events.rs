@@ -78,7 +78,9 @@ impl Params for Poll {
 ///
 /// # Source
 /// Specification, "Events"; the rest as existing clients know it. A heartbeat has the number of the last event that
-/// was looked at, so that the client skips with it what its queue does not want.
+/// was looked at, so that the client skips with it what its queue does not want. Numbers of the events of one
+/// organization go on across queues; clients that begin with -1, as documented examples do because every queue of the
+/// original server counts anew, get what their queue has.
 pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
     // What a poll that waits for a minute does not need is let go first: the head, and the buffer it was read into.
     let (app, asker, wait) = essence(call, &poll);
@@ -112,8 +114,8 @@ async fn answer(app: &App, Asker { user_id, key }: Asker, poll: Poll, long_wait:
     let queue = owned(app, queue_id, user_id).await?;
     let mut turn = app.polls.begin(&queue.id);
     catch_up(app, last_event_id).await?;
-    app.queues.acknowledge(&queue, last_event_id, app.now_s());
-    let mut delivery = Delivery::after(last_event_id, &queue.id, key);
+    app.queues.note(&queue, app.now_s());
+    let mut delivery = Delivery::after(last_event_id.max(queue.begins_after), &queue.id, key);
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
     while delivery.look(app, &queue).await? && !dont_block {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chat_core::change::Commit;
 use chat_core::channel::Privacy;
-use chat_core::event::{Audience, DisplayRecipient, MessageEvent, NewEvent, Sender};
+use chat_core::event::{Audience, DisplayRecipient, Filter, MessageEvent, NewEvent, Sender};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Marks, Message, Recipient};
 use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage, QueueStore, RealmStore as _, Sent};
@@ -267,13 +267,34 @@ async fn an_event_nobody_was_told_is_not_in_the_queue() {
 #[tokio::test]
 async fn events_that_are_pruned_are_not_passed_over_in_silence() {
     let town = Town::found().await;
-    let queue = town.queue(&town.ada, &[]).await;
+    // Of a time that memory does not reach back to.
+    let old = chat_core::ports::Queue {
+        id: "old".to_owned(),
+        user_id: UserId(town.ada.id),
+        filter: Filter::default(),
+        begins_after: EventId(-1),
+        seen_s: NOW_S,
+        idle_limit_s: 600,
+    };
+    town.store.register(old).await.unwrap();
     town.say(&town.ada, "t", "one").await;
     town.say(&town.ada, "t", "two").await;
     town.store.prune(NOW_S * 10).await.unwrap();
-    let old = Queue { last: -1, ..queue };
-    let told = town.poll(&town.ada, &old, &[("dont_block", "true")]).await;
+    let queue = Queue { id: "old".to_owned(), last: -1 };
+    let told = town.poll(&town.ada, &queue, &[("dont_block", "true")]).await;
     told.refused("An event newer than -1 has already been pruned!");
+}
+
+#[tokio::test]
+async fn a_client_that_begins_with_minus_1_gets_what_came_since_it_registered() {
+    let town = Town::found().await;
+    town.say(&town.ada, "t", "before").await;
+    let mut queue = town.queue(&town.ada, &[("event_types", r#"["message"]"#)]).await;
+    town.say(&town.ada, "t", "since").await;
+    for begins_with in [-1, 0, queue.last - 1, queue.last] {
+        queue.last = begins_with;
+        assert_eq!(contents(&town.now(&town.ada, &queue).await), ["since"], "{begins_with}");
+    }
 }
 
 #[tokio::test]

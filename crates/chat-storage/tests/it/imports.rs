@@ -148,7 +148,7 @@ told! {
             id: "q".to_owned(),
             user_id: UserId(7),
             filter: Filter::default(),
-            cursor: store.head(),
+            begins_after: store.head(),
             seen_s: NOW_S,
             idle_limit_s: 600,
         };

@@ -23,7 +23,7 @@ async fn queue(store: &Store, id: &str) {
         id: id.to_owned(),
         user_id: UserId(2),
         filter: chat_core::event::Filter::default(),
-        cursor: EventId::NONE,
+        begins_after: EventId::NONE,
         seen_s: NOW_S,
         idle_limit_s: 600,
     };

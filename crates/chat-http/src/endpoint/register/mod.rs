@@ -46,7 +46,7 @@ pub(crate) async fn post(call: Call<Caller>, wish: Wish) -> Result<Answer, Fault
         id: fresh_name(&app),
         user_id: call.who.id(),
         filter,
-        cursor: realm.at(),
+        begins_after: realm.at(),
         seen_s: app.now_s(),
         idle_limit_s: idle_limit_s(&app, wish.lifespan_s),
     };
@@ -55,7 +55,7 @@ pub(crate) async fn post(call: Call<Caller>, wish: Wish) -> Result<Answer, Fault
     let newcomer = Newcomer { app: &app, realm: &realm, user, filter, now_s, fetched };
     let mut state = newcomer.state().await?;
     state.put("queue_id", json!(queue.id));
-    state.put("last_event_id", json!(queue.cursor));
+    state.put("last_event_id", json!(queue.begins_after));
     state.put("event_queue_longpoll_timeout_seconds", json!(initial::LONGPOLL_TIMEOUT_S));
     state.put_all(Value::Object(server_settings::version(&app.frame.version, &app.settings.brand)));
     app.queues.register(queue).await?;
