@@ -91,6 +91,14 @@ pub enum AssertionFault {
         /// Seconds since the UNIX epoch.
         now: i64,
     },
+    /// `exp` is too long after `iat`. Both are of one clock, so there is no leeway.
+    #[error("client_assertion: exp is {exp}, at most 5 minutes after iat are allowed, iat is {iat}")]
+    TooLongAfterIssue {
+        /// Seconds since the UNIX epoch.
+        exp: i64,
+        /// Seconds since the UNIX epoch.
+        iat: i64,
+    },
     /// `nbf` or `iat` lies in the future.
     #[error("client_assertion: {claim} is {value}, in the future, server time is {now}")]
     NotYet {
@@ -268,8 +276,8 @@ impl<'a> Assertion<'a> {
                 Some(value) if value > now + CLOCK_LEEWAY_S => {
                     return Err(AssertionFault::NotYet { claim, value, now });
                 }
-                Some(iat) if claim == "iat" && exp.saturating_sub(iat) > ASSERTION_LIFETIME_MAX_S + CLOCK_LEEWAY_S => {
-                    return Err(AssertionFault::TooLong { exp, now });
+                Some(iat) if claim == "iat" && exp.saturating_sub(iat) > ASSERTION_LIFETIME_MAX_S => {
+                    return Err(AssertionFault::TooLongAfterIssue { exp, iat });
                 }
                 _ => {}
             }

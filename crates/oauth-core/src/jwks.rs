@@ -18,8 +18,9 @@ use crate::jose::{KeySet, KeySetFault, SigningAlg};
 use crate::ports::{JwksFetch, JwksFetchError};
 
 /// A set is kept at least this long, in seconds, whatever its `Cache-Control` says: without a floor
-/// one partner's `no-store` turns every token request into an outbound call.
-pub const FRESH_FLOOR_S: i64 = 10;
+/// one partner's `no-store` turns every token request into an outbound call. The least that a
+/// `max-age` can say, so that only `no-store`, `no-cache` and `max-age=0` are kept longer than asked.
+pub const FRESH_FLOOR_S: i64 = 1;
 /// A set is fetched again after at most this long, in seconds, so that a retired key stops working.
 pub const FRESH_CEILING_S: i64 = 3600;
 /// How long a set is kept when its response says nothing, in seconds.
