@@ -35,6 +35,9 @@ impl Severity {
     }
 }
 
+/// The registry that the `error`s of OAuth are in.
+const OAUTH_ERRORS: &str = "https://www.iana.org/assignments/oauth-parameters";
+
 /// A kind of failure: the words every outcome of it shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
@@ -93,7 +96,7 @@ impl Kind {
     /// An outcome with one issue of this kind.
     #[must_use]
     pub fn outcome(self) -> Outcome {
-        Outcome { id: self.id, text: Some(self.text.to_owned()), issues: vec![self.issue()] }
+        Outcome { id: self.id, text: Some(self.text.to_owned()), issues: vec![self.issue()], error: None }
     }
 
     /// An issue of this kind.
@@ -156,13 +159,14 @@ pub struct Outcome {
     id: Option<&'static str>,
     text: Option<String>,
     issues: Vec<Issue>,
+    error: Option<&'static str>,
 }
 
 impl Outcome {
     /// An outcome of issues alone, without id and text; it needs one issue at least to be valid.
     #[must_use]
     pub fn of(issues: Vec<Issue>) -> Self {
-        Self { id: None, text: None, issues }
+        Self { id: None, text: None, issues, error: None }
     }
 
     /// The outcome with diagnostics in its first issue.
@@ -171,6 +175,14 @@ impl Outcome {
         if let Some(first) = self.issues.first_mut() {
             first.diagnostics = Some(text.into());
         }
+        self
+    }
+
+    /// The outcome with the `error` of OAuth as `issue.details` of its first issue, for programs that know no better
+    /// than to look into the body.
+    #[must_use]
+    pub fn oauth_error(mut self, error: &'static str) -> Self {
+        self.error = Some(error);
         self
     }
 
@@ -204,7 +216,10 @@ impl Outcome {
             let div = format!("<div xmlns=\"http://www.w3.org/1999/xhtml\">{}</div>", escape(text));
             outcome.insert("text".to_owned(), json!({"status": "generated", "div": div}));
         }
-        let issues = self.issues.iter().map(Issue::to_value).collect();
+        let mut issues: Vec<Value> = self.issues.iter().map(Issue::to_value).collect();
+        if let Some((error, Value::Object(first))) = self.error.zip(issues.first_mut()) {
+            first.insert("details".to_owned(), json!({"coding": [{"system": OAUTH_ERRORS, "code": error}]}));
+        }
         outcome.insert("issue".to_owned(), Value::Array(issues));
         Value::Object(outcome)
     }

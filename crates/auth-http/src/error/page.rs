@@ -30,7 +30,11 @@ pub(super) fn not_signed_in(cause: &SignInFault) -> Verdict {
 
 /// Why an authorization ended here and not at the app.
 pub(super) fn not_authorized(cause: PageFault) -> Verdict {
-    Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string())
+    let row = Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string());
+    match cause {
+        PageFault::UnknownApp | PageFault::InactiveApp => row.oauth("invalid_client"),
+        _ => row,
+    }
 }
 
 /// Why a form was not believed.

@@ -98,8 +98,15 @@ impl Verdict {
     }
 
     /// The body elsewhere.
+    ///
+    /// # Source
+    /// Specification, OAuth errors: `insufficient_scope` is told as an OperationOutcome. `WWW-Authenticate` has the
+    /// word, and so has the body, as has that of `invalid_token`.
     pub(crate) fn outcome_body(&self) -> Value {
-        self.outcome.to_value()
+        match self.error {
+            "insufficient_scope" | "invalid_token" => self.outcome.clone().oauth_error(self.error).to_value(),
+            _ => self.outcome.to_value(),
+        }
     }
 
     /// Adds `WWW-Authenticate` and `Retry-After` where they belong; `realm` is the server's address.
@@ -151,6 +158,14 @@ mod tests {
         let body = verdict("gone").at_entry(Some(2)).outcome_body();
         assert_eq!(body["issue"][0]["expression"], json!(["Bundle.entry[2]"]));
         assert_eq!(verdict("gone").at_entry(None).outcome_body()["issue"][0].get("expression"), None);
+    }
+
+    #[test]
+    fn the_outcome_says_insufficient_scope_and_invalid_token_too() {
+        let coded = |error| verdict("").oauth(error).outcome_body()["issue"][0]["details"]["coding"][0]["code"].clone();
+        assert_eq!(coded("insufficient_scope"), "insufficient_scope");
+        assert_eq!(coded("invalid_token"), "invalid_token");
+        assert_eq!(verdict("").outcome_body()["issue"][0].get("details"), None);
     }
 
     #[test]

@@ -203,7 +203,7 @@ async fn a_refusal_where_people_are_is_a_page_with_a_reference_and_a_cause() {
     let answer = browser.send(call).await;
     assert_eq!((answer.status.as_u16(), answer.header("content-type")), (400, "text/html; charset=utf-8"));
     assert!(answer.text.contains("This app cannot be connected"));
-    assert!(answer.text.contains("seen-in-the-log"));
+    assert!(answer.text.contains("seen-in-the-log") && answer.text.contains("invalid_client"));
     let head = world.call("HEAD", "/auth/login").send().await;
     assert_eq!((head.status.as_u16(), head.length), (200, 0));
     let wrong = world.call("DELETE", "/auth/login").send().await;

@@ -19,6 +19,10 @@ use crate::ports::{CodeRedemption, FoundCode};
 
 /// Lengths of a code verifier (RFC 7636, section 4.1).
 const VERIFIER_CHARS: std::ops::RangeInclusive<usize> = 43..=128;
+/// The parameter.
+const VERIFIER: &str = "code_verifier";
+const MALFORMED_VERIFIER: TokenError =
+    TokenError::Parameter { name: VERIFIER, expected: "must be 43 to 128 letters, digits, -, ., _ or ~" };
 
 /// What a token request says of its code.
 #[derive(Clone, Copy)]
@@ -35,7 +39,9 @@ struct Presented<'a> {
 /// 6749, section 4.1.2), also when the first one's answer was lost.
 ///
 /// # Source
-/// RFC 6749, section 4.1.3; RFC 7636, section 4.6; RFC 9700, sections 2.1.1 and 4.8.
+/// RFC 6749, section 4.1.3; RFC 7636, section 4.6; RFC 9700, sections 2.1.1 and 4.8. Specification, OAuth errors: a
+/// verifier that is missing or malformed is an `invalid_request`, which RFC 7636 leaves open; one that does not answer
+/// the challenge is an `invalid_grant`.
 pub(super) async fn grant(
     env: &Env<'_>,
     authority: &Authority,
@@ -47,7 +53,7 @@ pub(super) async fn grant(
         let presented = Presented {
             code: form.get("code").ok_or(TokenError::Missing("code"))?,
             redirect_uri: form.get("redirect_uri").ok_or(TokenError::Missing("redirect_uri"))?,
-            verifier: form.get("code_verifier"),
+            verifier: form.get(VERIFIER),
         };
         let hash = hash_of_code(presented.code);
         let found = authority.members.find_code(&hash).await?.ok_or(GrantFault::UnknownCode)?;
@@ -68,27 +74,32 @@ pub(super) async fn grant(
 }
 
 /// Everything the code is bound to.
-fn check(presented: &Presented<'_>, authorization: &Authorization, method: Method) -> Result<(), GrantFault> {
+fn check(presented: &Presented<'_>, authorization: &Authorization, method: Method) -> Result<(), TokenError> {
     if authorization.redirect_uri.as_deref() != Some(presented.redirect_uri) {
-        return Err(GrantFault::RedirectUri);
+        return Err(GrantFault::RedirectUri.into());
     }
     match (authorization.code_challenge.as_deref(), presented.verifier) {
+        (Some(_), None) => Err(TokenError::Missing(VERIFIER)),
+        (Some(_), Some(verifier)) if !is_well_formed(verifier) => Err(MALFORMED_VERIFIER),
         (Some(challenge), Some(verifier)) if is_answer(challenge, verifier) => Ok(()),
-        (Some(_), Some(_)) => Err(GrantFault::Verifier),
-        (Some(_), None) => Err(GrantFault::NoVerifier),
+        (Some(_), Some(_)) => Err(GrantFault::Verifier.into()),
         // An attacker who could strip the challenge from the authorization request must not gain by it.
-        (None, Some(_)) => Err(GrantFault::NoChallenge),
-        (None, None) if method == Method::Public => Err(GrantFault::NoChallenge),
+        (None, Some(_)) => Err(GrantFault::NoChallenge.into()),
+        (None, None) if method == Method::Public => Err(GrantFault::NoChallenge.into()),
         (None, None) => Ok(()),
     }
 }
 
-/// Whether `verifier` is well-formed and `challenge` its S256 (RFC 7636, section 4.2).
-fn is_answer(challenge: &str, verifier: &str) -> bool {
+/// Whether `verifier` could be one (RFC 7636, section 4.1).
+fn is_well_formed(verifier: &str) -> bool {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let is_well_formed = VERIFIER_CHARS.contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
+    VERIFIER_CHARS.contains(&verifier.len()) && verifier.bytes().all(is_unreserved)
+}
+
+/// Whether `challenge` is the S256 of `verifier` (RFC 7636, section 4.2).
+fn is_answer(challenge: &str, verifier: &str) -> bool {
     let answer = base64url(&sha256(verifier.as_bytes()));
-    is_well_formed && bool::from(answer.as_bytes().ct_eq(challenge.as_bytes()))
+    bool::from(answer.as_bytes().ct_eq(challenge.as_bytes()))
 }
 
 async fn redeem(

@@ -132,9 +132,6 @@ pub enum GrantFault {
     /// Not the address the code was sent to.
     #[error("redirect_uri is not the one of the authorization request")]
     RedirectUri,
-    /// The authorization request had a challenge.
-    #[error("code_verifier is missing")]
-    NoVerifier,
     /// It does not answer the challenge.
     #[error("code_verifier does not answer the code_challenge of the authorization request")]
     Verifier,

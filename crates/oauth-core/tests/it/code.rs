@@ -4,8 +4,8 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use serde_json::{Value, json};
 
 use crate::app::{
-    CALLBACK, SCOPE, VERIFIER, ada, authorization, but, code, issue, public_app, redemption, refresh, rows, tokens,
-    with_app,
+    CALLBACK, CHALLENGE, SCOPE, VERIFIER, ada, authorization, but, code, issue, public_app, redemption, refresh, rows,
+    tokens, with_app,
 };
 use crate::world::{BASE, EXT, GENERATED, JWT_BEARER, NOW_S, Partner, World, basic};
 
@@ -149,23 +149,32 @@ async fn what_is_missing_is_an_invalid_request() {
 }
 
 #[tokio::test]
+async fn a_verifier_that_is_missing_or_malformed_is_an_invalid_request_and_leaves_the_code_usable() {
+    let world = with_app().await;
+    let code = code(&world).await;
+    let form = redemption(&code);
+    let (short, long, foreign) = ("a".repeat(42), "a".repeat(129), "+".repeat(43));
+    for verifier in ["", " ", "short", &short, &long, &foreign] {
+        let (error, text) = refused(&world, None, &but(&form, "code_verifier", verifier)).await;
+        assert_eq!(error, "invalid_request", "{verifier}: {text}");
+        assert!(text.contains("code_verifier"), "{verifier}: {text}");
+    }
+    assert!(world.token(&form).await.is_ok());
+}
+
+#[tokio::test]
 async fn what_does_not_fit_the_code_is_an_invalid_grant_and_leaves_it_usable() {
     let world = with_app().await;
     world.memory.put("Client", "other", public_app());
     let code = code(&world).await;
     let form = redemption(&code);
-    let long = "a".repeat(129);
     for (name, value) in [
         ("code", "unknown"),
         ("redirect_uri", "https://app.example/cb/"),
         ("redirect_uri", "https://app.example/CB"),
         ("client_id", "other"),
-        ("code_verifier", ""),
-        ("code_verifier", " "),
         ("code_verifier", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"),
-        ("code_verifier", crate::app::CHALLENGE),
-        ("code_verifier", "short"),
-        ("code_verifier", &long),
+        ("code_verifier", CHALLENGE),
     ] {
         let (error, _) = refused(&world, None, &but(&form, name, value)).await;
         assert_eq!(error, "invalid_grant", "{name}={value}");
@@ -241,7 +250,7 @@ async fn an_app_with_keys_proves_itself_by_an_assertion_that_is_used_once() {
     assert_eq!(refused(&world, None, &redemption(&first)).await.0, "invalid_client");
     let mut form = but(&redemption(&first), "client_id", "");
     form.extend([("client_assertion_type", JWT_BEARER), ("client_assertion", assertion.as_str())]);
-    assert_eq!(refused(&world, None, &but(&form, "code_verifier", "short")).await.0, "invalid_grant");
+    assert_eq!(refused(&world, None, &but(&form, "code_verifier", CHALLENGE)).await.0, "invalid_grant");
     assert!(world.token(&form).await.is_ok(), "a refusal burns no nonce");
     let second = code(&world).await;
     assert_eq!(refused(&world, None, &but(&form, "code", &second)).await.0, "invalid_client");
@@ -339,7 +348,7 @@ async fn what_became_of_a_request_is_on_record_without_its_secrets() {
     let world = with_app().await;
     let code = code(&world).await;
     let form = redemption(&code);
-    refused(&world, None, &but(&form, "code_verifier", "short")).await;
+    refused(&world, None, &but(&form, "code_verifier", CHALLENGE)).await;
     let response = world.token(&form).await.unwrap();
     let records = world.memory.audit.lock().unwrap().clone();
     assert_eq!(records.len(), 2);
