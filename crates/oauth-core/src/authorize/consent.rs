@@ -91,8 +91,13 @@ fn allowed_of(scope: &Scope, is_ticked: &dyn Fn(&Scope) -> bool) -> Vec<Scope> {
     if is_whole { vec![scope.clone()] } else { allowed }
 }
 
-/// Whether there is anything in `scopes` that an app could use.
-pub(crate) fn says_something(scopes: &ScopeSet) -> bool {
+/// Whether `left` of what was `asked` for is of use to an app: data or an identity, or the context where nothing else
+/// was asked for, as by an app that only wants to know which patient it is about.
+pub(crate) fn is_of_use(asked: &ScopeSet, left: &ScopeSet) -> bool {
+    if says_something(asked) { says_something(left) } else { left.iter().any(is_context) }
+}
+
+fn says_something(scopes: &ScopeSet) -> bool {
     scopes.iter().any(|scope| !is_context(scope) && !matches!(scope, Scope::OfflineAccess | Scope::OnlineAccess))
 }
 
@@ -113,7 +118,7 @@ pub(super) fn remembered(stored: &MemberGrant, requested: &ScopeSet) -> Option<S
             return None;
         }
     }
-    says_something(&given).then_some(given)
+    is_of_use(requested, &given).then_some(given)
 }
 
 /// What is kept of a decision: beside it, what the person decided before and was not asked about now.

@@ -31,7 +31,7 @@ pub use pending::PendingKey;
 pub use target::Departure;
 
 pub(crate) use code::hash_of as hash_of_code;
-pub(crate) use consent::{in_words, says_something};
+pub(crate) use consent::{in_words, is_of_use};
 pub(crate) use request::is_context;
 pub(crate) use target::{encoded, query_separator};
 

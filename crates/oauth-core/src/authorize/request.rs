@@ -2,6 +2,7 @@
 
 use smart_scopes::{Context, Scope, ScopeSet};
 
+use super::consent::is_of_use;
 use super::fault::{AuthorizeFault, PageFault, Refusal};
 use super::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
 use super::parameters::Parameters;
@@ -167,9 +168,7 @@ fn scope(client: &Client, response: Response, asked: &Parameters) -> Result<Scop
         return Err(Refusal::Missing("scope"));
     }
     let grantable = grantable(client, response, &requested);
-    let says_something = |scopes: &ScopeSet| scopes.iter().any(|scope| !is_context(scope));
-    let is_left = if says_something(&requested) { says_something(&grantable) } else { !grantable.is_empty() };
-    if is_left { Ok(grantable) } else { Err(Refusal::NoScope) }
+    if is_of_use(&requested, &grantable) { Ok(grantable) } else { Err(Refusal::NoScope) }
 }
 
 /// What of a request a person can be asked for.

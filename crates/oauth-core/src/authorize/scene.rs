@@ -162,7 +162,7 @@ impl<'a> Scene<'a> {
             Patient::Search(text, found) => return self.ask_for_patient(&person, found, Some(text)),
         };
         let requested = self.requested(patient.as_deref());
-        if !consent::says_something(&requested) {
+        if !consent::is_of_use(&self.request.scope, &requested) {
             return Err(Refusal::NoScope.into());
         }
         let before = self.visit.grants.iter().find(|grant| grant.patient_id == patient);
@@ -237,7 +237,7 @@ impl<'a> Scene<'a> {
         }
         if let Intent::Decide(Decision::Allow { scopes }) = intent {
             let allowed = consent::allowed(requested, scopes);
-            let is_something = consent::says_something(&allowed);
+            let is_something = consent::is_of_use(requested, &allowed);
             return if is_something { Ok(Some(Consent::Given(allowed))) } else { Err(Refusal::NothingAllowed.into()) };
         }
         let held = held.filter(|_| !self.request.prompt.consent && !self.may_be_an_imitation());

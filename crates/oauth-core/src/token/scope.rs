@@ -3,7 +3,7 @@
 use smart_scopes::{Context, Scope, ScopeSet, restrict};
 
 use super::{GrantFault, TokenError};
-use crate::authorize::says_something;
+use crate::authorize::is_of_use;
 use crate::client::Client;
 use crate::person::Person;
 
@@ -35,7 +35,7 @@ pub(super) fn still_registered(client: &Client, granted: &str) -> Result<String,
     if left == scopes {
         return Ok(granted.to_owned());
     }
-    if says_something(&left) { Ok(left.to_string()) } else { Err(GrantFault::ScopesGone) }
+    if is_of_use(&scopes, &left) { Ok(left.to_string()) } else { Err(GrantFault::ScopesGone) }
 }
 
 /// The patient a person is.

@@ -41,6 +41,8 @@ async fn every_requested_scope_comes_back_as_it_was_asked_when_nothing_is_untick
         "patient/Observation.read user/Patient.read",
         &format!("patient/Observation.rs?{LABORATORY} openid profile email"),
         "patient/Basic.rs patient/Patient.cud",
+        "launch/patient",
+        "launch/patient offline_access",
     ] {
         assert_eq!(granted(&world, scope, &[]).await, scope);
     }
@@ -153,6 +155,19 @@ async fn allowing_nothing_is_denying() {
     for scopes in [vec![], vec!["offline_access".to_owned()]] {
         let step = world.decide(&page.transaction, Decision::Allow { scopes }, &cookie).await;
         assert_eq!((refusal(step).0.as_str(), world.codes()), ("access_denied", 0));
+    }
+}
+
+#[tokio::test]
+async fn an_app_that_asks_for_the_context_alone_gets_it_and_one_that_loses_all_else_does_not() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, "launch/patient", &cookie).await;
+    assert!(page.items.iter().all(|item| item.scope == "launch/patient"), "{:?}", page.items);
+    let left = world.allow(&page, &[], &cookie).await;
+    assert_eq!(world.authorization(&left)["scope"], "launch/patient");
+    for scope in ["launch/patient system/*.read", "launch/encounter", "offline_access"] {
+        assert_eq!(refusal(world.begin(&[("scope", scope)], Some(&cookie)).await).0, "invalid_scope", "{scope}");
     }
 }
 
