@@ -114,7 +114,7 @@ pub enum Denied {
 /// # Errors
 /// [`Denied`].
 pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessRequest<'_>) -> Result<Allowed, Denied> {
-    let reach = reach(caller, access.target)?;
+    let mut reach = reach(caller, access.target)?;
     if matches!(caller.identity, Identity::Root) {
         return Ok(Allowed { administrator: true, policy_id: None, reach });
     }
@@ -128,18 +128,19 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
     };
     let request = || {
         let mut request = (access.request)();
-        caller.describe(&mut request);
+        caller.describe(&mut request, access.operation);
         request
     };
     // What goes beyond single patients has to be the person's own right, and not that of the app, which a policy
-    // may let do everything.
+    // may let do everything. Without it, what is left are the patients the token is for: a wider scope takes nothing
+    // away from a narrower one beside it.
     let own = Subject { client_id: None, ..subject };
     let directory = &authority.directory;
     if caller.user_id().is_some()
         && reach.is_wide()
         && !matches!(directory.judge(&book, &own, &request).await, Verdict::Allowed { .. })
     {
-        return Err(Denied::Forbidden);
+        reach = reach_of_patients(caller, access.target).ok_or(Denied::Forbidden)?;
     }
     match directory.judge(&book, &subject, &request).await {
         Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id), reach }),
@@ -155,6 +156,13 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
 /// [`StoreError`].
 pub async fn admits_anonymous(authority: &Authority, caller: &Caller) -> Result<bool, StoreError> {
     Ok(authority.directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
+}
+
+/// What the caller's scopes leave open of a target, without what goes beyond single patients.
+fn reach_of_patients(caller: &Caller, target: Option<(&str, Interaction)>) -> Option<Reach> {
+    let (bearer, scopes) = caller.scopes()?;
+    let (resource_type, interaction) = target?;
+    bearer.reach_of_patients(scopes, resource_type, interaction)
 }
 
 /// What the caller's scopes leave open of a target; policies are not asked.

@@ -200,11 +200,12 @@ impl Caller {
         Some((Bearer { patient: claims.patient(), speaker }, bearer.scopes.as_ref()?))
     }
 
-    /// Adds to a policy's request object what policies may know of the caller: `client` and `user`
-    /// (without secrets), `role`, the names of the user's roles, and of its token `jwt`, the claims, and
-    /// `session`, the same as the platform's Session resource says them.
-    pub(crate) fn describe(&self, request: &mut Value) {
+    /// Adds to a policy's request object the `operation` that is asked for, and what policies may know of the
+    /// caller: `client` and `user` (without secrets), `role`, the names of the user's roles, and of its token
+    /// `jwt`, the claims, and `session`, the same as the platform's Session resource says them.
+    pub(crate) fn describe(&self, request: &mut Value, operation: &str) {
         let Some(members) = request.as_object_mut() else { return };
+        members.insert("operation".to_owned(), json!({ "id": operation }));
         if let Some(client) = self.client() {
             members.insert("client".to_owned(), client.document.clone());
         }

@@ -140,7 +140,7 @@ pub async fn explain(
         explicit: access.explicit,
     };
     let mut request = (access.request)();
-    caller.describe(&mut request);
+    caller.describe(&mut request, access.operation);
     let store = authority.directory.store();
     let (permitting_scopes, missing_scope, is_wide) = scopes(caller, access.target);
     let policies_of_the_person = match caller.user_id() {

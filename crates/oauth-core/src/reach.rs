@@ -60,33 +60,36 @@ impl Reach {
     }
 }
 
-impl Bearer<'_> {
+impl<'a> Bearer<'a> {
     /// What `scopes` leave open of an interaction, or nothing when none of those that speak permits it.
     ///
     /// A `patient/` scope says nothing without a patient, `user/` nothing without a person and `system/`
     /// nothing with one: a person's token never reaches what the client could on its own. To a member `user/` opens
     /// what `patient/` does: what the person may see is that record.
     pub(crate) fn reach(self, scopes: &ScopeSet, resource_type: &str, interaction: Interaction) -> Option<Reach> {
+        opened(self.contexts(), scopes, (resource_type, interaction))
+    }
+
+    /// The same without what goes beyond single patients.
+    pub(crate) fn reach_of_patients(
+        self,
+        scopes: &ScopeSet,
+        resource_type: &str,
+        interaction: Interaction,
+    ) -> Option<Reach> {
+        let of_patients = self.contexts().filter(|(_, patient)| patient.is_some());
+        opened(of_patients, scopes, (resource_type, interaction))
+    }
+
+    /// The contexts that speak, and the patient each of them is confined to.
+    fn contexts(self) -> impl Iterator<Item = (Context, Option<&'a str>)> {
         let own = match self.speaker {
             Speaker::Client => Some((Context::System, None)),
             Speaker::Staff => Some((Context::User, None)),
             Speaker::Member(own) => self.patient.or(own).map(|patient| (Context::User, Some(patient))),
         };
         let launched = self.patient.map(|patient| (Context::Patient, Some(patient)));
-        let mut parts = Vec::new();
-        for (context, patient) in launched.into_iter().chain(own) {
-            let part = |query: Option<&ScopeQuery>| Part { patient: patient.map(str::to_owned), query: query.cloned() };
-            match scopes.permits(context, resource_type, interaction) {
-                Permission::Denied => {}
-                Permission::Allowed if patient.is_none() => return Some(Reach::Everything),
-                Permission::Allowed => parts.push(part(None)),
-                Permission::AllowedWithQueries(queries) => {
-                    parts.extend(queries.into_iter().map(|query| part(Some(query))));
-                }
-            }
-        }
-        parts.dedup();
-        (!parts.is_empty()).then_some(Reach::Parts(parts))
+        launched.into_iter().chain(own)
     }
 
     /// A scope that would permit the interaction.
@@ -98,6 +101,28 @@ impl Bearer<'_> {
         };
         format!("{context}/{resource_type}.{}", interaction.letter())
     }
+}
+
+/// What `scopes` leave open of an interaction in these contexts.
+fn opened<'a>(
+    contexts: impl Iterator<Item = (Context, Option<&'a str>)>,
+    scopes: &ScopeSet,
+    (resource_type, interaction): (&str, Interaction),
+) -> Option<Reach> {
+    let mut parts = Vec::new();
+    for (context, patient) in contexts {
+        let part = |query: Option<&ScopeQuery>| Part { patient: patient.map(str::to_owned), query: query.cloned() };
+        match scopes.permits(context, resource_type, interaction) {
+            Permission::Denied => {}
+            Permission::Allowed if patient.is_none() => return Some(Reach::Everything),
+            Permission::Allowed => parts.push(part(None)),
+            Permission::AllowedWithQueries(queries) => {
+                parts.extend(queries.into_iter().map(|query| part(Some(query))));
+            }
+        }
+    }
+    parts.dedup();
+    (!parts.is_empty()).then_some(Reach::Parts(parts))
 }
 
 #[cfg(test)]

@@ -298,6 +298,31 @@ async fn a_policy_is_asked_after_the_scope_and_widens_nothing() {
 }
 
 #[tokio::test]
+async fn a_wider_scope_takes_nothing_away_from_a_clinicians_token() {
+    let world = World::new().await;
+    two_records(&world).await;
+    // Here ada is no person of a record, so she works with those of others.
+    let allow = |who: &str| json!({"engine": "allow", "link": [{"reference": who}]});
+    world.put("/AccessPolicy/app", &allow("Client/app")).await;
+    let reads = async |scope: &str| {
+        let token = world.mint(Some("ada"), Some("me"), scope);
+        let mut told = Vec::new();
+        for path in ["/fhir/Observation/of-me", "/fhir/Observation/of-you"] {
+            told.push(world.get(path).bearer(&token).send().await.status.as_u16());
+        }
+        let found = world.get("/fhir/Observation?_summary=count").bearer(&token).send().await;
+        (told, found.body["total"].as_i64())
+    };
+    // The app's policy is no right of the person's to more than the patient at hand.
+    assert_eq!(reads("patient/*.read").await, (vec![200, 404], Some(1)));
+    assert_eq!(reads("user/*.read patient/*.read").await, (vec![200, 404], Some(1)));
+    assert_eq!(reads("user/*.read").await, (vec![403, 403], None));
+    world.put("/AccessPolicy/ada", &allow("User/ada")).await;
+    assert_eq!(reads("user/*.read patient/*.read").await, (vec![200, 200], Some(2)));
+    world.end().await;
+}
+
+#[tokio::test]
 async fn confining_a_request_asks_the_store_for_nothing_more() {
     let world = World::new().await;
     two_records(&world).await;

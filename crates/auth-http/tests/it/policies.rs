@@ -33,6 +33,36 @@ async fn a_schema_and_a_combination_decide_about_the_request() {
 }
 
 #[tokio::test]
+async fn a_policy_knows_which_operation_is_asked_for() {
+    on_every_engine(async |world| {
+        let statuses = async || {
+            let id = "/fhir/Patient/a";
+            let asked = [("GET", id), ("GET", "/fhir/Patient"), ("PUT", id), ("DELETE", id)];
+            let mut statuses = Vec::new();
+            for (method, path) in asked {
+                let call = world.call(method, path).basic("partner", SECRET);
+                let call =
+                    if method == "PUT" { call.json(&json!({"resourceType": "Patient", "id": "a"})) } else { call };
+                statuses.push(call.send().await.status.as_u16());
+            }
+            statuses
+        };
+        let matcho = |operation: Value| json!({"engine": "matcho", "matcho": {"operation": {"id": operation}}});
+        with_policy(world, &matcho(json!({"$not": "FhirDelete"}))).await;
+        assert_eq!(statuses().await, [200, 200, 200, 403]);
+        with_policy(world, &matcho(json!({"$enum": ["FhirRead", "FhirSearch"]}))).await;
+        assert_eq!(statuses().await, [200, 200, 403, 403]);
+        let query = "SELECT {{operation.id}} = 'FhirRead'";
+        with_policy(world, &json!({"engine": "sql", "sql": {"query": query}})).await;
+        assert_eq!(statuses().await, [200, 403, 403, 403]);
+        let told =
+            world.get("/$explain-access?method=DELETE&path=/fhir/Patient/a&client=partner").by_root().send().await;
+        assert_eq!((&told.body["operation"], &told.body["allowed"]), (&json!("FhirDelete"), &json!(false)));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_database_decides_with_what_the_request_says_bound_to_the_question() {
     on_every_engine(async |world| {
         let asks = |query: &str| json!({"engine": "sql", "sql": {"query": query}});
