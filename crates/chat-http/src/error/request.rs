@@ -57,7 +57,6 @@ pub(super) fn parameter(fault: &ParamFault) -> Verdict {
         | ParamFault::TooSmall { .. }
         | ParamFault::TooLarge { .. }
         | ParamFault::KeyMissing { .. }
-        | ParamFault::KeyMissingFrom { .. }
         | ParamFault::KeyUnexpected { .. }
         | ParamFault::NotAPair { .. }
         | ParamFault::Operand(_)

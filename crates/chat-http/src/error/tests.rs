@@ -17,7 +17,6 @@ fn every_parameter_fault_is_400_with_its_own_text() {
         (ParamFault::TooSmall { path: path() }, "narrow[0] is too small"),
         (ParamFault::TooLarge { path: path() }, "narrow[0] is too large"),
         (ParamFault::KeyMissing { path: path() }, "narrow[0] field is missing: Field required"),
-        (ParamFault::KeyMissingFrom { key: "order", path: path() }, "order key is missing from narrow[0]"),
         (
             ParamFault::KeyUnexpected { key: "foo".to_owned(), path: path() },
             "Argument \"foo\" at narrow[0] is unexpected",

@@ -97,14 +97,6 @@ pub enum ParamFault {
         /// Where the key should be.
         path: String,
     },
-    /// An object lacks a key, in the older words some endpoints keep.
-    #[error("{key} key is missing from {path}")]
-    KeyMissingFrom {
-        /// The key.
-        key: &'static str,
-        /// The object.
-        path: String,
-    },
     /// An object has a key too many.
     #[error("Argument \"{key}\" at {path} is unexpected")]
     KeyUnexpected {

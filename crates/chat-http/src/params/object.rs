@@ -71,28 +71,14 @@ impl<'a> Object<'a> {
     /// # Errors
     /// When it is absent, or of another type.
     pub fn required<T: FromJson>(&mut self, key: &'static str) -> Result<T, ParamFault> {
-        let value = self.take_noted(key)?;
-        value.ok_or_else(|| ParamFault::KeyMissing { path: self.path.key(key).to_string() })
-    }
-
-    /// As [`Self::required`], for the objects whose refusal keeps older words (`client_capabilities`, `field_data`).
-    ///
-    /// # Errors
-    /// When it is absent, or of another type.
-    pub fn required_key<T: FromJson>(&mut self, key: &'static str) -> Result<T, ParamFault> {
-        let value = self.take_noted(key)?;
-        value.ok_or_else(|| ParamFault::KeyMissingFrom { key, path: self.path.to_string() })
-    }
-
-    /// A member that has to be there.
-    fn take_noted<T: FromJson>(&mut self, key: &'static str) -> Result<Option<T>, ParamFault> {
         if let Some(notes) = &mut self.notes {
             notes.asked.push(has(key, T::schema()));
             if !self.members.contains_key(key) {
                 notes.missing = Some((key, T::schema()));
             }
         }
-        self.take(key)
+        let value = self.take(key)?;
+        value.ok_or_else(|| ParamFault::KeyMissing { path: self.path.key(key).to_string() })
     }
 
     /// Refuses members nobody took. Objects that ignore unknown keys are simply dropped instead.

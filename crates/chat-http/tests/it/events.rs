@@ -191,10 +191,10 @@ async fn wrong_parameters_of_a_registration_are_refused_with_their_place() {
         ("narrow", r#"[["topic"]]"#, "narrow[0] should have exactly 2 items"),
         ("narrow", r#"[{"operator": "topic"}]"#, "narrow[0] is not a list"),
         ("narrow", r#"[["topic", 1]]"#, "narrow[0][1] is not a string"),
-        ("client_capabilities", "{}", "notification_settings_null key is missing from client_capabilities"),
+        ("client_capabilities", "[]", "client_capabilities is not a dict"),
         (
             "client_capabilities",
-            r#"{"notification_settings_null": true, "bulk_message_deletion": 1}"#,
+            r#"{"bulk_message_deletion": 1}"#,
             r#"client_capabilities["bulk_message_deletion"] is not a boolean"#,
         ),
         ("client_gravatar", "yes", "client_gravatar is not valid JSON"),

@@ -130,12 +130,15 @@ impl FromJson for Pair {
 }
 
 /// What a client says it understands. Unknown words are ignored: clients are newer than servers.
+///
+/// # Source
+/// Specification, "POST /typing", has clients say `stream_typing_notifications` and names no other word. The original
+/// server insists on `notification_settings_null` whenever any is said; here none has to be.
 #[derive(Default)]
 struct Capabilities(BTreeSet<Capability>);
 
-/// The one that has to be there, and the others.
-const NULL_NOTIFICATIONS: &str = "notification_settings_null";
-const CAPABILITIES: [(&str, Capability); 7] = [
+const CAPABILITIES: [(&str, Capability); 8] = [
+    ("notification_settings_null", Capability::NotificationSettingsNull),
     ("bulk_message_deletion", Capability::BulkMessageDeletion),
     ("user_avatar_url_field_optional", Capability::UserAvatarUrlFieldOptional),
     ("stream_typing_notifications", Capability::StreamTypingNotifications),
@@ -157,9 +160,6 @@ impl FromJson for Capabilities {
 
 fn understood(mut object: Object<'_>) -> Result<BTreeSet<Capability>, ParamFault> {
     let mut understood = BTreeSet::new();
-    if object.required_key::<bool>(NULL_NOTIFICATIONS)? {
-        understood.insert(Capability::NotificationSettingsNull);
-    }
     for (key, capability) in CAPABILITIES {
         if object.optional::<bool>(key)?.unwrap_or(false) {
             understood.insert(capability);
