@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use chat_core::event::EventRecord;
-use chat_core::id::EventId;
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
 use sqlx::postgres::{PgListener, PgNotification};
