@@ -100,7 +100,7 @@ impl Verdict {
     /// The body elsewhere.
     ///
     /// # Source
-    /// Specification, OAuth errors: `insufficient_scope` is told as an OperationOutcome. `WWW-Authenticate` has the
+    /// Specification, OAuth errors: `insufficient_scope` is told as an `OperationOutcome`. `WWW-Authenticate` has the
     /// word, and so has the body, as has that of `invalid_token`.
     pub(crate) fn outcome_body(&self) -> Value {
         match self.error {

@@ -132,7 +132,7 @@ impl<const STRICT: bool> Draft<STRICT> {
         let content: String = object.required("content")?;
         not_blank(&content, &path.key("content"))?;
         max_chars(&content, 3, &path.key("content"))?;
-        object.required_key::<i64>("order")?;
+        object.required::<i64>("order")?;
         object.optional::<Option<bool>>("flag")?;
         if STRICT {
             object.end()?;
@@ -172,7 +172,7 @@ fn an_object_says_which_key_is_wrong_missing_or_too_many() {
             r#"[{"type": "stream", "content": "abcd"}]"#.to_owned(),
             r#"value[0]["content"] is too long (limit: 3 characters)"#,
         ),
-        (r#"[{"type": "stream", "content": "a"}]"#.to_owned(), "order key is missing from value[0]"),
+        (r#"[{"type": "stream", "content": "a"}]"#.to_owned(), r#"value[0]["order"] field is missing: Field required"#),
         ("[1]".to_owned(), "value[0] is not a dict"),
     ];
     for (json, text) in cases {
