@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::change::{Change, Commit, Committed, UserItemKind};
-use chat_core::event::{Audience, EventRecord};
-use chat_core::id::{EventId, UserId};
+use chat_core::event::{Audience, EventRecord, Filter, Flagged, FlaggedIn, Place, Reader};
+use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::mark::Mark;
 use chat_core::message::Flag;
-use chat_core::ports::{EventLog as _, Listener, MessageStore as _, Pruned, RealmStore as _, Sent};
+use chat_core::ports::{EventLog as _, FlagOp, Listener, MessageStore as _, Pruned, RealmStore as _, Sent};
 use chat_storage::Store;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -132,7 +133,7 @@ told! {
         let (records, id) = tokio::join!(timeout(AT_MOST, waiting), say(&one, 1, 11, "t"));
         assert_eq!(records.unwrap().last().map(|record| record.id), Some(EventId::from(id)));
         // And what it knows of the realm came with it.
-        assert!(two.realm().subscription(chat_core::id::ChannelId(11), UserId(2)).is_some());
+        assert!(two.realm().subscription(ChannelId(11), UserId(2)).is_some());
         one.stop().await;
         two.stop().await;
     }
@@ -220,6 +221,39 @@ told! {
         let kept = store.after(old, 10).await.unwrap().unwrap();
         assert_eq!(kept.len(), 1);
         assert_eq!(store.realm().users().count(), 8);
+        store.stop().await;
+    }
+
+    async fn a_flag_is_told_in_the_same_words_on_another_node_and_after_a_restart(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let before = store.head();
+        let topic = Place::Topic { channel_id: ChannelId(11), topic: "t".to_owned(), is_muted: false };
+        let unread = Mark { flag: Flag::Read, op: FlagOp::Remove };
+        let places = vec![FlaggedIn { place: Some(topic), messages: vec![id], mentions: vec![id] }];
+        let events = vec![Flagged { mark: unread, places }.told_to(UserId(2))];
+        store.commit(Commit { at_s: NOW_S, events, ..Commit::default() }).await.unwrap();
+        let told = async |store: &Store| {
+            timeout(AT_MOST, store.wait(Listener { user_id: UserId(2), overhears: false, told: 0 }, before)).await.unwrap();
+            let mut text = String::new();
+            let (realm, filter) = (store.realm(), Filter::default());
+            let user = realm.user(UserId(2)).unwrap();
+            let reader = Reader { user, realm: &realm, filter: &filter, queue_id: "" };
+            all_after(store, before).await.iter().for_each(|record| record.write(&reader, &[], &mut text));
+            text
+        };
+        let here = told(&store).await;
+        let event: Value = serde_json::from_str(&here).unwrap();
+        assert_eq!(event["message_details"][id.to_string()]["mentioned"], true, "{here}");
+        if home.is_postgres() {
+            let other = home.open().await;
+            assert_eq!(told(&other).await, here);
+            other.stop().await;
+        }
+        store.stop().await;
+        let store = home.open().await;
+        assert_eq!(told(&store).await, here);
         store.stop().await;
     }
 

@@ -61,9 +61,17 @@ told! {
         store.tell(typing(Op::Start));
         queue(&store, "a").await;
         assert!(ops(&store, "a").is_empty());
-        store.tell(typing(Op::Start));
-        store.tell(typing(Op::Stop));
-        assert_eq!(ops(&store, "a"), ["start", "stop"]);
+        let mut given = Vec::new();
+        // Once, when it begins to listen to others, a node forgets the queues it knows until they are asked for again.
+        for _ in 0..2 {
+            if given.is_empty() {
+                assert!(store.find("a").await.unwrap().is_some());
+                store.tell(typing(Op::Start));
+                store.tell(typing(Op::Stop));
+                given = ops(&store, "a");
+            }
+        }
+        assert_eq!(given, ["start", "stop"]);
         assert!(ops(&store, "a").is_empty() && ops(&store, "unknown").is_empty());
         store.stop().await;
     }
