@@ -24,7 +24,7 @@ use crate::fault::failed;
 use crate::row::users_of;
 use crate::store::Shared;
 
-/// Messages kept; each takes 40 bytes.
+/// Messages kept; each takes 64 bytes.
 const KEPT: usize = 65_536;
 /// Names of topics kept; with more of them everything is read again, which forgets those that are not in use.
 const TOPICS_MAX: usize = 2 * KEPT;
@@ -67,8 +67,11 @@ struct State {
 pub(crate) struct Kept {
     /// Every message after this one is there.
     pub(crate) after: i64,
-    /// Each message's recipient, in the order of the messages; `None` for one that is gone.
-    order: VecDeque<(i64, Option<Recipient>)>,
+    /// All messages in their order, each with its recipient; `None` for one that is gone.
+    ///
+    /// They stand here and in `places`: who has thousands of numbers finds each message in one step, and who walks
+    /// through a recipient walks through memory.
+    order: VecDeque<(Option<Recipient>, Entry)>,
     places: HashMap<Recipient, VecDeque<Entry>>,
     direct_users: HashMap<Recipient, Arc<[UserId]>>,
     topics: Vec<Arc<str>>,
@@ -76,7 +79,7 @@ pub(crate) struct Kept {
 }
 
 /// A message.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) id: MessageId,
     pub(crate) sender_id: UserId,
@@ -306,12 +309,11 @@ impl State {
     fn fill(&mut self, mut read: Kept) {
         // Everything was forgotten while it was read: the next reads again.
         let Some(arrived) = self.kept.take().filter(|_| self.is_partial) else { return };
-        let last = read.order.back().map_or(read.after, |(id, _)| *id);
-        for (id, recipient) in arrived.order.iter().filter(|(id, _)| *id > last) {
+        let last = read.order.back().map_or(read.after, |(_, entry)| entry.id.0);
+        for (recipient, entry) in arrived.order.iter().filter(|(_, entry)| entry.id.0 > last) {
             let Some(recipient) = recipient else { continue };
-            let Some(entry) = arrived.entry(*recipient, *id) else { continue };
             read.push(Found {
-                id: *id,
+                id: entry.id.0,
                 recipient: *recipient,
                 direct_users: arrived.direct_users(*recipient),
                 topic: arrived.topic(entry),
@@ -340,18 +342,6 @@ impl Kept {
         entries.into_iter().flat_map(move |entries| entries.range(from..))
     }
 
-    /// Where a message is; `None` for one that is not kept or is gone.
-    pub(crate) fn recipient(&self, id: i64) -> Option<Recipient> {
-        let place = self.order.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        self.order.get(place)?.1
-    }
-
-    /// A message of a recipient.
-    fn entry(&self, recipient: Recipient, id: i64) -> Option<&Entry> {
-        let entries = self.places.get(&recipient)?;
-        entries.get(entries.binary_search_by_key(&id, |entry| entry.id.0).ok()?)
-    }
-
     /// Those of these messages that are kept, each with its recipient. They are in order, each once.
     pub(crate) fn entries(&self, ids: &[MessageId]) -> impl Iterator<Item = (Recipient, &Entry)> {
         let mut last: Option<(i64, usize)> = None;
@@ -366,9 +356,8 @@ impl Kept {
             };
             let place = self.place_within(id.0, within);
             last = Some((id.0, place));
-            let (found, recipient) = self.order.get(place)?;
-            let recipient = (*recipient).filter(|_| *found == id.0)?;
-            Some((recipient, self.entry(recipient, id.0)?))
+            let (recipient, entry) = self.order.get(place)?;
+            Some(((*recipient).filter(|_| entry.id == *id)?, entry))
         })
     }
 
@@ -378,7 +367,7 @@ impl Kept {
         while start < end {
             let middle = start + (end - start) / 2;
             match self.order.get(middle) {
-                Some((known, _)) if *known < id => start = middle + 1,
+                Some((_, known)) if known.id.0 < id => start = middle + 1,
                 _ => end = middle,
             }
         }
@@ -398,12 +387,12 @@ impl Kept {
     }
 
     fn push(&mut self, found: Found) {
-        if self.order.back().is_some_and(|(last, _)| *last >= found.id) {
+        if self.order.back().is_some_and(|(_, last)| last.id.0 >= found.id) {
             return;
         }
-        self.order.push_back((found.id, Some(found.recipient)));
         let recipient = found.recipient;
         let entry = self.made_of(found);
+        self.order.push_back((Some(recipient), entry));
         self.places.entry(recipient).or_default().push_back(entry);
         while self.order.len() > KEPT {
             self.drop_oldest();
@@ -411,22 +400,28 @@ impl Kept {
     }
 
     fn set_unread(&mut self, user_id: UserId, id: i64) {
-        let entries = self.recipient(id).and_then(|recipient| self.places.get_mut(&recipient));
-        let found = entries.and_then(|entries| {
-            let place = entries.binary_search_by_key(&id, |entry| entry.id.0).ok()?;
-            entries.get_mut(place)
-        });
-        if let Some(entry) = found.filter(|entry| entry.sender_id == user_id) {
-            entry.marks = bits(Marks { read_by_sender: false, ..entry.marks() });
+        let Some(place) = self.place_of(id) else { return };
+        let Some((Some(recipient), entry)) = self.order.get_mut(place) else { return };
+        if entry.sender_id != user_id {
+            return;
+        }
+        entry.marks = bits(Marks { read_by_sender: false, ..entry.marks() });
+        let Some(there) = self.places.get_mut(recipient) else { return };
+        if let Ok(place) = there.binary_search_by_key(&id, |entry| entry.id.0) {
+            there.get_mut(place).into_iter().for_each(|known| *known = *entry);
         }
     }
 
     fn drop_oldest(&mut self) {
-        let Some((id, recipient)) = self.order.pop_front() else { return };
-        self.after = id;
+        let Some((recipient, Entry { id, .. })) = self.order.pop_front() else { return };
+        self.after = id.0;
         if let Some(recipient) = recipient {
-            self.take_out(recipient, id);
+            self.take_out(recipient, id.0);
         }
+    }
+
+    fn place_of(&self, id: i64) -> Option<usize> {
+        self.order.binary_search_by_key(&id, |(_, entry)| entry.id.0).ok()
     }
 
     fn take_out(&mut self, recipient: Recipient, id: i64) {
@@ -442,15 +437,15 @@ impl Kept {
 
     /// Makes a message what was found of it; it is gone when nothing was.
     fn put(&mut self, id: i64, found: Option<Found>) {
-        let Ok(place) = self.order.binary_search_by_key(&id, |(id, _)| *id) else { return };
-        let Some(Some(before)) = self.order.get(place).map(|(_, recipient)| *recipient) else { return };
+        let Some(place) = self.place_of(id) else { return };
+        let Some((Some(before), entry)) = self.order.get(place).copied() else { return };
         self.take_out(before, id);
+        let recipient = found.as_ref().map(|found| found.recipient);
+        let entry = found.map_or(entry, |found| self.made_of(found));
         if let Some(known) = self.order.get_mut(place) {
-            known.1 = found.as_ref().map(|found| found.recipient);
+            *known = (recipient, entry);
         }
-        if let Some(found) = found {
-            let recipient = found.recipient;
-            let entry = self.made_of(found);
+        if let Some(recipient) = recipient {
             let entries = self.places.entry(recipient).or_default();
             let at = entries.partition_point(|other| other.id.0 < id);
             entries.insert(at, entry);
@@ -501,6 +496,10 @@ mod tests {
         kept
     }
 
+    fn place(kept: &Kept, id: i64) -> Option<(Recipient, Entry)> {
+        kept.entries(&[MessageId(id)]).next().map(|(recipient, entry)| (recipient, *entry))
+    }
+
     fn ids(kept: &Kept, recipient: Recipient, after: i64) -> Vec<i64> {
         kept.entries_after(recipient, after).map(|entry| entry.id.0).collect()
     }
@@ -522,7 +521,7 @@ mod tests {
         let last = i64::try_from(KEPT).unwrap() + 3;
         let kept = kept(1..=last);
         assert_eq!((kept.after, ids(&kept, HERE, 0).first().copied()), (3, Some(4)));
-        assert_eq!((kept.recipient(3), kept.recipient(4)), (None, Some(HERE)));
+        assert_eq!((place(&kept, 3), place(&kept, 4).map(|(there, _)| there)), (None, Some(HERE)));
         assert_eq!(ids(&kept, HERE, last - 2), [last - 1, last]);
     }
 
@@ -545,9 +544,9 @@ mod tests {
         kept.put(3, Some(found(3, THERE, "Dinner")));
         kept.put(5, None);
         assert_eq!((ids(&kept, HERE, 0), ids(&kept, THERE, 0)), (vec![1], vec![3]));
-        assert_eq!(&*kept.topic(kept.entry(THERE, 3).unwrap()), "Dinner");
+        assert_eq!(&*kept.topic(&place(&kept, 3).unwrap().1), "Dinner");
         kept.put(3, Some(found(3, HERE, "Dinner")));
-        assert_eq!((ids(&kept, HERE, 0), kept.recipient(5)), (vec![1, 3], None));
+        assert_eq!((ids(&kept, HERE, 0), place(&kept, 5)), (vec![1, 3], None));
     }
 
     #[test]
@@ -575,6 +574,9 @@ mod tests {
         assert_eq!(newest.look(read), Some(vec![true, true, true]));
         set(Mark { flag: Flag::Read, op: FlagOp::Remove });
         assert_eq!(newest.look(read), Some(vec![false, true, true]));
+        // Whichever way it is found.
+        let found = |kept: &Kept| place(kept, 1).map(|(_, entry)| entry.marks().read_by_sender);
+        assert_eq!(newest.look(found), Some(Some(false)));
     }
 
     #[test]
