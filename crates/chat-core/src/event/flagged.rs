@@ -1,12 +1,12 @@
 //! Messages that got a flag of a user's, or lost it.
 //!
-//! Thousands at once are common, so the log has their numbers once, by where they are, and the text that clients are
-//! told is written when it is first asked for and shared by the user's queues. The road not taken is the text itself:
-//! of what is not read any more it names the topic beside each message.
+//! Thousands at once are common, so the log has their numbers once, by where they are and as steps from one to the
+//! next, and the text that clients are told is written when it is first asked for and shared by the user's queues. The
+//! road not taken is the text itself: of what is not read any more it names the topic beside each message.
 
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use super::{Audience, Body, Gate, NewEvent};
@@ -24,15 +24,51 @@ pub struct Flagged {
 
 /// Those of one place, or of all where clients are not told of places.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Logged")]
 pub struct FlaggedIn {
     /// Where they are, if clients are told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The messages.
+    /// The messages; in the log, how far each is from the one before.
+    #[serde(rename = "steps", serialize_with = "write_steps")]
     pub messages: Vec<MessageId>,
     /// Those of them that mention the user, in the same order, as far as clients are told.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<MessageId>,
+}
+
+/// The same as a log has it: by steps, or by numbers where it was written before there were steps.
+#[derive(Deserialize)]
+struct Logged {
+    #[serde(default)]
+    place: Option<Place>,
+    #[serde(default)]
+    messages: Vec<MessageId>,
+    #[serde(default)]
+    steps: Vec<i64>,
+    #[serde(default)]
+    mentions: Vec<MessageId>,
+}
+
+impl From<Logged> for FlaggedIn {
+    fn from(Logged { place, mut messages, steps, mentions }: Logged) -> Self {
+        let mut last = 0_i64;
+        messages.extend(steps.into_iter().map(|step| {
+            last = last.wrapping_add(step);
+            MessageId(last)
+        }));
+        Self { place, messages, mentions }
+    }
+}
+
+/// Neighbours are near each other, so steps are short texts where numbers are long ones.
+fn write_steps<S: Serializer>(messages: &[MessageId], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut last = 0_i64;
+    serializer.collect_seq(messages.iter().map(|id| {
+        let step = id.0.wrapping_sub(last);
+        last = id.0;
+        step
+    }))
 }
 
 /// Where messages are.
@@ -168,6 +204,23 @@ mod tests {
 
     fn ids(ids: &[i64]) -> Vec<MessageId> {
         ids.iter().copied().map(MessageId).collect()
+    }
+
+    #[test]
+    fn the_log_has_steps_and_is_read_with_numbers_too() {
+        let steps = |messages: &[i64]| {
+            let there = FlaggedIn { messages: ids(messages), ..FlaggedIn::default() };
+            let text = serde_json::to_string(&there).unwrap();
+            assert_eq!(serde_json::from_str::<FlaggedIn>(&text).unwrap(), there);
+            text
+        };
+        assert_eq!(steps(&[995_584, 995_585, 995_590, 7]), r#"{"steps":[995584,1,5,-995583]}"#);
+        assert_eq!(steps(&[]), r#"{"steps":[]}"#);
+        assert_eq!(steps(&[i64::MIN, i64::MAX]), r#"{"steps":[-9223372036854775808,-1]}"#);
+        let before: FlaggedIn =
+            serde_json::from_str(r#"{"place":{"users":[3]},"messages":[5,8],"mentions":[8]}"#).unwrap();
+        let place = Some(Place::Users(vec![UserId(3)]));
+        assert_eq!(before, FlaggedIn { place, messages: ids(&[5, 8]), mentions: ids(&[8]) });
     }
 
     #[test]
