@@ -11,10 +11,11 @@ use chat_core::message::{Marks, Recipient};
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
+use sqlx::PgConnection;
 
 use crate::db::Db;
 use crate::dialect::{Sql, insert_rows, numbers, pieces};
-use crate::engine::{Tx, run};
+use crate::engine::{On, Tx, run};
 use crate::fault::failed;
 use crate::newest::Kept;
 use crate::store::Shared;
@@ -32,6 +33,10 @@ const READERS: &str = "SELECT user_id, all_until, messages FROM read_set WHERE r
 const PUT: &str = "INSERT INTO read_set (user_id, recipient_id, all_until, messages)";
 const OR_REPLACE: &str =
     " ON CONFLICT (user_id, recipient_id) DO UPDATE SET all_until = excluded.all_until, messages = excluded.messages";
+/// Of rows that are there, cheaper than the above by half on Postgres: that would lock each before it writes it.
+const RENEW: &str = "UPDATE read_set SET all_until = new.all_until, messages = new.messages
+FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BYTEA[]) AS new (user_id, recipient_id, all_until, messages)
+WHERE read_set.user_id = new.user_id AND read_set.recipient_id = new.recipient_id";
 const BETWEEN: &str = "SELECT id FROM message WHERE recipient_id = $1 AND id >= $2 AND id <= $3";
 const BEYOND: &str = "SELECT id, sender_id, marks FROM message WHERE recipient_id = $1 AND id > $2
 ORDER BY id LIMIT $3";
@@ -291,19 +296,44 @@ async fn load_of(
 }
 
 async fn put(tx: &mut Tx, sets: &[((UserId, Recipient), ReadSet)]) -> Result<(), StoreError> {
-    for piece in pieces(sets) {
-        let bytes = piece.iter().map(|(_, set)| set.bytes()).collect::<Result<Vec<_>, StoreError>>()?;
+    let rows: Vec<SetRow> = sets.iter().map(row).collect::<Result<_, _>>()?;
+    if let On::Postgres(connection) = tx.on()
+        && renew(connection, &rows).await?
+    {
+        return Ok(());
+    }
+    for piece in pieces(&rows) {
         let sql = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
-            for (((user_id, recipient), set), bytes) in piece.iter().zip(&bytes) {
-                query = query.bind(user_id.0).bind(i64::from(*recipient)).bind(set.all_until).bind(bytes.as_slice());
+            for (user, recipient, all_until, messages) in piece {
+                query = query.bind(*user).bind(*recipient).bind(*all_until).bind(messages.as_slice());
             }
             query
         })
         .map_err(failed)?;
     }
     Ok(())
+}
+
+/// User, recipient, mark and set.
+type SetRow = (i64, i64, i64, Vec<u8>);
+
+fn row(((user_id, recipient), set): &((UserId, Recipient), ReadSet)) -> Result<SetRow, StoreError> {
+    Ok((user_id.0, i64::from(*recipient), set.all_until, set.bytes()?))
+}
+
+/// Writes rows that are there. Says whether all of them are; where some are not, all are written again.
+async fn renew(connection: &mut PgConnection, rows: &[SetRow]) -> Result<bool, StoreError> {
+    let renewed = sqlx::query(RENEW)
+        .bind(rows.iter().map(|(user, ..)| *user).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, recipient, ..)| *recipient).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, _, all_until, _)| *all_until).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(.., messages)| messages.as_slice()).collect::<Vec<_>>())
+        .execute(connection)
+        .await
+        .map_err(failed)?;
+    Ok(usize::try_from(renewed.rows_affected()).is_ok_and(|renewed| renewed == rows.len()))
 }
 
 /// Takes into a set what is read now, and moves its mark.

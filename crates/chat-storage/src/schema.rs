@@ -44,6 +44,7 @@ const FILES: &[File] = &[
     file!(13, "0013_import.sql"),
     file!(14, "0014_push_sent.sql"),
     file!(15, "0015_flag_sets.sql"),
+    file!(16, "0016_read_set_room.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

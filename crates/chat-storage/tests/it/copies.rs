@@ -80,6 +80,26 @@ told! {
         store.stop().await;
     }
 
+    async fn what_is_read_at_once_is_kept_where_something_was_read_and_where_nothing_was(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
+        let mut ids = Vec::new();
+        for (channel, topic) in [(11, "a"), (11, "b"), (11, "a"), (12, "a"), (12, "b"), (12, "a")] {
+            ids.push(say(&store, 1, channel, topic).await);
+        }
+        let rows = "SELECT CAST(count(*) AS TEXT) FROM read_set WHERE user_id = 2";
+        set(&store, Flag::Read, FlagOp::Add, &ids[1..2]).await;
+        assert_eq!(home.ask(rows).await, ["1"]);
+        set(&store, Flag::Read, FlagOp::Add, &[ids[2], ids[4]]).await;
+        assert_eq!(home.ask(rows).await, ["2"]);
+        assert_eq!(unread(&store).await, [ids[0], ids[3], ids[5]].into());
+        set(&store, Flag::Read, FlagOp::Remove, &[ids[1], ids[4]]).await;
+        assert_eq!(home.ask(rows).await, ["2"]);
+        assert_eq!(unread(&store).await, [ids[0], ids[1], ids[3], ids[4], ids[5]].into());
+        store.stop().await;
+    }
+
     async fn reading_everything_leaves_a_mark_and_no_set(home) {
         let store = home.open().await;
         found(&store).await;

@@ -1,0 +1,1 @@
+-- A row is written where it stands here: what the other engine needs room for has nothing to do.
