@@ -35,13 +35,13 @@ const HOSTS: u8 = 40;
 const EACH: usize = 25;
 /// Token requests before each measurement, while connections are made and the crowd is taken in.
 const WARM_UP: u32 = 500;
-/// Token requests of one slice, and between two of them. With the warm-up two seconds, in which an eighth of the
-/// crowd is served.
-const ASKED: u32 = 400;
+/// Token requests of one slice, and between two of them: the slowest hundredth are twelve, because of four one more
+/// or less is another figure. With the warm-up three and a half seconds, in which a quarter of the crowd is served.
+const ASKED: u32 = 1_200;
 const INTERVAL: Duration = Duration::from_millis(2);
-/// Between two looks at connections that were all still waiting: often enough for delays of milliseconds, and seldom
-/// enough that whoever looks leaves the cores to others.
-const LOOK: Duration = Duration::from_micros(200);
+/// Between two looks at connections that were all still waiting: a tenth of the delays there are, and seldom enough
+/// that whoever looks leaves the cores to others.
+const LOOK: Duration = Duration::from_micros(100);
 /// Connections that Clients ask over in turn.
 const CONNECTIONS: usize = 32;
 /// What the page answers then.
