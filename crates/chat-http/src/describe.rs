@@ -3,6 +3,7 @@
 //! # Source
 //! `OpenAPI` Specification 3.1.
 
+mod events;
 pub(crate) mod objects;
 
 use serde_json::{Map, Value, json};

@@ -5,17 +5,16 @@ use chat_core::object::message::flag_names;
 use chat_core::object::settings::{Preset, SETTINGS};
 use serde_json::{Map, Value};
 
-use super::refusal;
+use super::{events, refusal};
 use crate::schema::{Member, Schema, has, may};
 
 /// All of them, by their names.
 pub(super) fn all() -> Map<String, Value> {
-    let named: [(&str, Schema); 19] = [
+    let named: [(&str, Schema); 18] = [
         ("Attachment", attachment()),
         ("Channel", Schema::object(channel())),
         ("CustomEmoji", custom_emoji()),
         ("Draft", draft()),
-        ("Event", event()),
         ("Invitation", invitation()),
         ("Linkifier", linkifier()),
         ("Message", message()),
@@ -31,22 +30,23 @@ pub(super) fn all() -> Map<String, Value> {
         ("User", Schema::object(user())),
         ("UserGroup", user_group()),
     ];
-    named.into_iter().map(|(name, schema)| (name.to_owned(), schema.into())).collect()
+    let named = named.into_iter().map(|(name, schema)| (name.to_owned(), schema));
+    named.chain(events::all()).map(|(name, schema)| (name, schema.into())).collect()
 }
 
-fn integers<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
+pub(super) fn integers<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
     keys.into_iter().map(|key| has(key, Schema::integer()))
 }
 
-fn texts<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
+pub(super) fn texts<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
     keys.into_iter().map(|key| has(key, Schema::string()))
 }
 
-fn switches<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
+pub(super) fn switches<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
     keys.into_iter().map(|key| has(key, Schema::boolean()))
 }
 
-fn integers_or_null<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
+pub(super) fn integers_or_null<const N: usize>(keys: [&'static str; N]) -> impl Iterator<Item = Member> {
     keys.into_iter().map(|key| has(key, Schema::integer().or_null()))
 }
 
@@ -56,7 +56,7 @@ fn attachment() -> Schema {
     Schema::object(integers(["id", "size", "create_time"]).chain(texts(["name", "path_id"])).chain(more))
 }
 
-fn channel() -> Vec<Member> {
+pub(super) fn channel() -> Vec<Member> {
     integers(["stream_id", "date_created", "stream_post_policy", "can_remove_subscribers_group"])
         .chain(texts(["name", "description", "rendered_description"]))
         .chain(switches(["invite_only", "is_web_public", "is_announcement_only", "history_public_to_subscribers"]))
@@ -101,12 +101,6 @@ fn draft() -> Schema {
     Schema::object(integers(["id", "timestamp"]).chain(texts(["topic", "content"])).chain(more))
 }
 
-fn event() -> Schema {
-    let meaning = "What happened. Which further members there are depends on `type`, and mostly on `op`.";
-    let members = integers(["id"]).chain(texts(["type"])).chain([may("op", Schema::string())]);
-    Schema::object(members).with("additionalProperties", true).meaning(meaning)
-}
-
 fn invitation() -> Schema {
     let more = [
         has("expiry_date", Schema::integer().or_null()),
@@ -122,12 +116,17 @@ fn linkifier() -> Schema {
 }
 
 fn message() -> Schema {
+    let flags = [Flag::Read, Flag::Starred, Flag::Collapsed, Flag::Mentioned, Flag::HasAlertWord, Flag::Historical];
+    let named = flag_names(&flags).chain(MORE_FLAGS);
+    Schema::object(message_members().into_iter().chain([has("flags", Schema::list(Schema::words(named)))]))
+}
+
+/// The members of a message but for the reader's flags, which events have beside it.
+pub(super) fn message_members() -> Vec<Member> {
     let user =
         Schema::object(integers(["id"]).chain(texts(["email", "full_name"])).chain(switches(["is_mirror_dummy"])));
     let place = Schema::any_of([Schema::string().meaning("The name of the channel."), Schema::list(user)]);
     let submessage = Schema::object(integers(["id", "message_id", "sender_id"]).chain(texts(["msg_type", "content"])));
-    let flags = [Flag::Read, Flag::Starred, Flag::Collapsed, Flag::Mentioned, Flag::HasAlertWord, Flag::Historical];
-    let named = flag_names(&flags).chain(MORE_FLAGS);
     let numbers = integers(["id", "sender_id", "recipient_id", "timestamp"]);
     let words = ["client", "subject", "sender_full_name", "sender_email", "sender_realm_str", "content"];
     let more = [
@@ -135,7 +134,6 @@ fn message() -> Schema {
         has("avatar_url", Schema::string().or_null()),
         has("display_recipient", place),
         has("type", Schema::words(["stream", "private"])),
-        has("flags", Schema::list(Schema::words(named))),
         has("reactions", Schema::list(Schema::named("Reaction"))),
         has("submessages", Schema::list(submessage)),
         has("topic_links", Schema::list(Schema::object(texts(["text", "url"])))),
@@ -145,7 +143,7 @@ fn message() -> Schema {
         may("match_content", Schema::string()),
         may("match_subject", Schema::string()),
     ];
-    Schema::object(numbers.chain(texts(words)).chain(switches(["is_me_message"])).chain(more))
+    numbers.chain(texts(words)).chain(switches(["is_me_message"])).chain(more).collect()
 }
 
 /// The names of mentions of everybody.

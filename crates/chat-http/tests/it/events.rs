@@ -139,16 +139,16 @@ async fn what_was_confirmed_does_not_come_again_and_what_was_not_does() {
 async fn a_queue_gets_the_types_it_was_registered_for() {
     let town = Town::found().await;
     let messages = town.queue(&town.ada, &[("event_types", r#"["message"]"#)]).await;
-    let others = town.queue(&town.ada, &[("event_types", r#"["realm", "unheard_of"]"#)]).await;
+    let others = town.queue(&town.ada, &[("event_types", r#"["invites_changed", "unheard_of"]"#)]).await;
     let all = town.queue(&town.ada, &[("event_types", "null")]).await;
     town.say(&town.ada, "t", "hi").await;
-    town.tell(Audience::Everyone, json!({"type": "realm", "op": "update"})).await;
+    town.tell(Audience::Everyone, json!({"type": "invites_changed"})).await;
     let mut kinds = Vec::new();
     for queue in [&messages, &others, &all] {
         let events = town.now(&town.ada, queue).await;
         kinds.push(events.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>());
     }
-    assert_eq!(kinds, [vec!["message"], vec!["realm"], vec!["message", "realm"]]);
+    assert_eq!(kinds, [vec!["message"], vec!["invites_changed"], vec!["message", "invites_changed"]]);
 }
 
 #[tokio::test]
@@ -158,9 +158,12 @@ async fn a_narrow_bounds_the_messages_of_a_queue_and_nothing_else() {
     let queue = town.queue(&town.ada, &[("narrow", narrow)]).await;
     town.say(&town.ada, "lunch", "soup").await;
     town.say(&town.ada, "dinner", "bread").await;
-    town.tell(Audience::Everyone, json!({"type": "realm"})).await;
+    town.tell(Audience::Everyone, json!({"type": "invites_changed"})).await;
     let events = town.now(&town.ada, &queue).await;
-    assert_eq!(events.iter().map(|event| event["type"].as_str().unwrap()).collect::<Vec<_>>(), ["message", "realm"]);
+    assert_eq!(
+        events.iter().map(|event| event["type"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["message", "invites_changed"]
+    );
     assert_eq!(events[0]["message"]["content"], "soup");
 }
 
