@@ -21,9 +21,15 @@ const KEPT_FOR: Duration = Duration::from_mins(10);
 /// That a client is there is written down again after so many seconds, or a quarter of the time it may be away.
 const NOTE_EVERY_S: i64 = 300;
 
+/// How long it is remembered that a queue is gone: longer than looking one up takes.
+const GONE_FOR: Duration = Duration::from_mins(1);
+
 pub(crate) struct Known {
     queues: Cache<String, Arc<Kept>>,
-    deletions: AtomicU64,
+    /// Queues that went lately, for who looked one up meanwhile.
+    gone: Cache<String, ()>,
+    /// How often all were forgotten.
+    lapses: AtomicU64,
 }
 
 struct Kept {
@@ -34,7 +40,7 @@ struct Kept {
     told: AtomicU64,
 }
 
-/// How many deletions were heard of when something was looked up.
+/// How often all had been forgotten when something was looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment(u64);
 
@@ -45,7 +51,8 @@ impl Known {
             .weigher(|_: &String, kept: &Arc<Kept>| kept.weight_bytes)
             .time_to_live(KEPT_FOR)
             .build();
-        Self { queues, deletions: AtomicU64::new(0) }
+        let gone = Cache::builder().time_to_live(GONE_FOR).build();
+        Self { queues, gone, lapses: AtomicU64::new(0) }
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Queue>> {
@@ -53,11 +60,11 @@ impl Known {
     }
 
     pub(crate) fn moment(&self) -> Moment {
-        Moment(self.deletions.load(Ordering::SeqCst))
+        Moment(self.lapses.load(Ordering::SeqCst))
     }
 
-    /// Keeps a queue that was looked up, unless a queue was deleted since: it could have been this one. Of who is
-    /// typing it hears what is told after `told`.
+    /// Keeps a queue that was looked up, unless it was deleted since, or all were forgotten. Of who is typing it hears
+    /// what is told after `told`; one that is not kept misses that up to its next poll.
     pub(crate) fn keep(&self, queue: &Arc<Queue>, filter: &str, (looked_up, told): (Moment, u64)) {
         let filter_bytes = u32::try_from(filter.len()).unwrap_or(u32::MAX);
         let kept = Kept {
@@ -67,21 +74,21 @@ impl Known {
             told: AtomicU64::new(told),
         };
         self.queues.insert(queue.id.clone(), Arc::new(kept));
-        // Asked after keeping it: whoever deletes counts first and then forgets.
-        if self.moment() != looked_up {
+        // Asked after keeping it: whoever deletes says so first and then forgets.
+        if self.moment() != looked_up || self.gone.contains_key(&queue.id) {
             self.queues.invalidate(&queue.id);
         }
     }
 
     /// Forgets a queue that is gone.
     pub(crate) fn forget(&self, id: &str) {
-        self.deletions.fetch_add(1, Ordering::SeqCst);
+        self.gone.insert(id.to_owned(), ());
         self.queues.invalidate(id);
     }
 
     /// Forgets all, because it is not known which are gone.
     pub(crate) fn forget_all(&self) {
-        self.deletions.fetch_add(1, Ordering::SeqCst);
+        self.lapses.fetch_add(1, Ordering::SeqCst);
         self.queues.invalidate_all();
     }
 
@@ -104,5 +111,34 @@ impl Known {
         }
         let Some(kept) = self.queues.get(&queue.id) else { return true };
         kept.noted_s.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::event::Filter;
+    use chat_core::id::{EventId, UserId};
+
+    use super::*;
+
+    fn queue(id: &str) -> Arc<Queue> {
+        let id = id.to_owned();
+        let begins_after = EventId(0);
+        Arc::new(Queue { id, user_id: UserId(1), filter: Filter::default(), begins_after, seen_s: 0, idle_limit_s: 60 })
+    }
+
+    #[test]
+    fn a_queue_that_was_looked_up_is_kept_unless_it_went_meanwhile() {
+        let known = Known::new();
+        let keep = |meanwhile: &dyn Fn()| {
+            let moment = known.moment();
+            meanwhile();
+            known.keep(&queue("a"), "{}", (moment, 0));
+            known.find("a").is_some()
+        };
+        assert!(keep(&|| {}));
+        assert!(keep(&|| known.forget("b")), "another one went");
+        assert!(!keep(&|| known.forget_all()));
+        assert!(!keep(&|| known.forget("a")));
     }
 }
