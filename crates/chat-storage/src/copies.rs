@@ -15,8 +15,9 @@ use crate::dialect::{Sql, numbers};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flag_set;
+use crate::lately::Looked;
 use crate::newest::{self, Entry, Found, Kept};
-use crate::read_set::{self, Looked, ReadSet, Reading, received};
+use crate::read_set::{self, ReadSet, Reading, received};
 use crate::store::Shared;
 use crate::write::Writing;
 
@@ -182,21 +183,30 @@ pub(crate) async fn find(
             copy.flags = rare.remove(&facts.id.0).unwrap_or_default();
         }
     } else {
-        let at = shared.tail.head();
         let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
-        let own = Own::load(shared, user_id, recipients.iter().copied()).await?;
+        let Looked { at, asked, sets } = look(shared, user_id, &recipients).await?;
+        let own = Own { user_id, realm: shared.realm.load_full(), read: sets };
         let here: HashMap<Recipient, OwnIn<'_>> = recipients.iter().map(|known| (*known, own.of_one(*known))).collect();
         for (facts, copy) in &mut copies {
             let rare = if rare.is_empty() { None } else { rare.remove(&facts.id.0) };
             let here = here.get(&facts.recipient);
             copy.flags = here.map(|here| here.flags_of(facts, rare.unwrap_or_default())).unwrap_or_default();
         }
-        if flag == Flag::Read {
-            drop(here);
-            shared.lately.keep(Looked { user_id, at, asked: recipients, sets: own.read });
-        }
+        drop(here);
+        shared.lately.keep(user_id, Looked { at, asked, sets: own.read });
     }
     Ok(copies.into_iter().map(|(_, copy)| copy).collect())
+}
+
+/// What a user has read of these recipients and perhaps of others; read where it is not known.
+async fn look(shared: &Shared, user_id: UserId, recipients: &BTreeSet<Recipient>) -> Result<Looked, StoreError> {
+    if let Some(looked) = shared.lately.take(user_id, recipients) {
+        return Ok(looked);
+    }
+    // Before the database is asked: whatever comes after this may have changed what it says.
+    let at = shared.tail.head();
+    let sets = read_set::load(&shared.db, user_id, recipients.iter().copied()).await?;
+    Ok(Looked { at, asked: recipients.clone(), sets })
 }
 
 /// Copies of messages that are all in memory, or were and are gone; `None` when one may be elsewhere.
@@ -324,6 +334,7 @@ pub(crate) async fn set_flag(
         Some(places) => places,
         None => Places { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
     };
+    let mut looked = None;
     if flag == Flag::Read {
         if op == FlagOp::Remove && !places.own.is_empty() {
             let sql = NOT_READ_BY_SENDER.on(writing.tx.dialect());
@@ -336,7 +347,7 @@ pub(crate) async fn set_flag(
             FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
         };
         let readings = places.of.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
-        read_set::change_all(&mut writing, shared, (&realm, user_id), readings).await?;
+        looked = Some(read_set::change_all(&mut writing, shared, (&realm, user_id), readings).await?);
     } else {
         // What is gone is marked by nobody.
         let there: Vec<i64> = places.of.into_values().flatten().collect();
@@ -351,6 +362,9 @@ pub(crate) async fn set_flag(
         shared.newest.set_unread(user_id, &places.own);
     }
     shared.publish(records).await;
+    if let Some(looked) = looked {
+        shared.lately.keep(user_id, Looked { at, ..looked });
+    }
     Ok(at)
 }
 

@@ -27,6 +27,8 @@ const FRAGMENTS: &[Fragment] = &[
         "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)::BIGINT))",
         "IN (SELECT value FROM json_each(@))",
     ),
+    // The same to be joined, where thousands may be asked for: as `value`, each once.
+    ("numbers", "(SELECT json_array_elements_text(@::JSON)::BIGINT AS value)", "json_each(@)"),
     ("in_texts", "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)))", "IN (SELECT value FROM json_each(@))"),
     // Stems with blanks between, as the index of words takes them, and whether a row (`w`) of it has all that are asked
     // for; the operator is the argument, because it is spelled as one.

@@ -54,6 +54,7 @@ mod store;
 
 mod bot_storage;
 mod known;
+mod lately;
 mod link;
 mod log;
 mod mail;

@@ -4,9 +4,8 @@
 //! the number of messages. What a user did not receive counts as read and does not hold the mark up.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
 
-use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Marks, Recipient};
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
@@ -17,6 +16,7 @@ use crate::db::Db;
 use crate::dialect::{Sql, insert_rows, numbers, pieces};
 use crate::engine::{On, Tx, run};
 use crate::fault::failed;
+use crate::lately::Looked;
 use crate::newest::Kept;
 use crate::store::Shared;
 use crate::write::Writing;
@@ -25,7 +25,8 @@ use crate::write::Writing;
 const STEP: i64 = 500;
 
 static LOAD: Sql = Sql::new(
-    "SELECT recipient_id, all_until, messages FROM read_set WHERE user_id = $1 AND recipient_id {in_numbers:$2}",
+    "SELECT r.recipient_id, r.all_until, r.messages FROM {numbers:$2} AS asked CROSS JOIN read_set AS r
+WHERE r.user_id = $1 AND r.recipient_id = asked.value",
 );
 static OF_ALL: Sql =
     Sql::new("SELECT user_id, recipient_id, all_until, messages FROM read_set WHERE recipient_id {in_numbers:$1}");
@@ -102,39 +103,6 @@ impl ReadSet {
         let mut bytes = Vec::with_capacity(self.beyond.serialized_size());
         self.beyond.serialize_into(&mut bytes).map_err(failed)?;
         Ok(bytes)
-    }
-}
-
-/// What a user has read, as it was read from the database last: who sets a flag looks at it first and changes it then.
-///
-/// It holds while nothing is written, since whatever changes what is read is in the log.
-#[derive(Default)]
-pub(crate) struct Lately(Mutex<Option<Looked>>);
-
-/// What was asked for, and where the log ended before that.
-pub(crate) struct Looked {
-    pub(crate) user_id: UserId,
-    pub(crate) at: EventId,
-    pub(crate) asked: BTreeSet<Recipient>,
-    pub(crate) sets: HashMap<Recipient, ReadSet>,
-}
-
-impl Lately {
-    /// Keeps what was looked at instead of what was before.
-    pub(crate) fn keep(&self, looked: Looked) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(looked);
-    }
-
-    /// What the user has read of these, while the log ends at `at`. It is given once.
-    fn take(
-        &self,
-        user_id: UserId,
-        at: EventId,
-        of: &BTreeMap<Recipient, Reading>,
-    ) -> Option<HashMap<Recipient, ReadSet>> {
-        let looked = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let holds = looked.user_id == user_id && looked.at == at && of.keys().all(|here| looked.asked.contains(here));
-        holds.then_some(looked.sets)
     }
 }
 
@@ -235,7 +203,7 @@ pub(crate) async fn change(
     let set = load_in(tx, user_id, recipient).await?;
     let mut set = set.unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
     follow(tx, realm, (user_id, recipient), (&mut set, reading)).await?;
-    put(tx, &[((user_id, recipient), set)]).await
+    put(tx, &[row((user_id, recipient), &set)?]).await
 }
 
 /// The same for many users and recipients at once. Reads the database alone: what it looks at need not be in the log.
@@ -252,35 +220,40 @@ pub(crate) async fn change_each(
         let set = sets.remove(&(recipient, user_id));
         let mut set = set.unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
         follow(tx, realm, *who, (&mut set, reading)).await?;
-        changed.push((*who, set));
+        changed.push(row(*who, &set)?);
     }
     put(tx, &changed).await
 }
 
-/// Writes down what a user has read of several recipients. All that the log holds is known to this node.
+/// Writes down what a user has read of several recipients. All that the log holds is known to this node. Returns what
+/// they have read of these and perhaps of others, as it is once that is committed.
 pub(crate) async fn change_all(
     writing: &mut Writing,
     shared: &Shared,
     (realm, user_id): (&RealmSnapshot, UserId),
     readings: BTreeMap<Recipient, Reading>,
-) -> Result<(), StoreError> {
-    let known = shared.lately.take(user_id, writing.draft.head(), &readings);
+) -> Result<Looked, StoreError> {
     let tx = &mut writing.tx;
-    let mut sets = match known {
-        Some(sets) => sets,
-        None => load_of(tx, user_id, readings.keys().copied()).await?,
+    let mut looked = match shared.lately.take(user_id, readings.keys()) {
+        Some(looked) => looked,
+        None => Looked {
+            at: writing.draft.head(),
+            asked: readings.keys().copied().collect(),
+            sets: load_of(tx, user_id, readings.keys().copied()).await?,
+        },
     };
     let mut changed = Vec::with_capacity(readings.len());
     for (recipient, reading) in readings {
         let who = (user_id, recipient);
-        let mut set = sets.remove(&recipient).unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
-        let is_done = shared.newest.look(|kept| follow_kept(kept, realm, who, (&mut set, &reading))) == Some(true);
+        let set = looked.sets.entry(recipient).or_insert_with(|| ReadSet::new(realm, user_id, recipient));
+        let is_done = shared.newest.look(|kept| follow_kept(kept, realm, who, (set, &reading))) == Some(true);
         if !is_done {
-            follow(tx, realm, who, (&mut set, &reading)).await?;
+            follow(tx, realm, who, (set, &reading)).await?;
         }
-        changed.push((who, set));
+        changed.push(row(who, set)?);
     }
-    put(tx, &changed).await
+    put(tx, &changed).await?;
+    Ok(looked)
 }
 
 async fn load_of(
@@ -295,14 +268,13 @@ async fn load_of(
     rows.into_iter().map(set).collect()
 }
 
-async fn put(tx: &mut Tx, sets: &[((UserId, Recipient), ReadSet)]) -> Result<(), StoreError> {
-    let rows: Vec<SetRow> = sets.iter().map(row).collect::<Result<_, _>>()?;
+async fn put(tx: &mut Tx, rows: &[SetRow]) -> Result<(), StoreError> {
     if let On::Postgres(connection) = tx.on()
-        && renew(connection, &rows).await?
+        && renew(connection, rows).await?
     {
         return Ok(());
     }
-    for piece in pieces(&rows) {
+    for piece in pieces(rows) {
         let sql = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
@@ -319,8 +291,8 @@ async fn put(tx: &mut Tx, sets: &[((UserId, Recipient), ReadSet)]) -> Result<(),
 /// User, recipient, mark and set.
 type SetRow = (i64, i64, i64, Vec<u8>);
 
-fn row(((user_id, recipient), set): &((UserId, Recipient), ReadSet)) -> Result<SetRow, StoreError> {
-    Ok((user_id.0, i64::from(*recipient), set.all_until, set.bytes()?))
+fn row((user_id, recipient): (UserId, Recipient), set: &ReadSet) -> Result<SetRow, StoreError> {
+    Ok((user_id.0, recipient.into(), set.all_until, set.bytes()?))
 }
 
 /// Writes rows that are there. Says whether all of them are; where some are not, all are written again.

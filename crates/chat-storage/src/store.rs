@@ -17,9 +17,9 @@ use crate::begun::Begun;
 use crate::db::Db;
 use crate::fault::failed;
 use crate::known::Known;
+use crate::lately::Lately;
 use crate::newest::Newest;
 use crate::presence::{self, Presences};
-use crate::read_set::Lately;
 use crate::recent::Recent;
 use crate::round::Rounds;
 use crate::tail::Tail;
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) known: Known,
     pub(crate) recent: Recent,
     pub(crate) newest: Newest,
-    /// What a user was seen to have read before something of it changes.
+    /// What users were seen to have read.
     pub(crate) lately: Lately,
     pub(crate) begun: Begun,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
@@ -259,6 +259,7 @@ impl Shared {
             self.recent.take(&record);
             self.newest.take(&record);
             self.begun.take(&record);
+            self.lately.note(&record);
             self.tail.push(record, &realm);
         }
     }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::event::Audience;
+use chat_core::event::{Audience, Flagged};
 use chat_core::id::{MessageId, UserId};
+use chat_core::mark::Mark;
 use chat_core::message::{Flag, Message};
 use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
 use chat_core::own_copy::OwnCopy;
@@ -268,6 +269,54 @@ told! {
         assert!(!model.is_empty() && model.len() < ids.len(), "{model:?}");
         tokio::join!(mark(&one, FlagOp::Remove, &ids), mark(&two, FlagOp::Remove, &ids));
         assert!(home.ask("SELECT messages FROM flag_set").await.is_empty());
+        one.stop().await;
+        two.stop().await;
+    }
+
+    async fn what_two_nodes_mark_read_and_unread_at_once_is_what_both_tell(home) {
+        let one = home.open().await;
+        found(&one).await;
+        // SQLite has one node.
+        let two = if home.is_postgres() { home.open().await } else { one.clone() };
+        change(&one, vec![subscription(11, 2), subscription(12, 2)]).await;
+        let mut ids = Vec::new();
+        for at in 0..40 {
+            ids.push(say(&one, 1, 11 + at % 2, "t").await);
+        }
+        let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
+            let told = Flagged::anywhere(Mark { flag: Flag::Read, op }, ids.to_vec()).told_to(READER);
+            node.copies(READER, ids, Flag::Read).await.unwrap();
+            node.set_flag(READER, (Flag::Read, op), ids, (NOW_S, told)).await.unwrap()
+        };
+        let mut model: BTreeSet<MessageId> = BTreeSet::new();
+        for (round, (places, adds)) in steps().into_iter().enumerate() {
+            // What others write meanwhile changes nothing of it.
+            if round % 3 == 0 {
+                ids.push(say(&two, 1, 12, "t").await);
+            }
+            let wish = |node: usize, adds: bool| {
+                let theirs: BTreeSet<_> = places.iter().filter(|at| *at % 3 != node).map(|at| ids[*at]).collect();
+                (if adds { FlagOp::Add } else { FlagOp::Remove }, theirs.into_iter().collect::<Vec<_>>())
+            };
+            let wishes = [wish(0, adds), wish(1, adds ^ (round % 2 == 0))];
+            let at = tokio::join!(mark(&one, wishes[0].0, &wishes[0].1), mark(&two, wishes[1].0, &wishes[1].1));
+            let mut done = [(at.0, &wishes[0]), (at.1, &wishes[1])];
+            done.sort_by_key(|(at, _)| *at);
+            for (_, (op, marked)) in done {
+                match op {
+                    FlagOp::Add => model.extend(marked),
+                    FlagOp::Remove => model.retain(|id| !marked.contains(id)),
+                }
+            }
+            for node in [&one, &two] {
+                let copies = node.copies(READER, &ids, Flag::Read).await.unwrap();
+                let read = copies.iter().filter(|copy| copy.flags.contains(&Flag::Read)).map(|copy| copy.id);
+                assert_eq!(read.collect::<BTreeSet<_>>(), model, "round {round}");
+                let not_read: BTreeSet<_> = ids.iter().copied().filter(|id| !model.contains(id)).collect();
+                assert_eq!(unread(node).await, not_read, "round {round}");
+            }
+        }
+        assert!(!model.is_empty() && model.len() < ids.len(), "{model:?}");
         one.stop().await;
         two.stop().await;
     }

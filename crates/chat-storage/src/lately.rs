@@ -1,0 +1,184 @@
+//! What users have read, as this node read or wrote it last: who sets a flag looks at it first and changes it then, and
+//! who reads a lot is soon there again.
+//!
+//! It holds until the log tells of something that may change it. Who reads the database for it notes where the log
+//! ended before that, and if something came meanwhile that may have changed what somebody has read, it is not kept.
+//! What is not known to leave it as it is takes it away, so an event that is not understood costs time and not truth.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chat_core::event::{Audience, Body, EventRecord, NewEvent};
+use chat_core::id::{EventId, UserId};
+use chat_core::message::{Flag, Recipient};
+
+use crate::read_set::ReadSet;
+
+/// Users of whom it is kept.
+const USERS_MAX: usize = 16;
+/// Bytes of what one of them has read, in its serialised form; of who has read with more gaps nothing is kept.
+const SETS_BYTES: usize = 256 * 1024;
+
+/// What is kept.
+#[derive(Default)]
+pub(crate) struct Lately(Mutex<Inner>);
+
+struct Inner {
+    users: HashMap<UserId, Looked>,
+    /// The last place of the log that was noted.
+    noted: EventId,
+    /// The last that may have changed what somebody has read.
+    changed: EventId,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self { users: HashMap::new(), noted: EventId(0), changed: EventId(0) }
+    }
+}
+
+/// What a user has read.
+pub(crate) struct Looked {
+    /// No later place of the log has changed it.
+    pub(crate) at: EventId,
+    /// The recipients that were asked for.
+    pub(crate) asked: BTreeSet<Recipient>,
+    /// The sets of those of which they read anything.
+    pub(crate) sets: HashMap<Recipient, ReadSet>,
+}
+
+impl Lately {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what a user has read instead of what was kept of them, if it still holds.
+    pub(crate) fn keep(&self, user_id: UserId, looked: Looked) {
+        let bytes: usize = looked.sets.values().map(ReadSet::size_bytes).sum();
+        let mut inner = self.lock();
+        inner.users.remove(&user_id);
+        if looked.at < inner.changed || bytes > SETS_BYTES {
+            return;
+        }
+        if inner.users.len() >= USERS_MAX {
+            let oldest = inner.users.iter().min_by_key(|(_, looked)| looked.at).map(|(user, _)| *user);
+            oldest.and_then(|oldest| inner.users.remove(&oldest));
+        }
+        inner.users.insert(user_id, looked);
+    }
+
+    /// What the user has read of these, if it is known. Who takes it keeps it again.
+    pub(crate) fn take<'a>(&self, user_id: UserId, of: impl IntoIterator<Item = &'a Recipient>) -> Option<Looked> {
+        let mut inner = self.lock();
+        let mut looked = inner.users.remove(&user_id)?;
+        // Nothing since has changed it.
+        looked.at = looked.at.max(inner.noted);
+        of.into_iter().all(|here| looked.asked.contains(here)).then_some(looked)
+    }
+
+    /// Takes in what the log brings.
+    pub(crate) fn note(&self, record: &EventRecord) {
+        let mut inner = self.lock();
+        inner.noted = record.id;
+        match readers(record) {
+            Readers::Nobody => return,
+            Readers::These(users) => users.iter().for_each(|user| drop(inner.users.remove(user))),
+            Readers::Anybody => inner.users.clear(),
+        }
+        inner.changed = record.id;
+    }
+}
+
+/// For whom a record may change what they have read.
+enum Readers {
+    Nobody,
+    These(Vec<UserId>),
+    Anybody,
+}
+
+fn readers(record: &EventRecord) -> Readers {
+    if !record.changes.is_empty() {
+        return Readers::Anybody;
+    }
+    let these = match &record.event {
+        // Who does not want to hear the sender has read it as it comes.
+        Some(NewEvent { body: Body::Message(event), .. }) => {
+            event.flags.iter().filter(|(_, flag)| *flag == Flag::Read).map(|(user, _)| *user).collect()
+        }
+        Some(NewEvent { body: Body::Flagged(told), audience: Audience::Users(users), .. }) => {
+            if told.mark.flag == Flag::Read { users.clone() } else { Vec::new() }
+        }
+        _ => return Readers::Anybody,
+    };
+    if these.is_empty() { Readers::Nobody } else { Readers::These(these) }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::event::Flagged;
+    use chat_core::id::{ChannelId, MessageId};
+    use chat_core::mark::Mark;
+
+    use super::*;
+
+    const HERE: Recipient = Recipient::Channel(ChannelId(11));
+    const THERE: Recipient = Recipient::Channel(ChannelId(12));
+
+    fn looked(at: i64) -> Looked {
+        let sets = HashMap::from([(HERE, ReadSet::default())]);
+        Looked { at: EventId(at), asked: [HERE].into(), sets }
+    }
+
+    fn marked(id: i64, flag: &str, user: i64) -> EventRecord {
+        let mark = Mark::parse(flag, "add").unwrap();
+        let event = Flagged::anywhere(mark, vec![MessageId(1)]).told_to(UserId(user));
+        EventRecord::new(EventId(id), 0, Vec::new(), Some(event))
+    }
+
+    fn holds(lately: &Lately, user: i64) -> bool {
+        lately.take(UserId(user), [&HERE]).map(|looked| lately.keep(UserId(user), looked)).is_some()
+    }
+
+    #[test]
+    fn what_was_read_holds_until_something_may_have_changed_it() {
+        let lately = Lately::default();
+        for user in [1, 2] {
+            lately.keep(UserId(user), looked(5));
+        }
+        lately.note(&marked(6, "starred", 1));
+        assert!(holds(&lately, 1) && holds(&lately, 2));
+        lately.note(&marked(7, "read", 1));
+        assert!(!holds(&lately, 1) && holds(&lately, 2));
+        // What is not understood.
+        lately.note(&EventRecord::new(EventId(8), 0, Vec::new(), None));
+        assert!(!holds(&lately, 2));
+    }
+
+    #[test]
+    fn what_was_read_before_something_changed_is_not_kept_after_it() {
+        let lately = Lately::default();
+        lately.note(&marked(7, "read", 2));
+        lately.keep(UserId(1), looked(6));
+        assert!(!holds(&lately, 1));
+        lately.keep(UserId(1), looked(7));
+        assert!(holds(&lately, 1));
+        // What was taken meanwhile is as new as the log was then.
+        lately.note(&marked(8, "starred", 1));
+        let taken = lately.take(UserId(1), [&HERE]).unwrap();
+        assert_eq!(taken.at, EventId(8));
+        lately.note(&marked(9, "read", 1));
+        lately.keep(UserId(1), taken);
+        assert!(!holds(&lately, 1));
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_was_not_asked_for_and_of_few_users() {
+        let lately = Lately::default();
+        lately.keep(UserId(1), looked(1));
+        assert!(lately.take(UserId(1), [&HERE, &THERE]).is_none());
+        let users = i64::try_from(USERS_MAX).unwrap() + 1;
+        (1..=users).for_each(|user| lately.keep(UserId(user), looked(user)));
+        let kept: Vec<i64> = (1..=users).filter(|user| holds(&lately, *user)).collect();
+        assert_eq!(kept, (2..=users).collect::<Vec<_>>());
+    }
+}
