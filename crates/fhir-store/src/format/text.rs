@@ -4,7 +4,8 @@
 //! times what reading it does. So its text is copied member by member, checked to be JSON on the way; only an object
 //! that is a reference or an extension in the native spelling is taken apart, and rewritten by the rule that converts
 //! values. Those rules stay in one place: this module knows by their names which objects they may concern. Only what most
-//! of these objects are is written here as well: a reference that is a type and an id and nothing else.
+//! of these objects are is written here as well: a reference that is a type and an id and nothing else. What stays as it
+//! is spelled, and has no blanks in between, is copied at once.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -49,7 +50,8 @@ pub(crate) fn append(head: Head<'_>, body: &str, native: bool, out: &mut Vec<u8>
     let named = format!(
         r#"{{"resourceType":"{kind}","id":"{id}","meta":{{"versionId":"{version}","lastUpdated":"{last_updated}"}}"#
     );
-    let mut copy = Copy { rest: body.as_bytes(), out: std::mem::take(out), native, depth: 0 };
+    let body = body.as_bytes();
+    let mut copy = Copy { rest: body, behind: body, out: std::mem::take(out), native, depth: 0 };
     copy.out.extend_from_slice(named.as_bytes());
     let copied = copy.body();
     *out = copy.out;
@@ -61,7 +63,10 @@ pub(crate) fn append(head: Head<'_>, body: &str, native: bool, out: &mut Vec<u8>
 
 /// A text on its way into another.
 struct Copy<'a> {
+    /// What is not read yet.
     rest: &'a [u8],
+    /// What is not written yet: what has been read of it goes as it is.
+    behind: &'a [u8],
     out: Vec<u8>,
     native: bool,
     depth: usize,
@@ -134,18 +139,29 @@ impl<'a> Named<'a> {
 impl<'a> Copy<'a> {
     /// The members of a body behind what names it; its own `meta` goes into the one that is there.
     fn body(&mut self) -> Result<(), TakeApart> {
-        let (named, mut own_meta) = (self.out.len(), None);
+        let (named, mut own_meta, mut first) = (self.out.len(), None, true);
         self.space();
         self.expect(b'{')?;
-        let mut first = true;
-        while let Some(name) = self.name(&mut first)? {
+        self.leave_out();
+        loop {
+            let begin = self.out.len();
+            if !self.is_member(&mut first)? {
+                break;
+            }
+            // What stands between the members is ours, and each has a comma before it.
+            self.leave_out();
+            self.out.truncate(begin);
+            self.out.push(b',');
+            let name = self.name()?;
             match name {
                 b"resourceType" | b"id" => return Err(TakeApart),
                 b"meta" if own_meta.is_some() => return Err(TakeApart),
-                b"meta" => own_meta = Some(self.own_meta()?),
-                name => drop(self.member(name)?),
+                b"meta" => own_meta = Some(self.own_meta(begin)?),
+                name => drop(self.value(name)?),
             }
+            self.write_out();
         }
+        self.leave_out();
         self.space();
         self.out.push(b'}');
         if let Some(own_meta) = own_meta {
@@ -156,15 +172,17 @@ impl<'a> Copy<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(TakeApart) }
     }
 
-    /// What a `meta` of the body adds to ours.
-    fn own_meta(&mut self) -> Result<Vec<u8>, TakeApart> {
-        let begin = self.out.len();
+    /// What a `meta` of the body adds to ours. Its name, from `begin` on, is not written.
+    fn own_meta(&mut self, begin: usize) -> Result<Vec<u8>, TakeApart> {
         self.space();
+        self.leave_out();
+        self.out.truncate(begin);
         let seen = self.object(META)?;
         // A version of its own would take the place of ours; and together with ours it is no reference.
         if seen.has(Seen::VERSION) || seen.may_change(META) {
             return Err(TakeApart);
         }
+        self.write_out();
         let mut members = self.out.split_off(begin);
         members.pop();
         match members.get_mut(..) {
@@ -174,31 +192,28 @@ impl<'a> Copy<'a> {
         Ok(members)
     }
 
-    /// A name and its value, with the comma before them; returns what [`Copy::value`] does.
-    fn member(&mut self, name: &'a [u8]) -> Result<Option<&'a [u8]>, TakeApart> {
-        self.out.extend_from_slice(b",\"");
-        self.out.extend_from_slice(name);
-        self.out.extend_from_slice(b"\":");
-        self.value(name)
-    }
-
-    /// The name of the next member of an object; `None` behind its end.
-    fn name(&mut self, first: &mut bool) -> Result<Option<&'a [u8]>, TakeApart> {
+    /// Whether another member of an object follows; the comma before it is read, or the end of the object.
+    fn is_member(&mut self, first: &mut bool) -> Result<bool, TakeApart> {
         self.space();
         if self.take(b'}') {
-            return Ok(None);
+            return Ok(false);
         }
         if !std::mem::take(first) {
             self.expect(b',')?;
             self.space();
         }
+        Ok(true)
+    }
+
+    /// The name of a member.
+    fn name(&mut self) -> Result<&'a [u8], TakeApart> {
         let name = self.string()?;
         if name.contains(&b'\\') {
             return Err(TakeApart);
         }
         self.space();
         self.expect(b':')?;
-        Ok(Some(name))
+        Ok(name)
     }
 
     /// Returns what stands between the quotation marks of a text.
@@ -207,36 +222,26 @@ impl<'a> Copy<'a> {
         match self.rest.first() {
             Some(b'{') => drop(self.object(element)?),
             Some(b'[') => self.array(element)?,
-            Some(b'"') => {
-                let text = self.string()?;
-                self.out.push(b'"');
-                self.out.extend_from_slice(text);
-                self.out.push(b'"');
-                return Ok(Some(text));
-            }
+            Some(b'"') => return self.string().map(Some),
             _ => self.plain()?,
         }
         Ok(None)
     }
 
     fn object(&mut self, element: &[u8]) -> Result<Seen, TakeApart> {
-        let begin = self.out.len();
+        let begin = self.written();
         let (mut seen, mut named, mut first) = (Seen::default(), Named::default(), true);
         self.expect(b'{')?;
         self.deeper()?;
-        while let Some(name) = self.name(&mut first)? {
+        while self.is_member(&mut first)? {
+            let name = self.name()?;
             seen.note(name);
-            named.note(name, self.member(name)?);
+            named.note(name, self.value(name)?);
         }
         self.depth -= 1;
-        match self.out.get_mut(begin) {
-            // Each member has a comma before it; that of the first is where the object begins.
-            Some(comma) => *comma = b'{',
-            None => self.out.push(b'{'),
-        }
-        self.out.push(b'}');
         if self.native && seen.may_change(element) {
             let element = std::str::from_utf8(element).map_err(|_| TakeApart)?;
+            self.write_out();
             match named.only().filter(|_| reference::may_be_reference(element)) {
                 Some((kind, id)) => {
                     self.out.truncate(begin);
@@ -262,19 +267,16 @@ impl<'a> Copy<'a> {
     fn array(&mut self, element: &[u8]) -> Result<(), TakeApart> {
         self.expect(b'[')?;
         self.deeper()?;
-        self.out.push(b'[');
         self.space();
         let mut first = true;
         while !self.take(b']') {
             if !std::mem::take(&mut first) {
                 self.expect(b',')?;
-                self.out.push(b',');
             }
             self.value(element)?;
             self.space();
         }
         self.depth -= 1;
-        self.out.push(b']');
         Ok(())
     }
 
@@ -283,8 +285,7 @@ impl<'a> Copy<'a> {
         self.expect(b'"')?;
         let text = self.rest;
         loop {
-            let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-            let at = self.rest.iter().position(special).ok_or(TakeApart)?;
+            let at = special_at(self.rest).ok_or(TakeApart)?;
             let (_, found) = self.rest.split_at_checked(at).ok_or(TakeApart)?;
             self.rest = match found {
                 [b'"', rest @ ..] => {
@@ -309,15 +310,37 @@ impl<'a> Copy<'a> {
         if !matches!(word, b"true" | b"false" | b"null") {
             serde_json::from_slice::<IgnoredAny>(word).map_err(|_| TakeApart)?;
         }
-        self.out.extend_from_slice(word);
         self.rest = rest;
         Ok(())
     }
 
+    /// Reads blanks, which are not written.
     fn space(&mut self) {
+        if !matches!(self.rest, [b' ' | b'\n' | b'\r' | b'\t', ..]) {
+            return;
+        }
+        self.write_out();
         while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = self.rest {
             self.rest = rest;
         }
+        self.leave_out();
+    }
+
+    /// How much is written once what has been read is.
+    fn written(&self) -> usize {
+        self.out.len() + (self.behind.len() - self.rest.len())
+    }
+
+    /// Writes what has been read.
+    fn write_out(&mut self) {
+        let (read, _) = self.behind.split_at_checked(self.behind.len() - self.rest.len()).unwrap_or_default();
+        self.out.extend_from_slice(read);
+        self.leave_out();
+    }
+
+    /// Does not write what has been read.
+    fn leave_out(&mut self) {
+        self.behind = self.rest;
     }
 
     fn take(&mut self, byte: u8) -> bool {
@@ -338,6 +361,24 @@ impl<'a> Copy<'a> {
         self.depth += 1;
         if self.depth > DEPTH_MAX { Err(TakeApart) } else { Ok(()) }
     }
+}
+
+/// Where the next byte is that a text does not just go on with.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "without branches the compiler compares many bytes of a block at once"
+)]
+fn special_at(text: &[u8]) -> Option<usize> {
+    const FEW: usize = 16;
+    const BLOCK: usize = 32;
+    let special = |byte: &u8| (*byte == b'"') | (*byte == b'\\') | (*byte < b' ');
+    let (short, long) = text.split_at_checked(FEW).unwrap_or((text, &[]));
+    if let Some(at) = short.iter().position(special) {
+        return Some(at);
+    }
+    let plain = |block: &&[u8]| !block.iter().fold(false, |found, byte| found | special(byte));
+    let at = FEW + BLOCK * long.chunks_exact(BLOCK).take_while(plain).count();
+    Some(at + text.get(at..)?.iter().position(special)?)
 }
 
 #[cfg(test)]

@@ -62,6 +62,16 @@ fn an_escape_and_a_number_stay_as_they_are_spelled() {
 }
 
 #[test]
+fn blanks_between_words_are_not_copied_wherever_they_stand() {
+    let text = r#" { "a" : 1 , "meta" : { "tag" : [ ] , "x" : { } } ,"b": [ { } , 2 ] , "c" :{ "resourceType" : "Patient" , "id": "1" } } "#;
+    let body: Value = serde_json::from_str(text).unwrap();
+    for (native, blank) in [(false, " "), (true, "\r\n\t")] {
+        let line = copied(&text.replace(' ', blank), native).unwrap();
+        assert_eq!(line, model(&body, native).to_string());
+    }
+}
+
+#[test]
 fn what_is_no_document_or_not_simple_is_left_to_others() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(DEPTH_MAX + 1), "]".repeat(DEPTH_MAX + 1));
     for text in [
@@ -125,6 +135,13 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_first_special_byte_is_found_however_far_it_is(plain in "[a-z\u{7f}é]{0,90}", special in r#"["\\\\\x00-\x1f]{0,2}"#) {
+        let text = format!("{plain}{special}{plain}{special}");
+        let first = text.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+        prop_assert_eq!(special_at(text.as_bytes()), first);
     }
 
     #[test]
