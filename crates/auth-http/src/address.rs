@@ -1,8 +1,6 @@
 //! What the path of a resource endpoint names.
 
-use std::collections::HashMap;
-
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, RawPathParams};
 use fhir_store::compartment::{Membership, membership};
 use fhir_store::{ResourceId, ResourceKey, ResourceType};
 use http::request::Parts;
@@ -89,14 +87,12 @@ fn kind(settings: &HttpSettings, name: &str) -> Result<ResourceType, Fault> {
     brand::type_name(&settings.platform_name, name).parse().map_err(|_| Fault::UnknownRoute)
 }
 
-type Segments = HashMap<String, String>;
-
 /// A path whose percent-encoding is no UTF-8 is no address either.
-async fn segments(parts: &mut Parts, app: &App) -> Result<Segments, Fault> {
-    let Path(segments) = Path::<Segments>::from_request_parts(parts, app).await.map_err(|_| Fault::UnknownRoute)?;
-    Ok(segments)
+async fn segments(parts: &mut Parts, app: &App) -> Result<RawPathParams, Fault> {
+    RawPathParams::from_request_parts(parts, app).await.map_err(|_| Fault::UnknownRoute)
 }
 
-fn segment<'a>(segments: &'a Segments, name: &str) -> Result<&'a str, Fault> {
-    segments.get(name).map(String::as_str).ok_or(Fault::UnknownRoute)
+fn segment<'a>(segments: &'a RawPathParams, name: &str) -> Result<&'a str, Fault> {
+    let named = segments.iter().find(|(known, _)| *known == name);
+    named.map(|(_, value)| value).ok_or(Fault::UnknownRoute)
 }

@@ -164,10 +164,13 @@ impl Authority {
     #[must_use]
     pub fn is_root(&self, authorization: Option<&str>) -> bool {
         let secret = authorization.and_then(|header| Secret::from_header(header, None).ok());
-        match (&self.root, secret) {
-            (Some(root), Some(secret)) => secret.candidates().any(|(id, secret)| root.is(id, secret)),
-            _ => false,
-        }
+        secret.is_some_and(|secret| self.is_roots(&secret))
+    }
+
+    /// The same of what an `Authorization` header was read as.
+    #[must_use]
+    pub fn is_roots(&self, secret: &Secret) -> bool {
+        self.root.as_ref().is_some_and(|root| secret.candidates().any(|(id, secret)| root.is(id, secret)))
     }
 
     /// The algorithm access tokens of a Client with this preference are signed with.

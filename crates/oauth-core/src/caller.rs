@@ -110,7 +110,7 @@ async fn identify_bearer(env: &Env<'_>, authority: &Authority, token: &str) -> R
 
 async fn identify_basic(env: &Env<'_>, authority: &Authority, header: &str) -> Result<Caller, CallerFault> {
     let secret = Secret::from_header(header, None).map_err(|_: CredentialsFault| CallerFault::Header)?;
-    if authority.is_root(Some(header)) {
+    if authority.is_roots(&secret) {
         return Ok(Caller { identity: Identity::Root, policy_revision: 0 });
     }
     let credentials = Credentials::Secret(secret);

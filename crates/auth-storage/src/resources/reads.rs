@@ -21,20 +21,31 @@ use crate::engine::{On, run};
 use crate::fault;
 use crate::readers::Readers;
 
-/// How each resource of `{asked}` stands, or the number of the last write of its history where there is none: a history
+/// How each of these resources stands, or the number of the last write of its history where there is none: a history
 /// without the resource means it was deleted.
-const READ: &str = "SELECT {place}, t.txid, {us:t.ts}, CAST(t.resource AS TEXT),
+macro_rules! read {
+    ($asked:literal) => {
+        concat!(
+            "SELECT {place}, t.txid, {us:t.ts}, CAST(t.resource AS TEXT),
     CASE WHEN t.id IS NULL THEN (SELECT max(h.txid) FROM {history} h WHERE h.id = e.value) END
-FROM {asked} LEFT JOIN {table} t ON t.id = e.value";
+FROM ",
+            $asked,
+            " LEFT JOIN {table} t ON t.id = e.value"
+        )
+    };
+}
 
-/// The id of the lone reader, and those of a crowd.
-const ONE: &str = "(SELECT CAST($1 AS TEXT) AS value, CAST(0 AS BIGINT) AS key) AS e";
-const MANY: &str = "{texts:$1}";
+/// What a lone reader asks for, and what a crowd does.
+const READ_ONE: &str = read!("(SELECT CAST($1 AS TEXT) AS value, CAST(0 AS BIGINT) AS key) AS e");
+const READ_MANY: &str = read!("{texts:$1}");
 
 /// Most that read at one moment without sharing a statement: of three, a batch takes less than their own.
 const ALONE_MAX: usize = 2;
+/// How many still share one when a crowd was there a moment ago: those who come first of the next would each wake a
+/// connection of their own, which takes more than all that the crowd reads.
+const AFTER_A_CROWD: usize = 2 * ALONE_MAX;
 
-/// A row of [`READ`]: whose answer it is, then the answer.
+/// What [`READ_ONE`] and [`READ_MANY`] find: whose answer it is, then the answer.
 type Row = (i64, Option<i64>, Option<i64>, Option<DocumentText>, Option<i64>);
 
 /// What a read finds: version, time and document, or the number of the last write.
@@ -56,23 +67,40 @@ impl Standing {
 pub(crate) struct Reading {
     crowd: Batches<Reads>,
     under_way: AtomicUsize,
+    crowding: Crowding,
 }
 
 impl Reading {
     /// Starts on the current runtime.
     pub(crate) fn start(reads: Reads) -> Self {
-        Self { crowd: Batches::start(reads), under_way: AtomicUsize::new(0) }
+        Self { crowd: Batches::start(reads), under_way: AtomicUsize::new(0), crowding: Crowding::default() }
     }
 
     /// How a resource stands.
     pub(super) async fn read(&self, db: &Db, table: Table, id: ResourceId) -> Result<Standing, StoreError> {
         let (_counted, others) = UnderWay::count(&self.under_way);
-        if others >= ALONE_MAX {
+        if self.crowding.is_shared(others) {
             return self.crowd.ask((table, id)).await.map_err(fault::of_batch);
         }
-        let sql = table.sql(db.dialect(), &READ.replace("{asked}", ONE));
+        let sql = table.sql(db.dialect(), READ_ONE);
         let row: Row = run!(db.reader(), fetch_one: sqlx::query_as(sql).bind(id.as_str())).map_err(fault::fhir)?;
         Ok(Standing::of(row))
+    }
+}
+
+/// How many of the next share a statement though nearly nobody else reads.
+#[derive(Debug, Default)]
+struct Crowding(AtomicUsize);
+
+impl Crowding {
+    /// Whether who reads now shares a statement, when so many others read.
+    fn is_shared(&self, others: usize) -> bool {
+        if others >= ALONE_MAX {
+            self.0.store(AFTER_A_CROWD, Ordering::Relaxed);
+            return true;
+        }
+        let less = |left: usize| left.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 }
 
@@ -106,15 +134,14 @@ impl Reads {
     }
 
     async fn rows(&mut self, table: &Table, ids: &[&str]) -> Result<Vec<Row>, sqlx::Error> {
-        let read = READ.replace("{asked}", MANY);
         match &mut self.0 {
             On::Postgres(kept) => {
-                let asked = sqlx::query_as(table.sql(Dialect::Postgres, &read)).bind(ids);
+                let asked = sqlx::query_as(table.sql(Dialect::Postgres, READ_MANY)).bind(ids);
                 asked.fetch_all(kept.connection().await?).await
             }
             On::Sqlite(readers) => {
                 let ids = serde_json::to_string(ids).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-                sqlx::query_as(table.sql(Dialect::Sqlite, &read)).bind(ids).fetch_all(&*readers).await
+                sqlx::query_as(table.sql(Dialect::Sqlite, READ_MANY)).bind(ids).fetch_all(&*readers).await
             }
         }
     }
@@ -157,5 +184,21 @@ impl Answers for Reads {
         if let On::Postgres(kept) = &mut self.0 {
             kept.rest();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_after_a_crowd_share_a_statement_and_a_lone_reader_soon_has_its_own() {
+        let crowding = Crowding::default();
+        assert!(!crowding.is_shared(0) && !crowding.is_shared(ALONE_MAX - 1));
+        assert!(crowding.is_shared(ALONE_MAX));
+        for _ in 0..AFTER_A_CROWD {
+            assert!(crowding.is_shared(0));
+        }
+        assert!(!crowding.is_shared(0) && !crowding.is_shared(ALONE_MAX - 1));
     }
 }

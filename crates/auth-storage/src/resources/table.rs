@@ -123,16 +123,37 @@ impl Table {
 
     /// A part of a statement with the names of this table.
     pub(super) fn named(&self, template: &str) -> String {
-        // A name is letters, digits and underscores, so quoting it is all it needs.
-        template
-            .replace("{table}", &format!("\"{}\"", self.name))
-            .replace("{history}", &format!("\"{}_history\"", self.name))
-            .replace("{superseded}", &format!("\"{}_superseded\"", self.name))
-            .replace("{replaced}", &format!("\"{}_replaced\"", self.name))
-            .replace("{removed}", &format!("\"{}_removed\"", self.name))
-            .replace("{table_at}", &format!("\"{}_at\"", self.name))
-            .replace("{history_at}", &format!("\"{}_history_at\"", self.name))
+        let mut sql = String::with_capacity(template.len() * 2);
+        let mut rest = template;
+        while let Some((before, opened)) = rest.split_once('{') {
+            sql.push_str(before);
+            let named = opened.split_once('}').and_then(|(name, after)| Some((ending(name)?, after)));
+            if let Some((ending, after)) = named {
+                // A name is letters, digits and underscores, so quoting it is all it needs.
+                sql.extend(["\"", &self.name, ending, "\""]);
+                rest = after;
+            } else {
+                sql.push('{');
+                rest = opened;
+            }
+        }
+        sql.push_str(rest);
+        sql
     }
+}
+
+/// What the name of a table, an index or a trigger has behind that of the type.
+fn ending(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "table" => "",
+        "history" => "_history",
+        "superseded" => "_superseded",
+        "replaced" => "_replaced",
+        "removed" => "_removed",
+        "table_at" => "_at",
+        "history_at" => "_history_at",
+        _ => return None,
+    })
 }
 
 /// The name of the lock that guards a type's table; types that share a table share the lock.
