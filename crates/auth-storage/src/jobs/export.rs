@@ -1,9 +1,9 @@
 //! An export, step by step: read some pages, write their lines and the place after them.
 //!
 //! Resources are read in the order of their ids, type after type, as they were at the moment of the request: one that
-//! was written since is looked up in the history. Lines are packed while more are read, and while a step is being
-//! written the next page is read, so that the engine is never waited for twice. A step is what a second makes, because
-//! a commit waits for the disk: a node that is killed loses no more than that.
+//! was written since is looked up in the history. Lines are packed while more are read, and while the last of a page
+//! are packed and a step is being written the next page is read, so that the engine is never waited for twice. A step
+//! is what a second makes, because a commit waits for the disk: a node that is killed loses no more than that.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use fhir_store::export::{ExportWork, Lines, Row, Subjects, Terms, TypeWork};
 use fhir_store::payer::{PayerStore as _, consent};
 use fhir_store::{ResourceType, StoreError};
-use futures_util::{Stream, TryStreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 
 use super::packing::{self, Packer};
 use super::rows::{Held, Part};
@@ -28,6 +28,9 @@ const PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Rows of the first page.
 const FIRST_ROWS: usize = 64;
 const ROWS_MAX: usize = 16_384;
+/// Rows that are taken together, where they are there. The driver wakes its thread for each that is taken while it
+/// waits for room; so it makes many meanwhile and is woken once.
+const TOGETHER: usize = 32;
 /// When a step is written: after this time, or when so much is packed. What is packed waits beside a page, and what
 /// cannot be packed well is as much as a page, so this bounds the memory of an export.
 const STEP: Duration = Duration::from_secs(1);
@@ -61,11 +64,14 @@ struct Export<'a> {
     consenting: Option<BTreeSet<String>>,
 }
 
-/// A page, made into parts.
+/// A page, made into lines.
 struct Made {
     /// The last id of the page; `None` when there was nothing any more.
     last: Option<String>,
-    parts: Vec<Part>,
+    /// Of its parts the last are still being packed.
+    packer: Packer,
+    /// The number of the part behind them.
+    next_part: i64,
     resources: i64,
     /// Rows that the next page of the type should have.
     rows: usize,
@@ -83,11 +89,12 @@ struct Step {
 }
 
 impl Step {
-    fn add(&mut self, made: &mut Made, last: String) {
-        self.place.after = last;
-        self.place.part += i64::try_from(made.parts.len()).unwrap_or(i64::MAX);
+    /// Adds a page, when all of it is packed.
+    async fn add(&mut self, made: Made, place: Place) -> std::io::Result<()> {
+        self.parts.append(&mut made.packer.finish().await?);
+        self.place = place;
         self.done += made.resources;
-        self.parts.append(&mut made.parts);
+        Ok(())
     }
 
     fn is_due(&self) -> bool {
@@ -156,19 +163,25 @@ impl Export<'_> {
             .map_err(|unsupported| Pause::Impossible(unsupported.to_string()))?;
         let mut made = self.page(&table, &lines, &step.place, FIRST_ROWS).await?;
         while let Some(last) = made.last.take() {
-            step.add(&mut made, last);
-            let next = step.place.clone();
+            let next = Place { kind: step.place.kind, after: last, part: made.next_part };
             let following = self.page(&table, &lines, &next, made.rows);
-            made = if step.is_due() || turn.is_over() {
-                let (written, following) = tokio::join!(self.write(step), following);
-                written?;
+            let (is_written, following) = tokio::join!(self.add(step, made, next.clone(), turn), following);
+            if is_written? {
                 turn.check()?;
-                following?
-            } else {
-                following.await?
-            };
+            }
+            made = following?;
         }
         Ok(())
+    }
+
+    /// Adds a page to a step, which is written where it is due; whether it was.
+    async fn add(&self, step: &mut Step, made: Made, place: Place, turn: &Turn) -> Result<bool, Pause> {
+        step.add(made, place).await?;
+        let is_due = step.is_due() || turn.is_over();
+        if is_due {
+            self.write(step).await?;
+        }
+        Ok(is_due)
     }
 
     /// The parts of the page at a place.
@@ -197,11 +210,12 @@ impl Export<'_> {
         table: &Table,
         lines: &Lines<'_>,
         (mut number, asked): (i64, usize),
-        mut rows: impl Stream<Item = Result<PageRow, sqlx::Error>> + Unpin,
+        rows: impl Stream<Item = Result<PageRow, sqlx::Error>> + Unpin,
     ) -> Result<Made, Pause> {
         let (mut packer, mut last, mut resources) = (Packer::default(), None, 0);
         let (mut read, mut read_bytes) = (0_usize, 0_usize);
         let mut filling = Filling::default();
+        let mut rows = rows.ready_chunks(TOGETHER).map(stream::iter).flatten();
         while let Some((id, version, updated_us, text)) = rows.try_next().await? {
             read += 1;
             read_bytes += text.len();
@@ -232,7 +246,7 @@ impl Export<'_> {
             packer.add(filling.lines(table, &mut number)).await?;
         }
         let rows = (PAGE_BYTES * read).checked_div(read_bytes).unwrap_or(asked).clamp(FIRST_ROWS / 8, ROWS_MAX);
-        Ok(Made { last, parts: packer.finish().await?, resources, rows })
+        Ok(Made { last, packer, next_part: number, resources, rows })
     }
 
     fn is_before(&self, updated_us: i64) -> bool {
