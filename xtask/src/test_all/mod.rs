@@ -91,6 +91,9 @@ pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
     found.servers = found.built.then_some(Servers::Tested);
     report.ended("build", built);
     report.step("tests", || run.tests(&found));
+    if servers == Servers::Released {
+        report.step("towns", || run.towns(&found));
+    }
     report.step("deny", || run.deny());
     if servers == Servers::Released {
         run.released(&mut report, &mut found);
@@ -153,15 +156,26 @@ impl Run<'_> {
     }
 
     fn tests(&self, found: &Found) -> Result<Outcome> {
+        let command = self.command("cargo", &["test", "--workspace", "--no-fail-fast"]);
+        self.cargo_test(found, ("tests", "unit and integration tests on SQLite and Postgres"), command)
+    }
+
+    /// The tests of the chat API once more, on Postgres.
+    fn towns(&self, found: &Found) -> Result<Outcome> {
+        let mut command = self.command("cargo", &["test", "-p", "chat-http", "--test", "it", "--no-fail-fast"]);
+        command.env("TOWNS_ON_POSTGRES", "1");
+        self.cargo_test(found, ("towns", "tests of the chat API on Postgres"), command)
+    }
+
+    fn cargo_test(&self, found: &Found, (log, what): (&str, &str), mut command: Command) -> Result<Outcome> {
         let Some(postgres) = found.postgres.as_ref().filter(|_| found.built) else {
             bail!("not run: the tests need Postgres and the build, see their steps");
         };
-        let mut command = self.command("cargo", &["test", "--workspace", "--no-fail-fast"]);
         judged::by_clippy(&mut command);
         command.env("TEST_DATABASE_URL", postgres.url()).env("RUST_TEST_THREADS", TEST_THREADS);
-        let ended = process::run_logged(&mut command, &self.log("tests"), LONG, &self.interrupted);
-        let counted = Count::of_cargo_test(&step::read(&self.log("tests")));
-        Ok(Outcome::counted("unit and integration tests on SQLite and Postgres", counted, ended))
+        let ended = process::run_logged(&mut command, &self.log(log), LONG, &self.interrupted);
+        let counted = Count::of_cargo_test(&step::read(&self.log(log)));
+        Ok(Outcome::counted(what, counted, ended))
     }
 
     fn deny(&self) -> Result<Outcome> {

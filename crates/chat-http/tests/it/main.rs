@@ -24,6 +24,8 @@ mod domains;
 #[cfg(test)]
 mod drafts;
 #[cfg(test)]
+mod engine;
+#[cfg(test)]
 mod event_keys;
 #[cfg(test)]
 mod events;

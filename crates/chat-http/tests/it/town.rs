@@ -24,7 +24,7 @@ use chat_http::{
     ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Push, Repeat,
     UploadSettings, router,
 };
-use chat_storage::{Db, Store};
+use chat_storage::Store;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
@@ -33,6 +33,7 @@ use tower::ServiceExt as _;
 
 use crate::cellar::{BOUNDARY, Cellar};
 use crate::document;
+use crate::engine::{self, Database};
 
 /// When the town is, in unix seconds.
 pub(crate) const NOW_S: i64 = 1_800_000_000;
@@ -51,6 +52,7 @@ pub(crate) struct Town {
     clock: Arc<Clock>,
     router: Chat,
     _folder: TempDir,
+    _database: Option<Database>,
 }
 
 /// What differs between towns.
@@ -138,7 +140,8 @@ impl Town {
     async fn with(manner: Manner) -> Self {
         let Manner { per_minute, quota_bytes, bouncer, development_login } = manner;
         let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(Store::start(Db::open(None, folder.path(), 4).await.unwrap()).await.unwrap());
+        let database = Database::with_schema().await;
+        let store = Arc::new(engine::open(database.as_ref(), folder.path()).await);
         let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
         let key = ApiKey::from_random(&[7; 64]).unwrap();
         let founding = Founding {
@@ -156,7 +159,7 @@ impl Town {
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer };
         let router = served(&store, &files, &clock, ((per_minute, development_login), uploads, push));
-        Self { store, ada, files, clock, router, _folder: folder }
+        Self { store, ada, files, clock, router, _folder: folder, _database: database }
     }
 
     /// The organization as it is in another database, whose folder that is. The files are where they were.
@@ -166,7 +169,7 @@ impl Town {
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer: None };
         let router = served(&store, &files, &clock, ((0, false), uploads, push));
-        Self { store, ada: self.ada.clone(), files, clock, router, _folder: folder }
+        Self { store, ada: self.ada.clone(), files, clock, router, _folder: folder, _database: None }
     }
 
     /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.
