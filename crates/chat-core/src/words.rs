@@ -56,6 +56,10 @@ pub fn indexed(topic: &str, html: &str) -> String {
     stems.into_iter().collect::<Vec<_>>().join(" ")
 }
 
+/// What stands before and after a word that was looked for.
+const MARK: &str = "<span class=\"highlight\">";
+const MARK_END: &str = "</span>";
+
 /// What someone looks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sought {
@@ -119,14 +123,15 @@ impl Sought {
     /// HTML with every word in it marked that is looked for.
     #[must_use]
     pub fn marked(&self, html: &str) -> String {
+        // One word is marked in most of what was found.
+        let mut marked = String::with_capacity(html.len() + MARK.len() + MARK_END.len());
         let stemmer = Stemmer::create(Algorithm::English);
-        let mut marked = String::with_capacity(html.len());
         let mut from = 0;
         for place in places(html) {
             let Some(word) = html.get(place.clone()).filter(|word| self.may_find(word)) else { continue };
             if stem(&stemmer, word).is_some_and(|stem| self.stems.contains(&stem)) {
                 let before = html.get(from..place.start).unwrap_or_default();
-                marked.extend([before, "<span class=\"highlight\">", word, "</span>"]);
+                marked.extend([before, MARK, word, MARK_END]);
                 from = place.end;
             }
         }
@@ -134,11 +139,17 @@ impl Sought {
         marked
     }
 
-    /// Whether a word may have one of the stems: a stem begins as its words do. Of other alphabets nothing is said.
+    /// Whether a word may have one of the stems: a stem begins as its words do and is no longer than they are. Of other
+    /// alphabets nothing is said.
     fn may_find(&self, word: &str) -> bool {
         let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
         let begins = first(word);
-        begins.is_none_or(|byte| !byte.is_ascii()) || self.stems().any(|stem| first(stem) == begins)
+        if !begins.is_some_and(|byte| byte.is_ascii()) {
+            return true;
+        }
+        // A letter of another alphabet may be longer in lower case.
+        let is_ascii = word.is_ascii();
+        self.stems().any(|stem| first(stem) == begins && (!is_ascii || stem.len() <= word.len()))
     }
 }
 
@@ -280,6 +291,12 @@ mod tests {
             let stemmer = Stemmer::create(Algorithm::English);
             let begins = stem(&stemmer, &word).map(|stem| stem.bytes().next());
             prop_assert!(begins.is_none_or(|first| first == word.to_ascii_lowercase().bytes().next()), "{}", word);
+        }
+
+        #[test]
+        fn a_stem_is_no_longer_than_its_word(word in "[a-z0-9]{1,12}(ies|ied|ing|ed|eed|ly|y|bli|anci|enci|izer|ational)?") {
+            let stemmer = Stemmer::create(Algorithm::English);
+            prop_assert!(stem(&stemmer, &word).is_none_or(|stem| stem.len() <= word.len()), "{}", word);
         }
 
         #[test]
