@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
-use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
+use chat_core::narrow::{Anchor, Bounds, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
 use chat_core::own_copy::{OwnCopy, Unread};
 use chat_core::ports::{Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Written};
 
@@ -254,7 +254,7 @@ pub(crate) async fn recipients(
         Place::In(only) => return Ok(vec![only]),
         Place::Anywhere => {}
     }
-    let mut recipients: Vec<Recipient> = selection.channels.keys().copied().map(Recipient::Channel).collect();
+    let mut recipients: Vec<Recipient> = selection.channels().into_iter().map(Recipient::Channel).collect();
     if selection.directs {
         let directs: Vec<i64> =
             run!(shared.db.reader(), fetch_all: sqlx::query_scalar(OWN_DIRECTS).bind(selection.user_id.0))
@@ -324,7 +324,7 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
     let recipient = i64::from(Recipient::Channel(channel_id));
     let reader = || shared.db.reader();
     let mut newest: Vec<i64> = Vec::new();
-    match selection.channels.get(&channel_id) {
+    match selection.bounds(channel_id).map(Bounds::spans) {
         None => return Ok(Vec::new()),
         Some(None) => {
             newest = run!(reader(), fetch_all: sqlx::query_scalar(TOPICS).bind(recipient)).map_err(failed)?;

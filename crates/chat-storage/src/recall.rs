@@ -26,7 +26,7 @@ pub(crate) async fn window(
     selection: &Selection,
     (anchor, window): (MessageId, Window),
 ) -> Result<Option<Page>, StoreError> {
-    let Some(id) = only_channel(selection).filter(|id| selection.channels.contains_key(id)) else { return Ok(None) };
+    let Some(id) = only_channel(selection).filter(|id| selection.bounds(*id).is_some()) else { return Ok(None) };
     // The index of words looks at fewer messages than there are here.
     if selection.sought().is_some() {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Which index finds the candidates of a narrow, and how it is read.
 
 use chat_core::message::{Conversation, Flag, Recipient};
-use chat_core::narrow::{Candidate, Condition, Selection};
+use chat_core::narrow::{Bounds, Candidate, Condition, Selection};
 use chat_core::ports::StoreError;
 use chat_core::words::Sought;
 use sqlx::SqlStr;
@@ -264,10 +264,10 @@ pub(crate) fn asks_unread(selection: &Selection) -> bool {
 /// A recipient with a message up to which nothing of it is wanted.
 fn pair(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> String {
     let permitted = match recipient {
-        Recipient::Channel(id) => match selection.channels.get(&id) {
-            Some(Some(spans)) => spans.first().map_or(0, |span| span.after.0),
-            _ => 0,
-        },
+        Recipient::Channel(id) => {
+            let spans = selection.bounds(id).and_then(Bounds::spans);
+            spans.and_then(|spans| spans.first()).map_or(0, |span| span.after.0)
+        }
         Recipient::Direct(_) => 0,
     };
     let after = unread.map_or(permitted, |own| own.none_unread_until(recipient).max(permitted));

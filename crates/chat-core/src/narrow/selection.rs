@@ -1,10 +1,10 @@
 //! What a reader asks for, bounded by what they may have.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Candidate, Condition, Term};
 use crate::access::{History, history};
-use crate::channel::Span;
+use crate::channel::{Channel, Span};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Message, Recipient, topic_key};
 use crate::snapshot::RealmSnapshot;
@@ -12,16 +12,33 @@ use crate::user::User;
 use crate::words::Sought;
 
 /// The messages a reader asks for, bounded by what they may have.
+///
+/// What they may have of a channel is looked up where a message of it is judged, not for all channels beforehand: a
+/// search finds messages in a few of the hundreds that somebody is in.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// The reader.
     pub user_id: UserId,
     /// What they ask for.
     pub terms: Vec<Term>,
-    /// Channels they may have messages of: all, or those within spans.
-    pub channels: BTreeMap<ChannelId, Option<Vec<Span>>>,
     /// Whether they may have messages to sets of users they are in.
     pub directs: bool,
+    /// In which it is decided what they may have.
+    realm: Arc<RealmSnapshot>,
+    reach: Reach,
+}
+
+/// The channels that are asked for, and whether with the history that the reader did not receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// What they received anywhere.
+    Received,
+    /// What they received in one channel.
+    ReceivedIn(ChannelId),
+    /// One channel.
+    Channel(ChannelId),
+    /// All public channels, and what they received in others.
+    Public,
 }
 
 impl Selection {
@@ -29,7 +46,7 @@ impl Selection {
     /// name, or of all public channels, also the history before them; but not with an `is` term, which asks about
     /// their own copies.
     #[must_use]
-    pub fn new(realm: &RealmSnapshot, reader: &User, terms: Vec<Term>) -> Self {
+    pub fn new(realm: &Arc<RealmSnapshot>, reader: &User, terms: Vec<Term>) -> Self {
         let asks_own = terms.iter().any(|term| term.condition.asks_flags());
         let mut asked = terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let public = !asks_own && asked.any(|asked| matches!(asked, Condition::PublicChannels));
@@ -37,20 +54,14 @@ impl Selection {
             Condition::Channel(id) => Some(id),
             _ => None,
         });
+        let reach = match only {
+            Some(id) if asks_own => Reach::ReceivedIn(id),
+            Some(id) => Reach::Channel(id),
+            None if public => Reach::Public,
+            None => Reach::Received,
+        };
         let directs = only.is_none() && !public;
-        let mut channels = BTreeMap::new();
-        for channel in realm.channels().filter(|channel| only.is_none_or(|only| only == channel.id)) {
-            let all = !asks_own && (only.is_some() || (public && !channel.privacy.is_private()));
-            let spans = match history(realm, reader, channel) {
-                History::All if all => None,
-                History::All | History::Received(_) => match realm.membership(channel.id, reader.id) {
-                    Some(membership) => Some(membership.spans.clone()),
-                    None => continue,
-                },
-            };
-            channels.insert(channel.id, spans);
-        }
-        Self { user_id: reader.id, terms: searched_once(terms), channels, directs }
+        Self { user_id: reader.id, terms: searched_once(terms), directs, realm: Arc::clone(realm), reach }
     }
 
     /// The message whose conversation is asked for.
@@ -96,7 +107,35 @@ impl Selection {
     /// Which messages of a channel the reader may have; `None` when none.
     #[must_use]
     pub fn bounds(&self, channel: ChannelId) -> Option<Bounds<'_>> {
-        self.channels.get(&channel).map(|spans| Bounds(spans.as_deref()))
+        let with_history = match self.reach {
+            Reach::ReceivedIn(only) | Reach::Channel(only) if only != channel => return None,
+            Reach::Received | Reach::ReceivedIn(_) => false,
+            Reach::Channel(_) => self.shows_all(channel, |_| true),
+            Reach::Public => self.shows_all(channel, |channel| !channel.privacy.is_private()),
+        };
+        if with_history {
+            return Some(Bounds(None));
+        }
+        self.realm.membership(channel, self.user_id).map(|membership| Bounds(Some(&membership.spans)))
+    }
+
+    /// Whether the channel is one of those that are meant, and all of it is shown to the reader.
+    fn shows_all(&self, channel: ChannelId, is_meant: impl FnOnce(&Channel) -> bool) -> bool {
+        let known = self.realm.channel(channel).zip(self.realm.user(self.user_id));
+        known.is_some_and(|(channel, user)| is_meant(channel) && history(&self.realm, user, channel) == History::All)
+    }
+
+    /// The channels of which the reader may have messages, in the order of their numbers.
+    #[must_use]
+    pub fn channels(&self) -> Vec<ChannelId> {
+        let mut channels: Vec<ChannelId> = match self.reach {
+            Reach::ReceivedIn(only) | Reach::Channel(only) => vec![only],
+            Reach::Received => self.realm.memberships(self.user_id).map(|(id, _)| id).collect(),
+            Reach::Public => self.realm.channels().map(|channel| channel.id).collect(),
+        };
+        channels.retain(|id| self.bounds(*id).is_some());
+        channels.sort_unstable();
+        channels
     }
 
     /// Whether the narrow asks for nothing but where a message is and whether it was read.
@@ -157,7 +196,13 @@ impl Selection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds<'a>(Option<&'a [Span]>);
 
-impl Bounds<'_> {
+impl<'a> Bounds<'a> {
+    /// Between which messages they lie; `None` when they are all there are.
+    #[must_use]
+    pub fn spans(self) -> Option<&'a [Span]> {
+        self.0
+    }
+
     /// Whether the message is among them; of one that came from another channel that is said.
     #[must_use]
     pub fn permit(self, message: MessageId, moved_in: bool) -> bool {
@@ -194,8 +239,8 @@ mod tests {
     use crate::realm::Rules;
     use crate::testing;
 
-    fn realm() -> RealmSnapshot {
-        testing::realm(
+    fn realm() -> Arc<RealmSnapshot> {
+        Arc::new(testing::realm(
             Rules::default(),
             vec![
                 Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
@@ -203,7 +248,7 @@ mod tests {
                 Change::Channel(Box::new(testing::channel(22, Privacy::Public))),
                 Change::Subscription(Box::new(testing::subscription(20, 4))),
             ],
-        )
+        ))
     }
 
     fn candidate(id: i64, channel: i64) -> Candidate<'static> {
@@ -217,6 +262,24 @@ mod tests {
             has_reaction: false,
             wording: None,
         }
+    }
+
+    #[test]
+    fn the_channels_of_a_selection_are_those_it_may_have_messages_of() {
+        let realm = realm();
+        let reader = realm.user(UserId(4)).unwrap();
+        let channels = |asked: &[Condition]| {
+            let terms = asked.iter().map(|condition| Term { condition: condition.clone(), negated: false }).collect();
+            let selection = Selection::new(&realm, reader, terms);
+            assert!(selection.channels().iter().all(|id| selection.bounds(*id).is_some()));
+            selection.channels().into_iter().map(|id| id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(channels(&[]), [20]);
+        assert_eq!(channels(&[Condition::PublicChannels]), [20, 22]);
+        assert_eq!(channels(&[Condition::Channel(ChannelId(22))]), [22]);
+        assert!(channels(&[Condition::Channel(ChannelId(22)), Condition::IsUnread]).is_empty());
+        assert!(channels(&[Condition::Channel(ChannelId(21))]).is_empty());
+        assert!(channels(&[Condition::Channel(ChannelId(99))]).is_empty());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The messages a narrow selects for a caller, and stretches of them.
 
+use std::sync::Arc;
+
 use chat_core::access;
 use chat_core::narrow::{Anchor, Selection, Term, Window, check_place};
 use chat_core::snapshot::RealmSnapshot;
@@ -44,7 +46,7 @@ impl Stretch {
 /// What the narrow asks for, bounded by what the reader may have. `None` asks for everything.
 pub(crate) async fn select(
     app: &Site,
-    realm: &RealmSnapshot,
+    realm: &Arc<RealmSnapshot>,
     reader: &User,
     narrow: Option<&Narrow>,
 ) -> Result<Selection, Fault> {

@@ -11,6 +11,7 @@ mod people;
 pub(super) mod realm;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use chat_core::event::Filter;
 use chat_core::id::ChannelId;
@@ -74,7 +75,7 @@ impl State {
 /// Whose state it is, and where it is taken from.
 pub(super) struct Newcomer<'a> {
     pub(super) app: &'a Site,
-    pub(super) realm: &'a RealmSnapshot,
+    pub(super) realm: &'a Arc<RealmSnapshot>,
     pub(super) user: &'a User,
     pub(super) filter: &'a Filter,
     /// Now, in unix seconds.
