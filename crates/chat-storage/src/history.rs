@@ -12,6 +12,7 @@ use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use chat_core::narrow::{Anchor, Bounds, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
+use chat_core::object::Stored;
 use chat_core::own_copy::{OwnCopy, Unread};
 use chat_core::ports::{Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Written};
 
@@ -302,7 +303,7 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     messages.retain(|message| selection.permits(&Candidate::from(message)));
     let flags = search.flags(&messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
     let messages = messages.into_iter().zip(flags);
-    let messages = messages.into_iter().map(|(message, flags)| (Arc::new(message.into()), flags)).collect();
+    let messages = messages.into_iter().map(|(message, flags)| (Arc::new(Stored::passing(message)), flags)).collect();
     Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 

@@ -76,13 +76,18 @@ struct Reactor<'a> {
 impl<'a> Scene<'a> {
     /// Appends the message object, without flags.
     pub fn write(&self, form: Form, out: &mut Vec<u8>) {
+        self.write_open(form, out);
+        out.push(b'}');
+    }
+
+    /// The same without its end: more members may follow.
+    fn write_open(&self, form: Form, out: &mut Vec<u8>) {
         self.write_shared(out);
         self.write_content(form.html, out);
         match self.left_picture().filter(|_| form.client_gravatar) {
             Some(left) => out.extend_from_slice(left.as_bytes()),
             None => self.write_picture(out),
         }
-        out.push(b'}');
     }
 
     /// The message object in all its forms, without flags.
@@ -283,7 +288,12 @@ impl<'r> Writer<'r> {
 
     /// Appends the message object.
     pub fn write(&mut self, message: &Stored, extras: Extras<'_>, out: &mut Vec<u8>) {
-        message.text(self.realm, || self.text(message)).write_open(self.form, out);
+        let (realm, form) = (self.realm, self.form);
+        if message.is_passing() {
+            self.scene(message).write_open(form, out);
+        } else {
+            message.text(realm, || self.scene(message).text()).write_open(form, out);
+        }
         if !extras.edits.is_empty() {
             out.extend_from_slice(b",\"edit_history\":");
             put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
@@ -298,7 +308,7 @@ impl<'r> Writer<'r> {
         out.push(b'}');
     }
 
-    fn text(&mut self, message: &Message) -> Text {
+    fn scene<'s>(&'s mut self, message: &'s Message) -> Scene<'s> {
         let (realm, lexicon) = (self.realm, self.lexicon);
         let display_recipient = self
             .places
@@ -309,7 +319,7 @@ impl<'r> Writer<'r> {
             self.topics.insert(message.topic.clone(), topic_links(&message.topic, lexicon));
         }
         let topic_links = self.topics.get(&message.topic).map(Vec::as_slice).unwrap_or_default();
-        Scene { message, sender, display_recipient, topic_links, realm: Some(realm) }.text()
+        Scene { message, sender, display_recipient, topic_links, realm: Some(realm) }
     }
 }
 

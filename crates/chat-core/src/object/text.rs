@@ -56,13 +56,28 @@ impl Text {
 ///
 /// The text shows names that may change after the message was written. So it is kept with the place in the log up to
 /// which it holds ([`RealmSnapshot::names_changed`]), and made anew for another one.
+///
+/// One that nobody keeps ([`Stored::passing`]) is read once, so of it the form that is asked for is written and no text
+/// is made.
 #[derive(Debug)]
 pub struct Stored {
     message: Message,
     text: Mutex<Option<(EventId, Arc<Text>)>>,
+    is_passing: bool,
 }
 
 impl Stored {
+    /// A message that is handed out once and kept by nobody.
+    #[must_use]
+    pub fn passing(message: Message) -> Self {
+        Self { is_passing: true, ..Self::from(message) }
+    }
+
+    /// Whether nobody keeps it.
+    pub(super) fn is_passing(&self) -> bool {
+        self.is_passing
+    }
+
     /// The text of the message in that realm; made when there is none that holds.
     pub fn text(&self, realm: &RealmSnapshot, make: impl FnOnce() -> Text) -> Arc<Text> {
         let names = realm.names_changed();
@@ -90,7 +105,7 @@ impl Stored {
 
 impl From<Message> for Stored {
     fn from(message: Message) -> Self {
-        Self { message, text: Mutex::default() }
+        Self { message, text: Mutex::default(), is_passing: false }
     }
 }
 
@@ -116,13 +131,16 @@ mod tests {
 
     use super::*;
     use crate::change::Change;
+    use crate::channel::Privacy;
     use crate::event::EventRecord;
     use crate::id::ChannelId;
-    use crate::message::Recipient;
-    use crate::object::message::Scene;
+    use crate::lexicon::Lexicon;
+    use crate::message::{Flag, Recipient};
+    use crate::object::message::{Extras, Scene, Writer};
     use crate::realm::Rules;
     use crate::role::Role;
     use crate::testing;
+    use crate::words::Sought;
 
     #[test]
     fn a_text_in_pieces_is_the_message_in_each_form() {
@@ -144,6 +162,28 @@ mod tests {
                 assert_eq!(shown["content"], if html { "<p>hi</p>" } else { "\"ü\u{1}" });
                 assert_eq!(shown["avatar_url"].is_null(), client_gravatar && has_gravatar, "{form:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_message_that_nobody_keeps_is_told_as_one_that_is_kept() {
+        let channel = Change::Channel(Box::new(testing::channel(20, Privacy::Public)));
+        let realm = testing::realm(Rules::default(), vec![channel]);
+        let lexicon = Lexicon::of(&realm);
+        let message = testing::message_event(2, Recipient::Channel(ChannelId(20))).message;
+        let sought = Sought::parse("hi");
+        let extras = Extras { flags: &[Flag::Read], edits: &[], sought: Some(&sought) };
+        for (html, client_gravatar) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut writer = Writer::new(&realm, &lexicon, Form { html, client_gravatar });
+            let mut told = |message: &Stored| {
+                let mut out = Vec::new();
+                writer.write(message, extras, &mut out);
+                String::from_utf8(out).unwrap()
+            };
+            let kept = told(&Stored::from(message.clone()));
+            assert_eq!(told(&Stored::passing(message.clone())), kept);
+            let shown: serde_json::Value = serde_json::from_str(&kept).unwrap();
+            assert_eq!((&shown["display_recipient"], &shown["flags"][0]), (&"Channel 20".into(), &"read".into()));
         }
     }
 

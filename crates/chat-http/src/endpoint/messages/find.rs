@@ -29,7 +29,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let id = MessageId(call.path_id("message_id")?);
     let found = call.app.messages.find(call.who.id(), &[id]).await?.into_iter();
     let mut read = found.filter(|(message, _)| access::reads(&call.who.realm, &call.who.user, message));
-    let found = read.next().map(|(message, flags)| (Stored::from(message), flags)).ok_or(NoSuchMessage)?;
+    let found = read.next().map(|(message, flags)| (Stored::passing(message), flags)).ok_or(NoSuchMessage)?;
     let (message, _) = &found;
     let mut body = b"{\"raw_content\":".to_vec();
     serde_json::to_writer(&mut body, &message.content)
