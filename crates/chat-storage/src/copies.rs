@@ -56,6 +56,12 @@ pub(crate) struct Facts {
     pub(crate) marks: Marks,
 }
 
+impl From<&Message> for Facts {
+    fn from(message: &Message) -> Self {
+        Self { id: message.id, recipient: message.recipient, sender_id: message.sender_id, marks: message.marks }
+    }
+}
+
 /// What a user has read of some recipients.
 pub(crate) struct Own {
     user_id: UserId,
@@ -200,13 +206,51 @@ pub(crate) async fn find(
 
 /// What a user has read of these recipients and perhaps of others; read where it is not known.
 async fn look(shared: &Shared, user_id: UserId, recipients: &BTreeSet<Recipient>) -> Result<Looked, StoreError> {
-    if let Some(looked) = shared.lately.take(user_id, recipients) {
-        return Ok(looked);
-    }
     // Before the database is asked: whatever comes after this may have changed what it says.
     let at = shared.tail.head();
-    let sets = read_set::load(&shared.db, user_id, recipients.iter().copied()).await?;
-    Ok(Looked { at, asked: recipients.clone(), sets })
+    let known = shared.lately.take(user_id);
+    let mut looked = known.unwrap_or_else(|| Looked { at, asked: BTreeSet::new(), sets: HashMap::new() });
+    let unknown: Vec<Recipient> = recipients.difference(&looked.asked).copied().collect();
+    if !unknown.is_empty() {
+        looked.at = looked.at.min(at);
+        looked.sets.extend(read_set::load(&shared.db, user_id, unknown.iter().copied()).await?);
+        looked.asked.extend(unknown);
+    }
+    Ok(looked)
+}
+
+/// A user's flags of these messages that were read whole, in their order.
+pub(crate) async fn flags(
+    shared: &Shared,
+    user_id: UserId,
+    messages: &[Message],
+) -> Result<Vec<Vec<Flag>>, StoreError> {
+    let Some(newest) = messages.iter().map(|message| message.revision).max() else { return Ok(Vec::new()) };
+    // Who was answered by another node asks this one next.
+    shared.hear_all().await?;
+    let mut rare = rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
+    let realm = shared.realm.load_full();
+    let mut flags = |sets: &HashMap<Recipient, ReadSet>| -> Vec<Vec<Flag>> {
+        let of = |message: &Message| {
+            let here = OwnIn::new((&realm, user_id), message.recipient, sets.get(&message.recipient));
+            here.flags_of(&Facts::from(message), rare.remove(&message.id.0).unwrap_or_default())
+        };
+        messages.iter().map(of).collect()
+    };
+    let recipients = messages.iter().map(|message| &message.recipient);
+    // What the database has already and the log has not brought here yet may have been read as it came.
+    let known = |looked: &Looked, at| (newest <= at && looked.knows(recipients.clone())).then(|| flags(&looked.sets));
+    if let Some(known) = shared.lately.look(user_id, known).flatten() {
+        return Ok(known);
+    }
+    let recipients: BTreeSet<Recipient> = recipients.copied().collect();
+    if newest > shared.tail.head() {
+        return Ok(flags(&read_set::load(&shared.db, user_id, recipients).await?));
+    }
+    let looked = look(shared, user_id, &recipients).await?;
+    let found = flags(&looked.sets);
+    shared.lately.keep(user_id, looked);
+    Ok(found)
 }
 
 /// Copies of messages that are all in memory, or were and are gone; `None` when one may be elsewhere.

@@ -15,11 +15,10 @@ use chat_core::ports::{PastEdit, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::widget::Submessage;
 
-use crate::copies::OwnIn;
+use crate::copies::{Facts, OwnIn};
 use crate::edit::{self, EditRow};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::history::facts_of;
 use crate::row::{self, MessageRow, ReactionRow};
 use crate::store::Store;
 use crate::{attachment, flag_set, read_set, realm, scheduled};
@@ -179,7 +178,7 @@ async fn page(
     let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
     let read = read_set::load_all_in(tx, recipients).await?;
     let page = messages.into_iter().map(|message| {
-        let facts = facts_of(&message);
+        let facts = Facts::from(&message);
         let mut flags = beside.flags.remove(&message.id.0).unwrap_or_default();
         let mut users: BTreeSet<UserId> = flags.keys().copied().collect();
         match message.recipient {

@@ -122,11 +122,20 @@ impl<'a> Search<'a> {
         Self { is_shown: true, ..self }
     }
 
-    /// The reader's flags of these messages, in their order.
+    /// The reader's flags of these candidates, in their order, as the database has them.
     pub(crate) async fn flags(&self, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+        if let Some(own) = &self.own {
+            return own.flags(self.shared, messages).await;
+        }
+        let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
+        Own::load(self.shared, self.selection.user_id, recipients).await?.flags(self.shared, messages).await
+    }
+
+    /// The reader's flags of messages that were found, in their order.
+    async fn flags_of(&self, messages: &[Message]) -> Result<Vec<Vec<Flag>>, StoreError> {
         match &self.own {
-            Some(own) => own.flags(self.shared, messages).await,
-            None => flags(self.shared, self.selection.user_id, messages).await,
+            Some(own) => own.flags(self.shared, &messages.iter().map(Facts::from).collect::<Vec<_>>()).await,
+            None => copies::flags(self.shared, self.selection.user_id, messages).await,
         }
     }
 
@@ -215,10 +224,6 @@ pub(crate) fn facts(candidate: &Candidate<'_>) -> Facts {
     Facts { id: candidate.id, recipient: candidate.recipient, sender_id: candidate.sender_id, marks: candidate.marks }
 }
 
-pub(crate) fn facts_of(message: &Message) -> Facts {
-    Facts { id: message.id, recipient: message.recipient, sender_id: message.sender_id, marks: message.marks }
-}
-
 async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipient>, StoreError> {
     let key = users_key(users);
     let found: Option<i64> =
@@ -301,16 +306,10 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     let mut messages = whole(shared, found).await?;
     // What was moved between the two readings is judged by where it is now.
     messages.retain(|message| selection.permits(&Candidate::from(message)));
-    let flags = search.flags(&messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
+    let flags = search.flags_of(&messages).await?;
     let messages = messages.into_iter().zip(flags);
     let messages = messages.into_iter().map(|(message, flags)| (Arc::new(Stored::passing(message)), flags)).collect();
     Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
-}
-
-/// A user's flags of these messages, in their order.
-pub(crate) async fn flags(shared: &Shared, user_id: UserId, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
-    let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
-    Own::load(shared, user_id, recipients).await?.flags(shared, messages).await
 }
 
 async fn first_unread(shared: &Shared, selection: &Selection) -> Result<MessageId, StoreError> {
@@ -377,7 +376,7 @@ impl MessageStore for Store {
 
     async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError> {
         let messages = row::messages(&self.shared.db, ids.iter().copied()).await?;
-        let flags = flags(&self.shared, user_id, &messages.iter().map(facts_of).collect::<Vec<_>>()).await?;
+        let flags = copies::flags(&self.shared, user_id, &messages).await?;
         Ok(messages.into_iter().zip(flags).collect())
     }
 

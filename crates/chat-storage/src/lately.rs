@@ -52,6 +52,13 @@ impl Lately {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Looks at what the user has read without taking it away, if anything is known; it holds for a place of the log.
+    pub(crate) fn look<T>(&self, user_id: UserId, look: impl FnOnce(&Looked, EventId) -> T) -> Option<T> {
+        let inner = self.lock();
+        // Nothing since has changed it.
+        inner.users.get(&user_id).map(|looked| look(looked, looked.at.max(inner.noted)))
+    }
+
     /// Keeps what a user has read instead of what was kept of them, if it still holds.
     pub(crate) fn keep(&self, user_id: UserId, looked: Looked) {
         let bytes: usize = looked.sets.values().map(ReadSet::size_bytes).sum();
@@ -67,13 +74,13 @@ impl Lately {
         inner.users.insert(user_id, looked);
     }
 
-    /// What the user has read of these, if it is known. Who takes it keeps it again.
-    pub(crate) fn take<'a>(&self, user_id: UserId, of: impl IntoIterator<Item = &'a Recipient>) -> Option<Looked> {
+    /// What the user has read, as far as it is known. Who takes it keeps it again.
+    pub(crate) fn take(&self, user_id: UserId) -> Option<Looked> {
         let mut inner = self.lock();
         let mut looked = inner.users.remove(&user_id)?;
         // Nothing since has changed it.
         looked.at = looked.at.max(inner.noted);
-        of.into_iter().all(|here| looked.asked.contains(here)).then_some(looked)
+        Some(looked)
     }
 
     /// Takes in what the log brings.
@@ -86,6 +93,13 @@ impl Lately {
             Readers::Anybody => inner.users.clear(),
         }
         inner.changed = record.id;
+    }
+}
+
+impl Looked {
+    /// Whether all of these were asked for.
+    pub(crate) fn knows<'a>(&self, mut these: impl Iterator<Item = &'a Recipient>) -> bool {
+        these.all(|here| self.asked.contains(here))
     }
 }
 
@@ -136,7 +150,7 @@ mod tests {
     }
 
     fn holds(lately: &Lately, user: i64) -> bool {
-        lately.take(UserId(user), [&HERE]).map(|looked| lately.keep(UserId(user), looked)).is_some()
+        lately.take(UserId(user)).map(|looked| lately.keep(UserId(user), looked)).is_some()
     }
 
     #[test]
@@ -164,8 +178,11 @@ mod tests {
         assert!(holds(&lately, 1));
         // What was taken meanwhile is as new as the log was then.
         lately.note(&marked(8, "starred", 1));
-        let taken = lately.take(UserId(1), [&HERE]).unwrap();
+        let taken = lately.take(UserId(1)).unwrap();
         assert_eq!(taken.at, EventId(8));
+        lately.keep(UserId(1), taken);
+        assert_eq!(lately.look(UserId(1), |_, at| at), Some(EventId(8)));
+        let taken = lately.take(UserId(1)).unwrap();
         lately.note(&marked(9, "read", 1));
         lately.keep(UserId(1), taken);
         assert!(!holds(&lately, 1));
@@ -175,7 +192,9 @@ mod tests {
     fn nothing_is_said_of_what_was_not_asked_for_and_of_few_users() {
         let lately = Lately::default();
         lately.keep(UserId(1), looked(1));
-        assert!(lately.take(UserId(1), [&HERE, &THERE]).is_none());
+        let knows = |these: &[Recipient]| lately.look(UserId(1), |looked, _| looked.knows(these.iter()));
+        assert_eq!((knows(&[HERE]), knows(&[HERE, THERE])), (Some(true), Some(false)));
+        assert!(lately.look(UserId(2), |_, _| ()).is_none());
         let users = i64::try_from(USERS_MAX).unwrap() + 1;
         (1..=users).for_each(|user| lately.keep(UserId(user), looked(user)));
         let kept: Vec<i64> = (1..=users).filter(|user| holds(&lately, *user)).collect();

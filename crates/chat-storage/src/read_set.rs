@@ -234,7 +234,7 @@ pub(crate) async fn change_all(
     readings: BTreeMap<Recipient, Reading>,
 ) -> Result<Looked, StoreError> {
     let tx = &mut writing.tx;
-    let mut looked = match shared.lately.take(user_id, readings.keys()) {
+    let mut looked = match shared.lately.take(user_id).filter(|looked| looked.knows(readings.keys())) {
         Some(looked) => looked,
         None => Looked {
             at: writing.draft.head(),

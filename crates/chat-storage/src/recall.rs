@@ -8,10 +8,10 @@ use chat_core::narrow::{Candidate, Condition, Selection, Window};
 use chat_core::object::Stored;
 use chat_core::ports::{Page, StoreError};
 
-use crate::copies::{self, Own};
+use crate::copies::{self, Facts, Own};
 use crate::engine::run;
 use crate::fault::failed;
-use crate::history::{PAGE_MAX, facts_of};
+use crate::history::PAGE_MAX;
 use crate::recent::{Copies, Kept, READ_AT_ONCE};
 use crate::store::Shared;
 use crate::{read_set, row};
@@ -133,7 +133,7 @@ impl Reader<'_> {
 
     fn admitted(&self, message: &Arc<Stored>) -> Option<Found> {
         let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
-        let flags = self.own.flags_of(&facts_of(message), rare);
+        let flags = self.own.flags_of(&Facts::from(&***message), rare);
         let admits = self.selection.admits(&Candidate::from(&***message), &flags, self.own.realm());
         admits.then(|| (Arc::clone(message), flags))
     }

@@ -101,6 +101,42 @@ told! {
         store.stop().await;
     }
 
+    async fn what_is_found_has_the_flags_of_the_moment(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
+        let mut ids = vec![say(&store, 1, 11, "t").await, say(&store, 1, 12, "t").await];
+        let mark = async |flag: &str, op: FlagOp, ids: &[MessageId]| {
+            let mark = Mark::parse(flag, if op == FlagOp::Add { "add" } else { "remove" }).unwrap();
+            let event = Flagged::anywhere(mark, ids.to_vec()).told_to(READER);
+            store.set_flag(READER, (mark.flag, op), ids, (NOW_S, event)).await.unwrap();
+        };
+        // Twice, because what was read once is known then.
+        let flags = async || {
+            let window = Window { anchor: Anchor::Newest, before: 10, after: 0, include_anchor: true };
+            let mut seen = Vec::new();
+            for _ in 0..2 {
+                let page = store.window(&selection(&store, &[]), window).await.unwrap();
+                seen.push(page.messages.into_iter().map(|(_, flags)| flags).collect::<Vec<_>>());
+            }
+            assert_eq!(seen[0], seen[1]);
+            seen.remove(0)
+        };
+        assert_eq!(flags().await, [vec![], vec![]]);
+        mark("read", FlagOp::Add, &ids[..1]).await;
+        assert_eq!(flags().await, [vec![Flag::Read], vec![]]);
+        // In another place than those that are known, and in the same.
+        ids.push(send(&store, message(&store, 1, to_users(&[1, 2]), ("", "psst"))).await);
+        ids.push(say(&store, 3, 11, "t").await);
+        assert_eq!(flags().await, [vec![Flag::Read], vec![], vec![], vec![]]);
+        mark("starred", FlagOp::Add, &ids[2..3]).await;
+        mark("read", FlagOp::Add, &ids[1..]).await;
+        assert_eq!(flags().await, [vec![Flag::Read], vec![Flag::Read], vec![Flag::Read, Flag::Starred], vec![Flag::Read]]);
+        mark("read", FlagOp::Remove, &ids[..3]).await;
+        assert_eq!(flags().await, [vec![], vec![], vec![Flag::Starred], vec![Flag::Read]]);
+        store.stop().await;
+    }
+
     async fn reading_everything_leaves_a_mark_and_no_set(home) {
         let store = home.open().await;
         found(&store).await;
