@@ -26,8 +26,11 @@ const MOST: &str = "CAST($4 AS BIGINT)";
 const CANDIDATE: &str = "SELECT m.id, m.recipient_id, d.users, m.topic, m.sender_id, m.marks,
     EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
 FROM ";
-const WHOLE: &str = "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s, m.client,
-    m.marks, m.last_edit_s, m.revision, EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
+/// Numbers of channels are even; nobody is looked up for what is in one.
+const WHOLE: &str = "SELECT m.id, m.sender_id, m.recipient_id,
+    CASE WHEN m.recipient_id % 2 = 1 THEN (SELECT d.users FROM direct AS d WHERE d.recipient_id = m.recipient_id) END,
+    m.topic, m.content, m.html, m.sent_s, m.client, m.marks, m.last_edit_s, m.revision,
+    EXISTS (SELECT 1 FROM reaction AS r WHERE r.message_id = m.id)
 FROM ";
 const JOIN_DIRECT: &str = " LEFT JOIN direct AS d ON d.recipient_id = m.recipient_id";
 
@@ -128,7 +131,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                 let picked = flag_set::picked(dialect, order);
                 format!("{CANDIDATE} {picked} JOIN message AS m ON m.id = picked.id {JOIN_DIRECT}")
             }
-            Self::Words(_, recipient) => by_words_sql(CANDIDATE, recipient.is_some()),
+            Self::Words(_, recipient) => by_words_sql((CANDIDATE, JOIN_DIRECT), recipient.is_some()),
             Self::Recipients(_) => format!("{CANDIDATE} {{of_each:{order}}} {JOIN_DIRECT}"),
             Self::Feed(_) => format!(
                 "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT CAST($5 AS BIGINT)) AS m
@@ -152,7 +155,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
         limit: i64,
     ) -> Result<Option<Vec<WholeRow>>, StoreError> {
         let Self::Words(words, recipient) = self else { return Ok(None) };
-        let found = by_words_sql(WHOLE, recipient.is_some());
+        let found = by_words_sql((WHOLE, ""), recipient.is_some());
         let order = stretch.way.sql();
         let sql = shared.db.dialect().own_text(&format!("{found} ORDER BY w.rowid {order} LIMIT {MOST}"));
         let rows = run!(shared.db.words_reader(), fetch_all: {
@@ -208,10 +211,10 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
 }
 
 /// What has words, as far as the order.
-fn by_words_sql(columns: &str, in_one: bool) -> String {
+fn by_words_sql((columns, join): (&str, &str), in_one: bool) -> String {
     let there = if in_one { " AND m.recipient_id = CAST($5 AS BIGINT)" } else { "" };
     format!(
-        "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {JOIN_DIRECT}
+        "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {join}
 WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
     )
 }
