@@ -337,10 +337,15 @@ fn follow_kept(
     if lowest.map_or(set.all_until, |lowest| lowest - 1) < kept.after {
         return false;
     }
+    let (is_direct, membership) = match recipient {
+        Recipient::Channel(channel) => (false, realm.membership(channel, user_id)),
+        Recipient::Direct(_) => (true, None),
+    };
+    let received = |id| membership.map_or(is_direct, |membership| membership.received(id));
     if let Some(lowest) = lowest {
         let until = set.all_until;
         let behind = kept.entries_after(recipient, lowest - 1).map(|entry| entry.id).take_while(|id| id.0 <= until);
-        let read = behind.filter(|id| received(realm, user_id, (recipient, *id)));
+        let read = behind.filter(|id| received(*id));
         set.set_back(lowest, read.map(|id| id.0));
     }
     set.take(reading);
@@ -348,7 +353,7 @@ fn follow_kept(
         let id = entry.id;
         // What the sender has no longer read is not in memory yet.
         let own = entry.sender_id == user_id && entry.marks().read_by_sender && !reading.unread.contains(&id.0);
-        if !set.pass(id, own, received(realm, user_id, (recipient, id))) {
+        if !set.pass(id, own, received(id)) {
             break;
         }
     }
