@@ -25,13 +25,14 @@ impl Groups {
         let mut groups = Self { named: BTreeMap::new(), unnamed: BTreeMap::new() };
         let rows = || tables.named_groups.iter().chain(&tables.groups);
         for row in rows().filter(|row| !row.name.is_empty()) {
-            groups.named.insert(row.id, named(row));
+            groups.named.insert(row.number(), named(row));
         }
         for system in SystemGroup::ALL {
             if groups.of_system(system).is_none() {
                 let id = free.next().unwrap_or_default();
                 let row = GroupRow {
                     id,
+                    usergroup_ptr: None,
                     name: system.name().to_owned(),
                     description: String::new(),
                     is_system_group: true,
@@ -44,8 +45,8 @@ impl Groups {
         groups.fill(tables, users);
         // A group with a name has a row without one, too.
         let known: BTreeSet<i64> = groups.named.keys().copied().collect();
-        for row in rows().filter(|row| row.name.is_empty() && !known.contains(&row.id)) {
-            groups.unnamed.insert(row.id, unnamed(tables, users, row.id));
+        for row in rows().filter(|row| row.name.is_empty() && !known.contains(&row.number())) {
+            groups.unnamed.insert(row.number(), unnamed(tables, users, row.number()));
         }
         groups.settle(tables, report);
         groups
@@ -118,7 +119,7 @@ impl Groups {
             .named_groups
             .iter()
             .chain(&tables.groups)
-            .filter_map(|row| Some((row.id, row.can_mention_group?)))
+            .filter_map(|row| Some((row.number(), row.can_mention_group?)))
             .collect();
         let known: BTreeSet<i64> = self.named.keys().copied().collect();
         let mut names = BTreeSet::new();
@@ -138,16 +139,18 @@ impl Groups {
 }
 
 fn named(row: &GroupRow) -> UserGroup {
-    let of_name = |system: &SystemGroup| row.is_system_group && system.name() == row.name;
+    // `role:members` was `@role:members` once.
+    let name = row.name.strip_prefix('@').unwrap_or(&row.name);
+    let of_name = |system: &SystemGroup| row.is_system_group && system.name() == name;
     let system = SystemGroup::ALL.into_iter().find(of_name);
     UserGroup {
-        id: UserGroupId(row.id),
-        name: row.name.clone(),
+        id: UserGroupId(row.number()),
+        name: system.map_or_else(|| row.name.clone(), |system| system.name().to_owned()),
         description: system.map_or_else(|| row.description.clone(), |system| system.description().to_owned()),
         system,
         members: Vec::new(),
         subgroups: Vec::new(),
-        can_mention: GroupSetting::Group(UserGroupId(row.id)),
+        can_mention: GroupSetting::Group(UserGroupId(row.number())),
         is_deactivated: row.deactivated,
     }
 }

@@ -3,6 +3,8 @@
 //! # Source
 //! Not specified; the layout that existing servers write: one JSON object per file, a table a key, a row an object.
 //! Times are seconds with a fraction. Tables and columns came and went with the years, so a column may be missing.
+//! Names were held against what writes and reads them there: `zerver/lib/export.py`, `zerver/lib/import_realm.py` and
+//! `zerver/models/` of the public repository zulip/zulip.
 
 pub(crate) mod codes;
 mod rows;
@@ -101,6 +103,8 @@ tables! {
         domains: DomainRow = "zerver_realmdomain",
         /// How users follow topics.
         topics: TopicRow = "zerver_usertopic",
+        /// Topics that users muted, in older exports.
+        muted_topics: TopicRow = "zerver_mutedtopic",
         /// Users that others do not hear.
         muted_users: MutedUserRow = "zerver_muteduser",
         /// What users say they are doing.
@@ -214,6 +218,26 @@ mod tests {
         let user = &tables.users[0];
         assert_eq!((user.columns.id, user.columns.date_joined, user.columns.role), (7, 5, Some(600)));
         assert_eq!(user.all["enter_sends"], true);
+    }
+
+    #[test]
+    fn a_group_has_its_number_once_or_twice() {
+        let text = r#"{"zerver_namedusergroup": [{"id": 31, "usergroup_ptr": 31, "name": "crew", "realm_for_sharding": 2,
+            "date_created": null, "description": null}, {"usergroup_ptr": 32}, {"id": 33}]}"#;
+        let tables: Tables = serde_json::from_str(text).unwrap();
+        assert_eq!(tables.named_groups.iter().map(GroupRow::number).collect::<Vec<_>>(), [31, 32, 33]);
+    }
+
+    #[test]
+    fn older_columns_are_read_as_what_they_have_become() {
+        let text = r#"{"zerver_mutedtopic": [{"user_profile": 7, "stream": 20, "topic_name": "x", "date_muted": 4.5}],
+            "zerver_customprofilefield": [{"id": 1, "name": "About", "hint": null, "field_type": 1}],
+            "zerver_subscription": [{"user_profile": 7, "recipient": 1, "in_home_view": false}]}"#;
+        let tables: Tables = serde_json::from_str(text).unwrap();
+        let topic = &tables.muted_topics[0];
+        assert_eq!((topic.visibility_policy, topic.last_updated), (1, 4));
+        assert_eq!(tables.profile_fields[0].hint, "");
+        assert_eq!(tables.subscriptions[0].in_home_view, Some(false));
     }
 
     #[test]

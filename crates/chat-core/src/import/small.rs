@@ -47,8 +47,9 @@ fn of_realm(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
     let defaults = tables.default_channels.iter().filter(|row| known.contains(&row.stream));
     changes.extend(defaults.map(|row| item(ItemKind::DefaultChannel, row.stream, json!({}))));
     for row in &tables.linkifiers {
-        let template = row.url_template.as_deref().unwrap_or_default();
-        if template.is_empty() || Linkifier::new(&row.pattern, template).is_err() {
+        let before = || row.url_format_string.as_deref().map(template);
+        let template = row.url_template.clone().or_else(before).unwrap_or_default();
+        if template.is_empty() || Linkifier::new(&row.pattern, &template).is_err() {
             report.leave("linkifiers with a pattern or template that is none here", 1);
             continue;
         }
@@ -56,7 +57,8 @@ fn of_realm(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
         changes.push(item(ItemKind::Linkifier, row.id, document));
     }
     for row in &tables.playgrounds {
-        let Some(template) = &row.url_template else {
+        let before = || row.url_prefix.as_ref().map(|prefix| format!("{prefix}{{code}}"));
+        let Some(template) = row.url_template.clone().or_else(before) else {
             report.leave("playgrounds without a template", 1);
             continue;
         };
@@ -68,6 +70,12 @@ fn of_realm(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
         let document = json!({"domain": row.domain.to_lowercase(), "allow_subdomains": row.allow_subdomains});
         item(ItemKind::Domain, row.id, document)
     }));
+}
+
+/// The template of what older servers wrote as a format: `%(id)s` is `{id}`, `%%` is `%`.
+fn template(format: &str) -> String {
+    let pieces = format.split("%%").map(|piece| piece.replace("%(", "{").replace(")s", "}"));
+    pieces.collect::<Vec<_>>().join("%")
 }
 
 fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
@@ -139,7 +147,7 @@ fn preferences(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) 
 fn topics(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
     let channels: BTreeSet<i64> = tables.channels.iter().map(|row| row.id).collect();
     let (mut taken, mut left) = (0, 0);
-    for row in &tables.topics {
+    for row in tables.topics.iter().chain(&tables.muted_topics) {
         let is_here = users.contains(&UserId(row.user_profile)) && channels.contains(&row.stream);
         if !is_here || !(1..=3).contains(&row.visibility_policy) {
             left += 1;
@@ -206,4 +214,25 @@ fn status(row: &StatusRow, emoji: &BTreeSet<i64>, report: &mut Report) -> Map<St
         kept.extend(keys.map(|(key, text)| (key.to_owned(), clean(text).into())));
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_older_servers_are_the_templates_they_became() {
+        assert_eq!(template("https://x.org/%(org)s/%(id)s?q=%%20"), "https://x.org/{org}/{id}?q=%20");
+        let rows = json!({
+            "zerver_realmfilter": [{"id": 1, "pattern": "#(?P<id>[0-9]+)", "url_format_string": "https://x.org/%(id)s"}],
+            "zerver_realmplayground": [{"id": 2, "name": "R", "pygments_language": "R", "url_prefix": "https://r.org/?"}],
+        });
+        let (mut changes, mut report) = (Vec::new(), Report::default());
+        of_realm(&serde_json::from_value(rows).unwrap(), &mut changes, &mut report);
+        let templates = changes.iter().map(|change| match change {
+            Change::Item { document: Some(document), .. } => document["url_template"].as_str(),
+            _ => None,
+        });
+        assert_eq!(templates.collect::<Vec<_>>(), [Some("https://x.org/{id}"), Some("https://r.org/?{code}")]);
+    }
 }

@@ -14,6 +14,16 @@ fn some_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64
     Ok(Option::<f64>::deserialize(deserializer)?.map(whole))
 }
 
+/// A text, which in older exports may be null where newer ones have none.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// What a topic is in a table that has muted topics alone.
+fn muted() -> i64 {
+    1
+}
+
 fn yes() -> bool {
     true
 }
@@ -44,9 +54,9 @@ pub struct UserColumns {
     /// The address they log in with; in older exports it is `email`.
     #[serde(default)]
     pub delivery_email: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     pub email: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     pub full_name: String,
     #[serde(default = "yes")]
     pub is_active: bool,
@@ -64,9 +74,9 @@ pub struct UserColumns {
     pub is_guest: bool,
     #[serde(default, deserialize_with = "seconds")]
     pub date_joined: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     pub timezone: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     pub avatar_source: String,
     #[serde(default)]
     pub avatar_version: Option<i64>,
@@ -96,7 +106,7 @@ rows! {
     ChannelRow {
         id: i64,
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         description: String,
         #[serde(default, deserialize_with = "seconds")]
         date_created: i64,
@@ -140,9 +150,12 @@ rows! {
         active: bool,
         #[serde(default)]
         is_muted: bool,
+        /// The same the other way round, in older exports.
+        #[serde(default)]
+        in_home_view: Option<bool>,
         #[serde(default)]
         pin_to_top: bool,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         color: String,
         #[serde(default)]
         desktop_notifications: Option<bool>,
@@ -169,11 +182,14 @@ rows! {
     }
     /// A group.
     GroupRow {
-        #[serde(default, alias = "usergroup_ptr")]
+        #[serde(default)]
         id: i64,
+        /// The row without a name that belongs to it; beside `id`, and the same number.
         #[serde(default)]
+        usergroup_ptr: Option<i64>,
+        #[serde(default, deserialize_with = "text")]
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         description: String,
         #[serde(default)]
         is_system_group: bool,
@@ -196,7 +212,7 @@ rows! {
     ProfileFieldRow {
         id: i64,
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         hint: String,
         field_type: i64,
         #[serde(default)]
@@ -221,6 +237,9 @@ rows! {
         pattern: String,
         #[serde(default)]
         url_template: Option<String>,
+        /// What older exports have instead: `https://x.org/%(id)s`.
+        #[serde(default)]
+        url_format_string: Option<String>,
         #[serde(default)]
         order: i64,
     }
@@ -231,6 +250,9 @@ rows! {
         pygments_language: String,
         #[serde(default)]
         url_template: Option<String>,
+        /// What older exports have instead: the code follows it.
+        #[serde(default)]
+        url_prefix: Option<String>,
     }
     /// A domain of mail.
     DomainRow {
@@ -244,8 +266,9 @@ rows! {
         user_profile: i64,
         stream: i64,
         topic_name: String,
+        #[serde(default = "muted")]
         visibility_policy: i64,
-        #[serde(default, deserialize_with = "seconds")]
+        #[serde(default, alias = "date_muted", deserialize_with = "seconds")]
         last_updated: i64,
     }
     /// A user that another does not hear.
@@ -258,13 +281,13 @@ rows! {
     /// What a user says they are doing.
     StatusRow {
         user_profile: i64,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         status_text: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         emoji_name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         emoji_code: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         reaction_type: String,
     }
     /// A word that alerts a user.
@@ -282,7 +305,7 @@ rows! {
         id: i64,
         owner: i64,
         path_id: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         file_name: String,
         #[serde(default, deserialize_with = "seconds")]
         create_time: i64,
@@ -306,7 +329,7 @@ rows! {
         id: i64,
         sender: i64,
         recipient: i64,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         subject: String,
         content: String,
         #[serde(default)]
@@ -330,11 +353,11 @@ rows! {
         id: i64,
         user_profile: i64,
         /// Whether it is for a channel or for people; older tables have not said.
-        #[serde(default, rename = "type")]
+        #[serde(default, rename = "type", deserialize_with = "text")]
         kind: String,
         #[serde(default)]
         recipient: Option<i64>,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         topic: String,
         content: String,
         #[serde(default, deserialize_with = "seconds")]
@@ -361,7 +384,7 @@ rows! {
         id: i64,
         sender: i64,
         recipient: i64,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "text")]
         subject: String,
         content: String,
         #[serde(alias = "pub_date", deserialize_with = "seconds")]
@@ -400,5 +423,12 @@ rows! {
         prev_topic: Option<String>,
         #[serde(default)]
         prev_stream: Option<i64>,
+    }
+}
+
+impl GroupRow {
+    /// Its number, whichever column has it.
+    pub(crate) fn number(&self) -> i64 {
+        self.usergroup_ptr.unwrap_or(self.id)
     }
 }
