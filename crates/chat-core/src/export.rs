@@ -6,6 +6,7 @@
 //!
 //! An export that is imported and exported again is the same: what is written says all that is read.
 
+mod asked;
 mod messages;
 mod organization;
 mod small;
@@ -262,7 +263,8 @@ impl<'a> Export<'a> {
     }
 
     /// Writes a row of `realm.json`.
-    fn put(&mut self, table: &'static str, row: Value) -> Result<(), SheetError> {
+    fn put(&mut self, table: &'static str, mut row: Value) -> Result<(), SheetError> {
+        asked::complete(table, &mut row);
         self.sheets.row(Sheet::Organization, table, row)
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Folder {
     partial: PathBuf,
     organization: Tables,
     messages: Option<(usize, Tables)>,
-    attachments: Option<Tables>,
+    attachments: Tables,
     files: Vec<ExportedFile>,
     progress: Progress,
 }
@@ -52,14 +52,16 @@ impl Folder {
         make_folder(&partial).with_context(|| {
             format!("cannot make {}; one that another export left there can be deleted", partial.display())
         })?;
-        let organization = Tables::create(&partial.join("realm.json"))?;
+        let mut organization = Tables::create(&partial.join("realm.json"), Sheet::Organization)?;
+        organization.say("import_source", "zulip")?;
+        let attachments = Tables::create(&partial.join(UPLOADS), Sheet::Attachments)?;
         let progress = Progress::new("exporting", 0);
         Ok(Self {
             path: path.to_owned(),
             partial,
             organization,
             messages: None,
-            attachments: None,
+            attachments,
             files: Vec::new(),
             progress,
         })
@@ -74,10 +76,7 @@ impl Folder {
         let progress = Progress::new("files", files.len());
         let mut gone = 0;
         for cabinet in Cabinet::ALL {
-            let mut of_it = files.iter().filter(|file| file.cabinet == cabinet).peekable();
-            if of_it.peek().is_none() {
-                continue;
-            }
+            let of_it = files.iter().filter(|file| file.cabinet == cabinet);
             let folder = self.partial.join(cabinet.name());
             make_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
             let mut list = List::create(&folder.join(RECORDS))?;
@@ -102,7 +101,7 @@ impl Folder {
     pub(super) fn finish(self) -> anyhow::Result<()> {
         let Self { path, partial, organization, messages, attachments, progress, files: _ } = self;
         progress.end();
-        let files = [Some(organization), messages.map(|(_, tables)| tables), attachments];
+        let files = [Some(organization), messages.map(|(_, tables)| tables), Some(attachments)];
         let written: std::io::Result<()> = files.into_iter().flatten().try_for_each(Tables::end);
         written.and_then(|()| sync(&partial)).with_context(|| format!("cannot write {}", partial.display()))?;
         fs::rename(&partial, &path).with_context(|| format!("cannot call {} {}", partial.display(), path.display()))?;
@@ -122,16 +121,13 @@ impl Folder {
         let number = match sheet {
             Sheet::Organization => return Ok(&mut self.organization),
             Sheet::Messages(number) => number,
-            Sheet::Attachments => {
-                let open = self.attachments.take().map_or_else(|| Tables::create(&self.partial.join(UPLOADS)), Ok)?;
-                return Ok(self.attachments.insert(open));
-            }
+            Sheet::Attachments => return Ok(&mut self.attachments),
         };
         let open = match self.messages.take() {
             Some(open) if open.0 == number => open,
             before => {
                 before.map_or(Ok(()), |(_, tables)| tables.end())?;
-                (number, Tables::create(&self.partial.join(format!("messages-{number:06}.json")))?)
+                (number, Tables::create(&self.partial.join(format!("messages-{number:06}.json")), sheet)?)
             }
         };
         Ok(&mut self.messages.insert(open).1)
@@ -197,32 +193,57 @@ impl List {
 /// A file of tables: one JSON object, a table a key, a row a line.
 struct Tables {
     file: BufWriter<File>,
+    is_begun: bool,
     table: Option<&'static str>,
+    /// Those that have to be there and have no row yet.
+    missing: Vec<&'static str>,
 }
 
 impl Tables {
-    fn create(path: &Path) -> std::io::Result<Self> {
+    fn create(path: &Path, sheet: Sheet) -> std::io::Result<Self> {
         let mut file = BufWriter::new(make_file(path)?);
         file.write_all(b"{")?;
-        Ok(Self { file, table: None })
+        Ok(Self { file, is_begun: false, table: None, missing: sheet.tables().to_vec() })
+    }
+
+    /// Writes a word that is no table, before any table.
+    fn say(&mut self, key: &str, word: &str) -> std::io::Result<()> {
+        self.next()?;
+        write!(self.file, "\"{key}\": \"{word}\"")
     }
 
     fn row(&mut self, table: &'static str, row: &Value) -> std::io::Result<()> {
         if self.table == Some(table) {
             self.file.write_all(b",\n")?;
         } else {
-            let before: &[u8] = if self.table.is_some() { b"\n],\n" } else { b"\n" };
-            self.file.write_all(before)?;
+            self.close()?;
+            self.next()?;
             writeln!(self.file, "\"{table}\": [")?;
             self.table = Some(table);
+            self.missing.retain(|missing| *missing != table);
         }
         serde_json::to_writer(&mut self.file, row)?;
         Ok(())
     }
 
+    fn close(&mut self) -> std::io::Result<()> {
+        if self.table.take().is_some() { self.file.write_all(b"\n]") } else { Ok(()) }
+    }
+
+    fn next(&mut self) -> std::io::Result<()> {
+        let before: &[u8] = if self.is_begun { b",\n" } else { b"\n" };
+        self.is_begun = true;
+        self.file.write_all(before)
+    }
+
     /// Returns when it is on the disk.
     fn end(mut self) -> std::io::Result<()> {
-        self.file.write_all(if self.table.is_some() { b"\n]\n}\n" } else { b"}\n" })?;
+        self.close()?;
+        for table in std::mem::take(&mut self.missing) {
+            self.next()?;
+            write!(self.file, "\"{table}\": []")?;
+        }
+        self.file.write_all(b"\n}\n")?;
         end(self.file)
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::organization::REALM;
 use super::{Export, Sheet, SheetError, channel_recipient};
 use crate::id::UserId;
 use crate::import::layout::codes;
@@ -34,7 +35,8 @@ impl Export<'_> {
         }
         for ExportedMessage { message, copies, .. } in page {
             for (user, flags) in copies {
-                let bits: i64 = flags.iter().map(|flag| codes::bit(*flag)).sum();
+                let private = matches!(message.recipient, Recipient::Direct(_)).then_some(codes::PRIVATE);
+                let bits: i64 = flags.iter().map(|flag| codes::bit(*flag)).chain(private).sum();
                 let row = json!({"user_profile": user, "message": message.id, "flags_mask": bits});
                 self.sheets.row(sheet, "zerver_usermessage", row)?;
             }
@@ -65,6 +67,7 @@ impl Export<'_> {
         let marks = message.marks;
         json!({
             "id": message.id,
+            "realm": REALM,
             "sender": message.sender_id,
             "recipient": recipient,
             "is_channel_message": matches!(message.recipient, Recipient::Channel(_)),

@@ -10,10 +10,10 @@ use crate::channel::{Channel, Privacy, Span};
 use crate::emblem::Emblem;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
-use crate::import::layout::codes::{self, BEGAN, BY_GROUP, ENDED};
+use crate::import::layout::codes::{self, BEGAN, BY_GROUP, ENDED, TOPICS_FREE, TOPICS_NEEDED};
 use crate::object::settings;
 use crate::organization::{Kind, SETTINGS};
-use crate::realm::Realm;
+use crate::realm::{Realm, Rules};
 use crate::role::Policy;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -49,6 +49,8 @@ impl Export<'_> {
             self.put("zerver_realm", organization_row(realm, organization))?;
             self.report.take("organizations", 1);
             self.emblems(organization);
+            // Who comes along has an address and chooses another password.
+            self.put_numbered("zerver_realmauthenticationmethod", json!({"name": "Email"}))?;
         }
         for user in users(realm) {
             self.put("zerver_userprofile", user_row(realm, user))?;
@@ -79,7 +81,7 @@ impl Export<'_> {
                     free
                 }
             };
-            rows.push(group_row(group, can_mention));
+            rows.push(group_row(realm, group, can_mention));
         }
         let named = groups(realm).map(|group| (group.id.0, self.members(realm, group), group.subgroups.clone()));
         let all: Vec<_> = named.collect::<Vec<_>>().into_iter().chain(unnamed).collect();
@@ -135,6 +137,7 @@ impl Export<'_> {
             "modified_user": user,
             "modified_stream": channel,
             "event_last_message_id": at,
+            "event_time": 0,
         });
         self.put_numbered("zerver_realmauditlog", row)
     }
@@ -198,12 +201,19 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     row.insert("description".to_owned(), organization.description.as_str().into());
     row.insert("date_created".to_owned(), organization.created_s.into());
     row.insert("deactivated".to_owned(), organization.is_deactivated.into());
-    for setting in SETTINGS.iter().filter(|setting| !matches!(setting.kind, Kind::Text(..) | Kind::Group(..))) {
+    // Policies are said by groups, which newer servers have instead of numbers.
+    let is_plain = |kind: &Kind| !matches!(kind, Kind::Text(..) | Kind::Group(..) | Kind::Policy(..));
+    for setting in SETTINGS.iter().filter(|setting| is_plain(&setting.kind) && setting.name != "mandatory_topics") {
         if let Some(value) = setting.chosen(organization) {
             row.insert(setting.name.to_owned(), value);
         }
     }
     let mut rules = organization.rules.clone();
+    let topics_policy = if rules.mandatory_topics { TOPICS_NEEDED } else { TOPICS_FREE };
+    row.insert("topics_policy".to_owned(), topics_policy.into());
+    for (column, policy) in elsewhere(&rules) {
+        row.insert(column.to_owned(), json!(group_of(realm, policy)));
+    }
     for (column, field) in BY_GROUP {
         row.insert(column.to_owned(), json!(group_of(realm, *field(&mut rules))));
     }
@@ -212,6 +222,39 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     }
     Value::Object(row)
 }
+
+/// Permissions that are no settings here, and have to be somebody's elsewhere: who may do it here, or fewer.
+fn elsewhere(rules: &Rules) -> [(&'static str, Policy); 10] {
+    [
+        ("can_access_all_users_group", Policy::Everyone),
+        ("can_create_write_only_bots_group", rules.create_bots),
+        ("can_delete_any_message_group", Policy::Administrators),
+        ("can_manage_all_groups", Policy::Administrators),
+        ("can_manage_billing_group", Policy::Owners),
+        ("can_resolve_topics_group", rules.edit_topic),
+        ("can_set_delete_message_policy_group", Policy::Administrators),
+        ("can_set_topics_policy_group", Policy::Administrators),
+        ("can_summarize_topics_group", Policy::Everyone),
+        ("create_multiuse_invite_group", Policy::Administrators),
+    ]
+}
+
+/// The same for a channel.
+const OF_CHANNEL: [(&str, Policy); 9] = [
+    ("can_add_subscribers_group", Policy::Nobody),
+    ("can_administer_channel_group", Policy::Nobody),
+    ("can_create_topic_group", Policy::Everyone),
+    ("can_delete_any_message_group", Policy::Nobody),
+    ("can_delete_own_message_group", Policy::Nobody),
+    ("can_move_messages_out_of_channel_group", Policy::Nobody),
+    ("can_move_messages_within_channel_group", Policy::Nobody),
+    ("can_resolve_topics_group", Policy::Nobody),
+    ("can_subscribe_group", Policy::Nobody),
+];
+
+/// The same for a group.
+const OF_GROUP: [&str; 5] =
+    ["can_add_members_group", "can_join_group", "can_leave_group", "can_manage_group", "can_remove_members_group"];
 
 /// What an account is, and its preferences, which are columns too.
 fn user_row(realm: &RealmSnapshot, user: &User) -> Value {
@@ -231,6 +274,8 @@ fn user_row(realm: &RealmSnapshot, user: &User) -> Value {
         "timezone": user.timezone,
         "avatar_source": if user.avatar_url.is_some() { "U" } else { "G" },
         "avatar_version": user.avatar_version,
+        "groups": [],
+        "user_permissions": [],
     });
     if let Value::Object(is) = is {
         row.extend(is);
@@ -239,7 +284,9 @@ fn user_row(realm: &RealmSnapshot, user: &User) -> Value {
 }
 
 fn channel_row(realm: &RealmSnapshot, channel: &Channel) -> Value {
-    json!({
+    let mut row = Map::new();
+    row.extend(OF_CHANNEL.map(|(column, policy)| (column.to_owned(), json!(group_of(realm, policy)))));
+    let is = json!({
         "id": channel.id,
         "realm": REALM,
         "name": channel.name,
@@ -251,21 +298,32 @@ fn channel_row(realm: &RealmSnapshot, channel: &Channel) -> Value {
         "invite_only": channel.privacy.is_private(),
         "is_web_public": channel.privacy == Privacy::WebPublic,
         "history_public_to_subscribers": channel.privacy.shares_history(),
-        "stream_post_policy": channel.post_policy.number(),
         "can_send_message_group": group_of(realm, codes::writers(channel.post_policy)),
         "can_remove_subscribers_group": channel.can_remove_subscribers_group,
         "message_retention_days": channel.message_retention_days,
-    })
+    });
+    if let Value::Object(is) = is {
+        row.extend(is);
+    }
+    Value::Object(row)
 }
 
-fn group_row(group: &UserGroup, can_mention: i64) -> Value {
-    json!({
+fn group_row(realm: &RealmSnapshot, group: &UserGroup, can_mention: i64) -> Value {
+    let nobody = group_of(realm, Policy::Nobody);
+    let mut row = Map::new();
+    row.extend(OF_GROUP.map(|column| (column.to_owned(), json!(nobody))));
+    let is = json!({
+        "id": group.id,
         "usergroup_ptr": group.id,
-        "realm": REALM,
+        "realm_for_sharding": REALM,
         "name": group.name,
         "description": group.description,
         "is_system_group": group.system.is_some(),
         "deactivated": group.is_deactivated,
         "can_mention_group": can_mention,
-    })
+    });
+    if let Value::Object(is) = is {
+        row.extend(is);
+    }
+    Value::Object(row)
 }

@@ -3,8 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::organization::users;
-use super::{Export, SheetError};
+use super::{Export, SheetError, channel_recipient};
 use crate::change::{ItemKind, UserItemKind};
+use crate::id::ChannelId;
+use crate::import::layout::codes::UNKNOWN_CLIENT;
 use crate::object::{item, settings};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -68,6 +70,7 @@ impl Export<'_> {
                 let row = json!({
                     "user_profile": user.id,
                     "stream": topic.get("stream_id"),
+                    "recipient": topic.get("stream_id").and_then(Value::as_i64).map(|id| channel_recipient(ChannelId(id))),
                     "topic_name": topic.get("topic_name"),
                     "last_updated": topic.get("last_updated"),
                     "visibility_policy": topic.get("visibility_policy"),
@@ -96,7 +99,11 @@ impl Export<'_> {
             }
         }
         for user in users(realm) {
-            if let Some(row) = status(realm, user) {
+            if let Some(mut row) = status(realm, user) {
+                row.insert("client".to_owned(), self.client(UNKNOWN_CLIENT).into());
+                // When it was given is not kept here.
+                row.insert("timestamp".to_owned(), 0.into());
+                let row = Value::Object(row);
                 self.put_numbered("zerver_userstatus", row)?;
                 self.report.take("statuses", 1);
             }
@@ -105,12 +112,12 @@ impl Export<'_> {
     }
 }
 
-fn status(realm: &RealmSnapshot, user: &User) -> Option<Value> {
+fn status(realm: &RealmSnapshot, user: &User) -> Option<Map<String, Value>> {
     let status = realm.user_item(user.id, UserItemKind::Status, "")?.as_object()?;
     let mut row: Map<String, Value> = ["status_text", "emoji_name", "emoji_code", "reaction_type"]
         .into_iter()
         .map(|key| (key.to_owned(), status.get(key).cloned().unwrap_or_else(|| "".into())))
         .collect();
     row.insert("user_profile".to_owned(), user.id.0.into());
-    Some(Value::Object(row))
+    Some(row)
 }

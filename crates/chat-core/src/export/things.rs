@@ -31,6 +31,7 @@ impl Export<'_> {
                 "size": upload.size_bytes,
                 "create_time": upload.created_s,
                 "messages": messages,
+                "scheduled_messages": [],
             });
             self.sheets.row(Sheet::Attachments, "zerver_attachment", row)?;
             let record = json!({
@@ -73,6 +74,8 @@ impl Export<'_> {
                 "scheduled_timestamp": message.due_s,
                 "read_by_sender": message.read_by_sender,
                 "delivered": false,
+                "has_attachment": message.content.contains("/user_uploads/"),
+                "request_timestamp": message.due_s,
                 "delivery_type": 1,
                 "failed": message.failure.is_some(),
                 "failure_message": message.failure,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::files::Upload;
-use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON};
+use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::clean;
 use super::{ImportedEdit, ImportedMessage, Reactions, Report};
@@ -17,9 +17,6 @@ use crate::send::NO_TOPIC;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::widget::{self, Submessage};
-
-/// The program of a message that does not say.
-const UNKNOWN_CLIENT: &str = "unknown";
 
 /// What all files of messages say together, found before anything is written.
 #[derive(Debug, Default)]

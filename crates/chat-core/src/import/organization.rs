@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::files::Pictures;
 use super::groups::Groups;
-use super::layout::codes::{self, BY_GROUP};
-use super::layout::{ChannelRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
+use super::layout::codes::{self, BY_GROUP, TOPICS_FREE, TOPICS_NEEDED};
+use super::layout::{ChannelRow, GroupRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
 use super::messages::{Atlas, Survey};
 use super::spans::{Happened, known};
 use super::{ImportError, Organization, Report, small};
@@ -99,7 +99,7 @@ pub(super) fn ids(tables: &Tables) -> impl Iterator<Item = i64> {
 
 /// The largest number of a user, channel or group.
 fn largest(tables: &Tables) -> i64 {
-    let groups = tables.groups.iter().chain(&tables.named_groups).map(|row| row.id);
+    let groups = tables.groups.iter().chain(&tables.named_groups).map(GroupRow::number);
     ids(tables).chain(groups).chain(tables.channels.iter().map(|row| row.id)).max().unwrap_or_default()
 }
 
@@ -215,6 +215,10 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Real
             report.leave("settings of the organization", 1);
         }
     }
+    // Newer servers have a number for what was yes or no.
+    if let Some(policy @ (TOPICS_FREE | TOPICS_NEEDED)) = row.get("topics_policy").and_then(Value::as_i64) {
+        realm.rules.mandatory_topics = policy == TOPICS_NEEDED;
+    }
     for (column, field) in BY_GROUP {
         let Some(id) = row.get(column).and_then(Value::as_i64) else { continue };
         *field(&mut realm.rules) = groups.policy(id).unwrap_or_else(|| {
@@ -329,7 +333,7 @@ fn subscription(row: &SubscriptionRow, (channel_id, user_id): (ChannelId, UserId
         channel_id,
         user_id,
         color: if is_color { row.color.clone() } else { USUAL_COLOR.to_owned() },
-        is_muted: row.is_muted,
+        is_muted: row.is_muted || row.in_home_view == Some(false),
         pin_to_top: row.pin_to_top,
         notifications: Notifications {
             desktop: row.desktop_notifications,

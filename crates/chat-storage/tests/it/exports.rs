@@ -332,7 +332,7 @@ told! {
             for row in elsewhere.organization(table) {
                 let id = row["id"].as_i64().or(row["usergroup_ptr"].as_i64()).unwrap();
                 let now = desk.one(table, id);
-                let anew = ["can_mention_group", "email"];
+                let anew = ["can_mention_group", "email", "stream_post_policy"];
                 for (column, value) in row.as_object().unwrap().iter().filter(|(column, _)| !anew.contains(&column.as_str())) {
                     assert_eq!(now[column], *value, "{table} {id} {column}");
                 }
@@ -340,8 +340,16 @@ told! {
         }
         let realm = &desk.organization("zerver_realm")[0];
         for (column, value) in elsewhere.organization("zerver_realm")[0].as_object().unwrap() {
+            // Said as newer servers say it.
+            if ["mandatory_topics", "wildcard_mention_policy"].contains(&column.as_str()) {
+                continue;
+            }
             assert_eq!(realm[column], *value, "{column}");
         }
+        assert_eq!(realm["topics_policy"], 3);
+        let group = |name: &str| desk.organization("zerver_namedusergroup").iter().find(|row| row["name"] == name).unwrap();
+        assert_eq!(realm["can_mention_many_users_group"], group("role:moderators")["id"]);
+        assert_eq!(desk.one("zerver_stream", 20)["can_send_message_group"], group("role:moderators")["id"]);
         let happened: Vec<_> = desk.organization("zerver_realmauditlog").iter()
             .filter(|row| row["modified_user"] == 8 && row["modified_stream"] == 21)
             .map(|row| (row["event_type"].as_i64().unwrap(), row["event_last_message_id"].as_i64().unwrap()))
@@ -351,8 +359,9 @@ told! {
             .filter(|row| row["user_profile"] == 8)
             .map(|row| (row["message"].as_i64().unwrap(), row["flags_mask"].as_i64().unwrap()))
             .collect();
-        let expected = [(100, 1), (102, 1 | 2 | 1 << 10), (103, 8 | 512), (104, 4), (105, 1), (106, 0), (107, 16 | 32),
-            (110, 1)];
+        let private = 1 << 11;
+        let expected = [(100, 1), (102, 1 | 2 | 1 << 10), (103, 8 | 512), (104, 4 | private), (105, 1 | private),
+            (106, private), (107, 16 | 32), (110, 1)];
         assert_eq!(copies, expected);
         assert_eq!((report.taken["messages"], report.taken["users"], report.taken["reactions"]), (8, 4, 2));
         assert_eq!(report.taken["parts of polls and lists"], 2);

@@ -1,7 +1,7 @@
 //! The numbers and names that columns have, both for who reads a layout and for who writes one.
 //!
 //! # Source
-//! Not specified; those existing servers use.
+//! Not specified; those existing servers use, held against `zerver/models/` of the public repository zulip/zulip.
 
 use crate::channel::PostPolicy;
 use crate::message::Flag;
@@ -15,6 +15,14 @@ pub(crate) const PERSON: i64 = 1;
 pub(crate) const CHANNEL: i64 = 2;
 /// Messages go to several people.
 pub(crate) const PEOPLE: i64 = 3;
+
+/// The program of what does not say with which.
+pub(crate) const UNKNOWN_CLIENT: &str = "unknown";
+
+/// A topic may be empty.
+pub(crate) const TOPICS_FREE: i64 = 2;
+/// Every message to a channel has a topic.
+pub(crate) const TOPICS_NEEDED: i64 = 3;
 
 /// Somebody came into a channel: for the first time, or again.
 pub(crate) const BEGAN: [i64; 2] = [301, 302];
@@ -34,6 +42,8 @@ pub(crate) const BITS: [(i64, Flag); 8] = [
 ];
 /// A bit that is read as [`Flag::Mentioned`] too: a group was mentioned.
 pub(crate) const GROUP_MENTIONED: i64 = 1 << 6;
+/// A bit that follows from where a message is, and is written all the same: it went to people, not to a channel.
+pub(crate) const PRIVATE: i64 = 1 << 11;
 
 /// The bit of a flag.
 pub(crate) fn bit(flag: Flag) -> i64 {
