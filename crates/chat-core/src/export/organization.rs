@@ -223,7 +223,8 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     Value::Object(row)
 }
 
-/// Permissions that are no settings here, and have to be somebody's elsewhere: who may do it here, or fewer.
+/// Permissions that are no settings here, and have to be somebody's elsewhere. A choice: what this server does not have at
+/// all is open to everybody or to those who administer, the rest goes by the setting that comes nearest.
 fn elsewhere(rules: &Rules) -> [(&'static str, Policy); 10] {
     [
         ("can_access_all_users_group", Policy::Everyone),
