@@ -1,8 +1,8 @@
 //! Load on one server: kept-alive connections that ask as soon as they are answered.
 //!
-//! One thread looks at all of them in turn and sleeps on a timer, never on a socket: the callers of a real
+//! One thread looks at all of them in turn and sleeps on a timer, not on a socket: the callers of a real
 //! server are on other machines, and a server that wakes a sleeping thread for every answer is charged for
-//! that, a third of the cost of a small answer where it was measured.
+//! that, a third of the cost of a small answer where it was measured. Only who measures delays sleeps on sockets.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -12,6 +12,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+};
 use tokio::net::TcpSocket;
 
 /// Connections that ask at the same time.
@@ -185,7 +189,7 @@ impl Reply {
     }
 }
 
-/// A kept-alive connection that is looked at, never waited for.
+/// A kept-alive connection that is looked at.
 pub(super) struct Connection {
     stream: TcpStream,
     /// Room for one read, made once: clearing it for each look would cost more than the look.
@@ -233,6 +237,22 @@ impl Connection {
     /// Whether a request was sent and not answered yet.
     pub(super) fn waits(&self) -> bool {
         self.waits
+    }
+
+    /// Sleeps until something arrives on one of these that wait or it is time for the `next` request, 30 s at most.
+    ///
+    /// For delays: where work is measured, the server would be charged for waking whoever asks.
+    ///
+    /// # Errors
+    /// When the system refuses to wait.
+    pub(super) fn wait(connections: &[Self], next: Option<Instant>) -> Result<()> {
+        let wait = next.map_or(ANSWER_MAX, |next| next.saturating_duration_since(Instant::now()));
+        let waiting = connections.iter().filter(|connection| connection.waits);
+        let mut waiting: Vec<_> = waiting.map(|one| PollFd::new(&one.stream, PollFlags::IN)).collect();
+        match poll(&mut waiting, Some(&wait.try_into()?)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error).context("cannot wait for answers"),
+        }
     }
 
     /// The body of the answer, when all of it has arrived.
