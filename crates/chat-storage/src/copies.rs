@@ -24,7 +24,7 @@ use crate::write::Writing;
 /// What follows from texts by message, then what the user gave them: stretches, of which the messages are a list.
 static FLAGS: Sql = Sql::new(
     "SELECT message_id, flag, CAST(NULL AS TEXT) AS messages FROM message_flag
-WHERE user_id = $1 AND message_id {in_numbers:$2}
+WHERE user_id = $1 AND {flags_of:$2}
 UNION ALL
 SELECT stretch, flag, messages FROM flag_set WHERE user_id = $1 AND flag IN (1, 2) AND stretch {in_numbers:$3}",
 );
@@ -347,8 +347,8 @@ async fn add_of_text(tx: &mut Tx, user_id: UserId, flag: Flag, messages: &[Messa
     Ok(())
 }
 
-/// Flags that follow from what a message says, and are rows.
-const OF_TEXT: [Flag; 3] = [Flag::Mentioned, Flag::TopicWildcardMentioned, Flag::HasAlertWord];
+/// Flags that follow from what a message says, and are rows: those of `{flags_of}`.
+pub(crate) const OF_TEXT: [Flag; 3] = [Flag::Mentioned, Flag::TopicWildcardMentioned, Flag::HasAlertWord];
 
 /// Gives a message the flags of a new text, inside a transaction; those of the text before go.
 pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserId, Flag)]) -> Result<(), StoreError> {

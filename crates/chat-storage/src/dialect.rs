@@ -30,6 +30,15 @@ const FRAGMENTS: &[Fragment] = &[
     // The same to be joined, where thousands may be asked for: as `value`, each once.
     ("numbers", "(SELECT json_array_elements_text(@::JSON)::BIGINT AS value)", "json_each(@)"),
     ("in_texts", "= ANY(ARRAY(SELECT json_array_elements_text(@::JSON)))", "IN (SELECT value FROM json_each(@))"),
+    // Of the rows of `message_flag` of a user those of an ascending list of messages. The flag stands before the message
+    // in the key, so without it SQLite reads all that the user has (120,000 rows: 7 ms, and 0.2 so, with 500 messages);
+    // with `+` it walks along the key from the first message to the last instead of looking for each.
+    (
+        "flags_of",
+        "message_id = ANY(ARRAY(SELECT json_array_elements_text(@::JSON)::BIGINT))",
+        "flag IN (3, 5, 6) AND message_id BETWEEN @ ->> 0 AND @ ->> '$[#-1]'
+    AND +message_id IN (SELECT value FROM json_each(@))",
+    ),
     // Stems with blanks between, as the index of words takes them, and whether a row (`w`) of it has all that are asked
     // for; the operator is the argument, because it is spelled as one.
     ("words", "array_to_tsvector(string_to_array(@, ' '))", "@"),
@@ -179,6 +188,12 @@ pub(crate) fn numbers(numbers: impl IntoIterator<Item = i64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_that_are_rows_are_looked_for_by_their_numbers() {
+        let numbers = crate::copies::OF_TEXT.map(|flag| flag.number().to_string()).join(", ");
+        assert!(Dialect::Sqlite.render("{flags_of:$2}").starts_with(&format!("flag IN ({numbers}) AND ")));
+    }
 
     #[test]
     fn a_fragment_takes_its_argument_and_the_rest_stays() {

@@ -16,7 +16,8 @@ use crate::read_set::ReadSet;
 
 /// Users of whom it is kept.
 const USERS_MAX: usize = 16;
-/// Bytes of what one of them has read, in its serialised form; of who has read with more gaps nothing is kept.
+/// Bytes of what one of them has read, in its serialised form, and of the recipients asked for; of who has read with
+/// more gaps nothing is kept.
 const SETS_BYTES: usize = 256 * 1024;
 
 /// What is kept.
@@ -61,7 +62,8 @@ impl Lately {
 
     /// Keeps what a user has read instead of what was kept of them, if it still holds.
     pub(crate) fn keep(&self, user_id: UserId, looked: Looked) {
-        let bytes: usize = looked.sets.values().map(ReadSet::size_bytes).sum();
+        let asked = looked.asked.len() * size_of::<Recipient>();
+        let bytes = asked + looked.sets.values().map(ReadSet::size_bytes).sum::<usize>();
         let mut inner = self.lock();
         inner.users.remove(&user_id);
         if looked.at < inner.changed || bytes > SETS_BYTES {
