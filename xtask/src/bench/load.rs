@@ -239,16 +239,19 @@ impl Connection {
         self.waits
     }
 
-    /// Sleeps until something arrives on one of these that wait or it is time for the `next` request, 30 s at most.
+    /// Sleeps until something arrives on one of these that wait, or it is time for the `next` request and one of them is
+    /// free for it; 30 s at most.
     ///
     /// For delays: where work is measured, the server would be charged for waking whoever asks.
     ///
     /// # Errors
     /// When the system refuses to wait.
     pub(super) fn wait(connections: &[Self], next: Option<Instant>) -> Result<()> {
-        let wait = next.map_or(ANSWER_MAX, |next| next.saturating_duration_since(Instant::now()));
         let waiting = connections.iter().filter(|connection| connection.waits);
         let mut waiting: Vec<_> = waiting.map(|one| PollFd::new(&one.stream, PollFlags::IN)).collect();
+        // With none free a request that is due would be asked about without a pause.
+        let next = next.filter(|_| waiting.len() < connections.len());
+        let wait = next.map_or(ANSWER_MAX, |next| next.saturating_duration_since(Instant::now()));
         match poll(&mut waiting, Some(&wait.try_into()?)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error).context("cannot wait for answers"),
@@ -328,6 +331,27 @@ mod tests {
             assert_eq!(take_reply(&mut received).unwrap(), None, "{wire}");
             assert_eq!(received, wire.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_request_that_is_due_ends_the_sleep_only_where_a_connection_is_free() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap();
+        let mut connections = [Connection::open(server).unwrap(), Connection::open(server).unwrap()];
+        let mut accepted = [listener.accept().unwrap().0, listener.accept().unwrap().0];
+        let due = Some(Instant::now());
+        connections[0].send(b"asked").unwrap();
+        Connection::wait(&connections, due).unwrap();
+        assert_eq!(connections[0].reply().unwrap(), None);
+        connections[1].send(b"asked").unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(20));
+                accepted[0].write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            });
+            Connection::wait(&connections, due).unwrap();
+            assert!(connections[0].reply().unwrap().is_some());
+        });
     }
 
     #[test]
