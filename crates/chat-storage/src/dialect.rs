@@ -43,6 +43,11 @@ const FRAGMENTS: &[Fragment] = &[
     // for; the operator is the argument, because it is spelled as one.
     ("words", "array_to_tsvector(string_to_array(@, ' '))", "@"),
     ("has_words", "w.words @ CAST($1 AS TSQUERY)", "w.message_words MATCH $1"),
+    // Rows that travel as one parameter, a JSON array of arrays, as `item.value`; and a number of such a row by its place.
+    ("rows", "json_array_elements(@::JSON)", "json_each(@)"),
+    ("member", "(item.value ->> @)::BIGINT", "item.value ->> @"),
+    // A column whose index is not to drive the statement; Postgres chooses by its statistics.
+    ("not_indexed", "@", "+@"),
     // The numbers of a column that holds a JSON array, as `e.value`, each joined to its row.
     (
         "each_number",

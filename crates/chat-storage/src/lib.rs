@@ -86,6 +86,7 @@ mod recent;
 mod retention;
 mod row;
 mod scheduled;
+mod subscription;
 mod typing;
 mod unread;
 mod widget;

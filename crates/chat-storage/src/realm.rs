@@ -18,7 +18,7 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
 use crate::write::Writing;
-use crate::{link, mail};
+use crate::{link, mail, subscription};
 
 const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
 const REALM: &str = "SELECT document FROM realm";
@@ -38,15 +38,6 @@ const PUT_ACCOUNT: &str = "INSERT INTO account (id, email_key, document) VALUES 
 ON CONFLICT (id) DO UPDATE SET email_key = excluded.email_key, document = excluded.document";
 const PUT_CHANNEL: &str = "INSERT INTO channel (id, name_key, document) VALUES ($1, $2, $3)
 ON CONFLICT (id) DO UPDATE SET name_key = excluded.name_key, document = excluded.document";
-const PUT_SUBSCRIPTION: &str = "INSERT INTO subscription (channel_id, user_id, document) VALUES ($1, $2, $3)
-ON CONFLICT (channel_id, user_id) DO UPDATE SET document = excluded.document";
-const BEGIN_SPAN: &str = "INSERT INTO subscription_span (channel_id, user_id, after_event)
-SELECT $1, $2, $3 WHERE NOT EXISTS (
-    SELECT 1 FROM subscription_span WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL
-)";
-const DELETE_SUBSCRIPTION: &str = "DELETE FROM subscription WHERE channel_id = $1 AND user_id = $2";
-const END_SPAN: &str = "UPDATE subscription_span SET until_event = $3
-WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL";
 const PUT_GROUP: &str = "INSERT INTO user_group (id, name, document) VALUES ($1, $2, $3)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, document = excluded.document";
 const DELETE_GROUP: &str = "DELETE FROM user_group WHERE id = $1";
@@ -141,9 +132,7 @@ impl RealmStore for Store {
             return Ok(Committed::Stale(changed));
         }
         let first = writing.next();
-        for change in &commit.changes {
-            put(&mut writing, first, change).await?;
-        }
+        put_all(&mut writing, first, &commit.changes).await?;
         for credential in &commit.credentials {
             put_credential(&mut writing.tx, credential).await?;
         }
@@ -174,7 +163,24 @@ impl RealmStore for Store {
     }
 }
 
-/// Writes down a change that stands at a place of the log.
+/// Writes changes that stand at a place of the log, in their order; subscriptions beside each other in one statement.
+pub(crate) async fn put_all(writing: &mut Writing, at: EventId, changes: &[Change]) -> Result<(), StoreError> {
+    for alike in changes.chunk_by(subscription::are_alike) {
+        match alike {
+            [Change::Subscription(_) | Change::Unsubscription { .. }, ..] => {
+                subscription::put(&mut writing.tx, at, alike).await?;
+            }
+            _ => {
+                for change in alike {
+                    put(writing, at, change).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a change that stands at a place of the log.
 pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &Change) -> Result<(), StoreError> {
     match change {
         Change::Realm(realm) => {
@@ -197,7 +203,7 @@ pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &Change) -> 
             run!(writing.tx.on(), execute: sqlx::query(DELETE_GROUP).bind(id.0)).map_err(failed)?;
         }
         Change::Subscription(_) | Change::Unsubscription { .. } => {
-            put_subscription(&mut writing.tx, at, change).await?;
+            subscription::put(&mut writing.tx, at, std::slice::from_ref(change)).await?;
         }
         Change::Item { .. } | Change::UserItem { .. } => put_item(&mut writing.tx, change).await?,
     }
@@ -212,25 +218,6 @@ async fn put_named(
 ) -> Result<(), StoreError> {
     writing.last_id = writing.last_id.max(id);
     run!(writing.tx.on(), execute: sqlx::query(sql).bind(id).bind(key.as_deref()).bind(&document)).map_err(failed)?;
-    Ok(())
-}
-
-async fn put_subscription(tx: &mut Tx, at: EventId, change: &Change) -> Result<(), StoreError> {
-    match change {
-        Change::Subscription(subscription) => {
-            let (channel, user) = (subscription.channel_id.0, subscription.user_id.0);
-            let document = text(subscription)?;
-            run!(tx.on(), execute: sqlx::query(PUT_SUBSCRIPTION).bind(channel).bind(user).bind(&document))
-                .map_err(failed)?;
-            run!(tx.on(), execute: sqlx::query(BEGIN_SPAN).bind(channel).bind(user).bind(at.0)).map_err(failed)?;
-        }
-        Change::Unsubscription { channel_id, user_id } => {
-            let (channel, user) = (channel_id.0, user_id.0);
-            run!(tx.on(), execute: sqlx::query(DELETE_SUBSCRIPTION).bind(channel).bind(user)).map_err(failed)?;
-            run!(tx.on(), execute: sqlx::query(END_SPAN).bind(channel).bind(user).bind(at.0)).map_err(failed)?;
-        }
-        _ => {}
-    }
     Ok(())
 }
 

@@ -199,3 +199,6 @@ impl Palette {
         color.to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests;

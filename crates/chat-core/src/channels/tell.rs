@@ -11,7 +11,7 @@ use crate::channel::{Channel, PostPolicy, Privacy, Subscription};
 use crate::event::{Audience, Capability, EventRecord, Gate, NewEvent};
 use crate::id::{ChannelId, EventId, UserId};
 use crate::object::channel::{Figures, basic};
-use crate::object::subscription::{Wish, full};
+use crate::object::subscription::{Wish, full, subscribers};
 use crate::snapshot::RealmSnapshot;
 
 /// Puts changes of channels, subscriptions and default channels into the commit, with all that is told of them, and
@@ -147,7 +147,10 @@ impl Scene<'_> {
         some(candidates.into_iter().filter(sees_newly)).into_iter().collect()
     }
 
-    /// Tells users of the subscriptions they have now. Those to whom the same is told share an event.
+    /// Adds the events of subscriptions that began. Users who are shown equal subscriptions share an event.
+    ///
+    /// **Cost**: users are grouped by what differs between them, without the subscribers; that list is written once for
+    /// each group, or thousands of users in one request would cost their square.
     fn begins(&self, turns: &[Turn<'_>], events: &mut Vec<NewEvent>) {
         let mut entered: BTreeMap<UserId, Vec<&Channel>> = BTreeMap::new();
         for turn in turns {
@@ -155,19 +158,23 @@ impl Scene<'_> {
                 entered.entry(*user_id).or_default().push(turn.after);
             }
         }
-        for wish in [(false, false), (false, true), (true, false), (true, true)] {
-            let wish = Wish { null_notifications: wish.0, subscribers: wish.1 };
-            let gate = Gate::Both([
-                (Capability::NotificationSettingsNull, wish.null_notifications),
-                (Capability::IncludeSubscribers, wish.subscribers),
-            ]);
+        for null_notifications in [false, true] {
+            let wish = Wish { null_notifications, subscribers: false };
             let shown = entered.iter().map(|(user_id, channels)| {
                 let of = |channel: &&Channel| self.subscription(channel, *user_id, wish);
                 (*user_id, channels.iter().filter_map(of).collect())
             });
             for (subscriptions, users) in alike(shown) {
-                let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
-                events.push(NewEvent::plain(Audience::users(users), event).gated(gate));
+                let with_subscribers =
+                    subscriptions.iter().cloned().map(|object| self.with_subscribers(object)).collect();
+                for (subscriptions, are_listed) in [(subscriptions, false), (with_subscribers, true)] {
+                    let gate = Gate::Both([
+                        (Capability::NotificationSettingsNull, null_notifications),
+                        (Capability::IncludeSubscribers, are_listed),
+                    ]);
+                    let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
+                    events.push(NewEvent::plain(Audience::users(users.clone()), event).gated(gate));
+                }
             }
         }
     }
@@ -175,6 +182,15 @@ impl Scene<'_> {
     fn subscription(&self, channel: &Channel, user_id: UserId, wish: Wish) -> Option<Value> {
         let subscription = self.after.subscription(channel.id, user_id)?;
         Some(full(self.after, channel, subscription, self.figures, wish).into())
+    }
+
+    /// Adds the list of subscribers to a subscription.
+    fn with_subscribers(&self, mut subscription: Value) -> Value {
+        let id = subscription.get("stream_id").and_then(Value::as_i64).map(ChannelId);
+        if let (Some(id), Some(object)) = (id, subscription.as_object_mut()) {
+            object.insert("subscribers".to_owned(), subscribers(self.after, id));
+        }
+        subscription
     }
 
     /// Tells who may know the subscribers who came and who went, and who may know them only now, all of them.

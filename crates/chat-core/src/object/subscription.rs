@@ -6,7 +6,7 @@ use super::channel::{self, Figures};
 use crate::access;
 use crate::change::UserItemKind;
 use crate::channel::{Channel, Notifications, Subscription};
-use crate::id::UserId;
+use crate::id::{ChannelId, UserId};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -48,9 +48,14 @@ pub fn full(
         put(key, if wish.null_notifications { chosen.into() } else { chosen.unwrap_or_else(own).into() });
     }
     if wish.subscribers {
-        put("subscribers", realm.subscribers(channel.id).map(|user| user.0).collect());
+        put("subscribers", subscribers(realm, channel.id));
     }
     object
+}
+
+/// The ids of a channel's subscribers, ascending.
+pub(crate) fn subscribers(realm: &RealmSnapshot, channel_id: ChannelId) -> Value {
+    realm.subscribers(channel_id).map(|user| user.0).collect()
 }
 
 /// A subscription that is over, or never was: with the choices a new one begins with.
@@ -77,8 +82,7 @@ pub fn never(
 ) -> Map<String, Value> {
     let mut object = channel::basic(channel, figures);
     if wish.subscribers && access::sees_subscribers(realm, user, channel) {
-        let subscribers = realm.subscribers(channel.id).map(|user| user.0).collect();
-        object.insert("subscribers".to_owned(), subscribers);
+        object.insert("subscribers".to_owned(), subscribers(realm, channel.id));
     }
     object
 }
@@ -105,7 +109,6 @@ mod tests {
     use super::*;
     use crate::change::Change;
     use crate::channel::Privacy;
-    use crate::id::ChannelId;
     use crate::realm::Rules;
     use crate::testing;
 

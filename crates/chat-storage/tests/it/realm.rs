@@ -1,11 +1,12 @@
 //! The realm's state: changes, staleness, reading it again.
 
 use chat_core::change::{Change, Commit, Committed, ItemKind, UserItemKind};
-use chat_core::channel::Privacy;
+use chat_core::channel::{Privacy, Subscription};
 use chat_core::event::Audience;
 use chat_core::founding;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
+use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash};
 use serde_json::json;
 
@@ -46,6 +47,30 @@ told! {
         assert!(membership.received(MessageId(left.0)) && !membership.received(MessageId(left.0 + 1)));
         assert_eq!(store.credentials(UserId(3)).await.unwrap().unwrap().api_key, Some(key));
         assert!(store.credentials(UserId(4)).await.unwrap().is_none());
+        store.stop().await;
+    }
+
+    async fn subscriptions_of_one_commit_are_written_in_their_order(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let recolored = |channel, user| match subscription(channel, user) {
+            Change::Subscription(first) => Change::Subscription(Box::new(Subscription { color: "#123456".to_owned(), ..*first })),
+            other => other,
+        };
+        change(&store, vec![subscription(11, 3), subscription(11, 4), recolored(11, 3)]).await;
+        change(&store, vec![unsubscription(11, 3), unsubscription(11, 4), subscription(11, 4), subscription(12, 3)]).await;
+        let before = store.realm();
+        assert!(before.subscription(ChannelId(11), UserId(3)).is_none());
+        assert!(before.subscription(ChannelId(11), UserId(4)).is_some());
+        store.stop().await;
+
+        let store = home.open().await;
+        for user in [3, 4] {
+            let memberships = |realm: &RealmSnapshot| {
+                realm.memberships(UserId(user)).map(|(id, membership)| (id, membership.clone())).collect::<Vec<_>>()
+            };
+            assert_eq!(memberships(&store.realm()), memberships(&before), "user {user}");
+        }
         store.stop().await;
     }
 

@@ -1,0 +1,67 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::channel::{PostPolicy, Privacy};
+use crate::channels::{Openness, Retention, unsubscribe};
+use crate::event::EventRecord;
+use crate::id::EventId;
+use crate::object::channel::Figures;
+use crate::realm::Rules;
+use crate::role::Role;
+use crate::testing::{self, NOW_S};
+
+/// A realm with members 101 to 100 + `count` beside those of [`testing::realm`], and channel 20.
+fn crowd(count: i64, privacy: Privacy) -> RealmSnapshot {
+    let users = (101..101 + count).map(|id| Change::User(Box::new(testing::user(id, Role::Member))));
+    let channel = Change::Channel(Box::new(testing::channel(20, privacy)));
+    let owner = Change::Subscription(Box::new(testing::subscription(20, 1)));
+    testing::realm(Rules::default(), users.chain([channel, owner]).collect())
+}
+
+fn wish(count: i64) -> Subscribing {
+    Subscribing {
+        channels: vec![Wanted { name: "Channel 20".to_owned(), color: None, description: String::new() }],
+        principals: Principals::Ids((101..101 + count).map(UserId).collect()),
+        manner: Manner {
+            openness: Openness::default(),
+            post_policy: PostPolicy::Everyone,
+            retention: Retention::default(),
+            can_remove_subscribers_group: None,
+            is_default: false,
+        },
+        all_or_nothing: true,
+    }
+}
+
+/// Bytes allocated by the owner's putting users into the channel, and by taking them out again.
+fn allocated_bytes(count: i64, privacy: Privacy) -> [u64; 2] {
+    let realm = crowd(count, privacy);
+    let figures = Figures::default();
+    let wish = wish(count);
+    let caller = Arc::clone(realm.user(UserId(1)).unwrap());
+    let env = |realm| Env { realm, caller: &caller, figures: &figures, realm_url: "", linkifiers: &[] };
+    let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+    let entering = allocation_counter::measure(|| {
+        let done = subscribe(&env(&realm), &wish, &mut commit).unwrap();
+        assert_eq!(done.subscribed.len(), usize::try_from(count).unwrap());
+    });
+    let inside = realm.with(&EventRecord::new(EventId(20), NOW_S, commit.changes, None));
+    let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+    let leaving = allocation_counter::measure(|| {
+        let names = ["Channel 20".to_owned()];
+        let done = unsubscribe(&env(&inside), &names, &wish.principals, &mut commit).unwrap();
+        assert_eq!(done.removed.len(), usize::try_from(count).unwrap());
+    });
+    [entering.bytes_total, leaving.bytes_total]
+}
+
+#[test]
+fn subscriptions_of_four_times_as_many_users_cost_four_times_as_much() {
+    for privacy in [Privacy::Public, Privacy::PrivateSharedHistory] {
+        let few = allocated_bytes(500, privacy);
+        let many = allocated_bytes(2_000, privacy);
+        for (few, many) in few.into_iter().zip(many) {
+            assert!(many < 6 * few, "{privacy:?}: {few} bytes for 500 users, {many} for 2,000");
+        }
+    }
+}
