@@ -18,7 +18,7 @@ use crate::dialect::Dialect;
 use crate::engine::On;
 use crate::fault::failed;
 use crate::store::Shared;
-use crate::words;
+use crate::words::IndexedMessage;
 use crate::write::Draft;
 
 /// Every column of every kind of row travels as one list, so it is one statement whatever the batch.
@@ -117,7 +117,7 @@ async fn write(connection: &mut PgConnection, (from, draft): (i64, &Draft), batc
         .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
-        .bind(messages().map(|message| words::of(message).1).collect::<Vec<_>>())
+        .bind(messages().map(|message| IndexedMessage::new(message).stems).collect::<Vec<_>>())
         .fetch_optional(connection)
         .await
         .map_err(failed)?;

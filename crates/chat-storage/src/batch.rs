@@ -13,9 +13,10 @@ use crate::dialect::Dialect;
 use crate::engine::On;
 use crate::read_set::{self, Reading};
 use crate::row::users_key;
+use crate::widget;
+use crate::words::{self, IndexedMessage};
 use crate::write::{Draft, Writing};
 use crate::written::{self, Directs};
-use crate::{widget, words};
 
 /// The sets of users of these messages that have written to each other before.
 pub(crate) async fn find_directs(
@@ -101,7 +102,7 @@ impl Batch {
         let Writing { tx, draft, .. } = writing;
         written::directs(tx, &self.directs, &self.direct_users).await?;
         written::messages(tx, &draft.messages().collect::<Vec<_>>()).await?;
-        words::add(tx, &draft.messages().map(words::of).collect::<Vec<_>>()).await?;
+        words::add(tx, &draft.messages().map(IndexedMessage::new).collect::<Vec<_>>()).await?;
         widget::write(tx, draft.messages()).await?;
         written::flags(tx, &self.flags).await
     }

@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
     pub(crate) async fn new(shared: &'a Shared, selection: &'a Selection) -> Result<Self, StoreError> {
         let place = place(shared, selection).await?;
         // What a reader has of hundreds of recipients is asked for where it is needed alone.
-        if let Some(source) = Source::named(shared.db.dialect(), selection, place) {
+        if let Some(source) = Source::named(shared, selection, place) {
             return Ok(Self { shared, selection, source, own: None, is_shown: false });
         }
         let recipients = recipients(shared, selection, place).await?;

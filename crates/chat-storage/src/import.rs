@@ -19,8 +19,9 @@ use crate::fault::failed;
 use crate::read_set::{self, Reading};
 use crate::row::users_key;
 use crate::store::Store;
+use crate::words::{self, IndexedMessage};
 use crate::write::Writing;
-use crate::{attachment, bot_storage, draft, flag_set, realm, scheduled, widget, words, written};
+use crate::{attachment, bot_storage, draft, flag_set, realm, scheduled, widget, written};
 
 const MARK: &str = "SELECT source, steps, is_done, report FROM import_mark WHERE one = 1";
 const BEGIN: &str = "INSERT INTO import_mark (one, source, steps, is_done, report) VALUES (1, $1, $2, $3, $4)
@@ -82,7 +83,7 @@ impl ImportStore for Store {
         }
         let messages = placed(tx, messages).await?;
         written::messages(tx, &messages.iter().map(|imported| &imported.message).collect::<Vec<_>>()).await?;
-        let indexed: Vec<_> = messages.iter().map(|imported| words::of(&imported.message)).collect();
+        let indexed: Vec<_> = messages.iter().map(|imported| IndexedMessage::new(&imported.message)).collect();
         words::add(tx, &indexed).await?;
         widget::write(tx, messages.iter().map(|imported| &imported.message)).await?;
         let (own, of_text): (Vec<_>, Vec<_>) =

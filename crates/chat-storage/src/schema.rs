@@ -45,6 +45,7 @@ const FILES: &[File] = &[
     file!(14, "0014_push_sent.sql"),
     file!(15, "0015_flag_sets.sql"),
     file!(16, "0016_read_set_room.sql"),
+    file!(17, "0017_word_properties.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -1,5 +1,7 @@
 //! Which index finds the candidates of a narrow, and how it is read.
 
+use std::sync::atomic::Ordering;
+
 use chat_core::message::{Conversation, Flag, Recipient};
 use chat_core::narrow::{Bounds, Candidate, Condition, Selection};
 use chat_core::ports::StoreError;
@@ -13,7 +15,7 @@ use crate::fault::failed;
 use crate::flag_set;
 use crate::row::{CandidateRow, WholeRow, candidate};
 use crate::store::Shared;
-use crate::words;
+use crate::words::{self, Property};
 
 /// Fewest recipients for which messages are looked for among all messages first.
 const FEED_MIN: usize = 4;
@@ -93,9 +95,9 @@ pub(crate) struct Stretch {
 impl Source {
     /// The index that the narrow itself names. `None` when it names none, so that what is looked for is looked for in
     /// each of the reader's recipients.
-    pub(crate) fn named(dialect: Dialect, selection: &Selection, place: Place) -> Option<Self> {
+    pub(crate) fn named(shared: &Shared, selection: &Selection, place: Place) -> Option<Self> {
         match selection.sought() {
-            Some(sought) => Some(by_words(dialect, sought, place)),
+            Some(sought) => Some(by_words(shared, (selection, sought), place)),
             None => by_terms(selection, place),
         }
     }
@@ -210,21 +212,35 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
     }
 }
 
-/// What has words, as far as the order.
+/// The statement for messages with words, without its order. The words drive it: SQLite would rather walk the whole
+/// recipient and look for the words in each message of it.
 fn by_words_sql((columns, join): (&str, &str), in_one: bool) -> String {
-    let there = if in_one { " AND m.recipient_id = CAST($5 AS BIGINT)" } else { "" };
+    let there = if in_one { " AND {not_indexed:m.recipient_id} = CAST($5 AS BIGINT)" } else { "" };
     format!(
         "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {join}
 WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
     )
 }
 
-/// What has the words that are looked for.
-fn by_words(dialect: Dialect, sought: &Sought, place: Place) -> Source {
-    match (words::query(dialect, sought), place) {
-        (None, _) | (_, Place::Nowhere) => Source::Nothing,
-        (Some(query), Place::In(only)) => Source::Words(query, Some(i64::from(only))),
-        (Some(query), Place::Anywhere) => Source::Words(query, None),
+/// The messages with the words of a search, narrowed by all that the index of words knows of them.
+fn by_words(shared: &Shared, (selection, sought): (&Selection, &Sought), place: Place) -> Source {
+    let recipient = match place {
+        Place::Nowhere => return Source::Nothing,
+        Place::In(only) => Some(i64::from(only)),
+        Place::Anywhere => None,
+    };
+    let mut properties: Vec<Property<'_>> = recipient.map(Property::Recipient).into_iter().collect();
+    properties.extend(selection.terms.iter().filter(|term| !term.negated).filter_map(|term| match &term.condition {
+        Condition::Sender(user) => Some(Property::Sender(user.0)),
+        Condition::Topic(key) => Some(Property::Topic(key)),
+        _ => None,
+    }));
+    if !shared.properties_indexed.load(Ordering::Acquire) {
+        properties.clear();
+    }
+    match words::query(shared.db.dialect(), sought, &properties) {
+        None => Source::Nothing,
+        Some(query) => Source::Words(query, recipient),
     }
 }
 

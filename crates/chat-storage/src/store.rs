@@ -1,6 +1,7 @@
 //! The store of a node: the database, what the node keeps of it in memory, and the tasks that keep that current.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -81,6 +82,8 @@ pub(crate) struct Shared {
     grown: Notify,
     /// Letters were written down by this node.
     pub(crate) mail_written: Notify,
+    /// The index of words has the properties of every message, see [`words::Property`].
+    pub(crate) properties_indexed: AtomicBool,
 }
 
 struct Tasks {
@@ -117,8 +120,10 @@ impl Store {
             hearing: Rounds::default(),
             grown: Notify::new(),
             mail_written: Notify::new(),
+            properties_indexed: AtomicBool::new(false),
         });
         presence::read(&shared).await?;
+        shared.properties_indexed.store(!words::has_backlog(&shared).await?, Ordering::Release);
         let mut appending = JoinSet::new();
         appending.spawn(append_all(Arc::clone(&shared), waiting, stopped));
         let mut following = JoinSet::new();

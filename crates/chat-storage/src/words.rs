@@ -4,10 +4,11 @@
 //! some. Rows change in the transaction that changes the message.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chat_core::id::MessageId;
-use chat_core::message::Message;
+use chat_core::message::{Message, topic_key};
 use chat_core::ports::StoreError;
 use chat_core::words::{Sought, indexed};
 use sqlx::SqlStr;
@@ -18,9 +19,11 @@ use crate::fault::failed;
 use crate::store::Shared;
 
 static FORGET: Sql = Sql::new("DELETE FROM message_words WHERE rowid {in_numbers:$1}");
-static TEXTS: Sql = Sql::new("SELECT id, topic, html FROM message WHERE id {in_numbers:$1}");
+static TEXTS: Sql = Sql::new("SELECT id, recipient_id, sender_id, topic, html FROM message WHERE id {in_numbers:$1}");
+const BACKLOG: &str = "SELECT done, last FROM words_backlog WHERE one = 1";
 static LEFT: Sql = Sql::new("SELECT done, last FROM words_backlog WHERE one = 1 {for_update}");
-const NEXT: &str = "SELECT id, topic, html FROM message WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3";
+const NEXT: &str = "SELECT id, recipient_id, sender_id, topic, html FROM message WHERE id > $1 AND id <= $2
+ORDER BY id LIMIT $3";
 const DONE: &str = "UPDATE words_backlog SET done = $1 WHERE one = 1";
 
 /// Messages taken up at once from before there was the index.
@@ -30,33 +33,95 @@ const STEP_PAUSE: Duration = Duration::from_millis(20);
 /// How long is waited after a step that failed.
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// A message's number and its stems.
-pub(crate) type Indexed = (i64, String);
+/// A row of [`TEXTS`] and [`NEXT`].
+type TextRow = (i64, i64, i64, String, String);
 
 /// What the index keeps of a message.
-pub(crate) fn of(message: &Message) -> Indexed {
-    (message.id.0, indexed(&message.topic, &message.html))
+pub(crate) struct IndexedMessage {
+    id: i64,
+    /// The stems of its words, with blanks between.
+    pub(crate) stems: String,
+    /// The properties of it that a search may be narrowed by, with blanks between. Only SQLite keeps them, see
+    /// [`Property`].
+    properties: String,
 }
 
-/// What finds the messages with all stems of a search; `None` when it finds none.
-pub(crate) fn query(dialect: Dialect, sought: &Sought) -> Option<String> {
-    // Stems are letters and digits alone, so nothing in them ends the quotes.
-    let (quote, and) = match dialect {
-        Dialect::Postgres => ("'", " & "),
-        Dialect::Sqlite => ("\"", " "),
+impl IndexedMessage {
+    pub(crate) fn new(message: &Message) -> Self {
+        let Message { id, recipient, sender_id, topic, html, .. } = message;
+        Self::of_row(&(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone()))
+    }
+
+    fn of_row((id, recipient_id, sender_id, topic, html): &TextRow) -> Self {
+        let properties =
+            [Property::Recipient(*recipient_id), Property::Sender(*sender_id), Property::Topic(&topic_key(topic))];
+        let properties = properties.map(Property::token).join(" ");
+        Self { id: *id, stems: indexed(topic, html), properties }
+    }
+
+    fn text(&self, dialect: Dialect) -> String {
+        match dialect {
+            Dialect::Postgres => self.stems.clone(),
+            Dialect::Sqlite => format!("{} {}", self.stems, self.properties),
+        }
+    }
+}
+
+/// A property of a message that stands in the index of words as a token beside the stems.
+///
+/// **Why**: SQLite has no way to combine its full-text index with another index. Without these tokens a search for a
+/// common word in a channel reads either every message with the word or every message of the channel; with them
+/// the index intersects its own lists, and the cost follows the answer. Postgres combines its indexes by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Property<'t> {
+    /// The recipient's number.
+    Recipient(i64),
+    /// The sender's number.
+    Sender(i64),
+    /// The key of the topic.
+    Topic(&'t str),
+}
+
+impl Property<'_> {
+    /// A token that no word can be: stems are letters and digits, and it begins with a sign. The tokenizer takes every
+    /// sign beyond ASCII for part of a token.
+    fn token(self) -> String {
+        match self {
+            Self::Recipient(id) => format!("\u{a7}{id}"),
+            Self::Sender(id) => format!("\u{a4}{id}"),
+            Self::Topic(key) => {
+                let hex = key.bytes().map(|byte| format!("{byte:02x}"));
+                std::iter::once("\u{b6}".to_owned()).chain(hex).collect()
+            }
+        }
+    }
+}
+
+/// The text that an engine is given to find the messages with all stems of a search and, on SQLite, all of these
+/// properties. `None` when the search finds nothing.
+pub(crate) fn query(dialect: Dialect, sought: &Sought, properties: &[Property<'_>]) -> Option<String> {
+    // Neither stems nor properties contain a quote.
+    let (quote, and, properties) = match dialect {
+        Dialect::Postgres => ("'", " & ", [].as_slice()),
+        Dialect::Sqlite => ("\"", " ", properties),
     };
-    let quoted: Vec<String> = sought.stems().map(|stem| format!("{quote}{stem}{quote}")).collect();
-    (!quoted.is_empty()).then(|| quoted.join(and))
+    let mut quoted: Vec<String> = sought.stems().map(|stem| format!("{quote}{stem}{quote}")).collect();
+    if quoted.is_empty() {
+        return None;
+    }
+    quoted.extend(properties.iter().map(|property| format!("{quote}{}{quote}", property.token())));
+    Some(quoted.join(and))
 }
 
 /// Adds messages that are not in the index.
-pub(crate) async fn add(tx: &mut Tx, messages: &[Indexed]) -> Result<(), StoreError> {
+pub(crate) async fn add(tx: &mut Tx, messages: &[IndexedMessage]) -> Result<(), StoreError> {
+    let dialect = tx.dialect();
     for piece in pieces(messages) {
-        let sql = insertion(tx.dialect(), piece.len());
+        let sql = insertion(dialect, piece.len());
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
-            for (id, words) in piece {
-                query = query.bind(*id).bind(words);
+            for message in piece {
+                query = query.bind(message.id).bind(message.text(dialect));
             }
             query
         })
@@ -82,15 +147,13 @@ pub(crate) async fn forget(tx: &mut Tx, ids: &str) -> Result<(), StoreError> {
 pub(crate) async fn renew(tx: &mut Tx, ids: impl IntoIterator<Item = MessageId>) -> Result<(), StoreError> {
     let ids = numbers(ids.into_iter().map(|id| id.0));
     let sql = TEXTS.on(tx.dialect());
-    let rows: Vec<(i64, String, String)> =
-        run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    let rows: Vec<TextRow> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     put(tx, &ids, rows).await
 }
 
-async fn put(tx: &mut Tx, ids: &str, rows: Vec<(i64, String, String)>) -> Result<(), StoreError> {
+async fn put(tx: &mut Tx, ids: &str, rows: Vec<TextRow>) -> Result<(), StoreError> {
     forget(tx, ids).await?;
-    let rows: Vec<Indexed> = rows.into_iter().map(|(id, topic, html)| (id, indexed(&topic, &html))).collect();
-    add(tx, &rows).await
+    add(tx, &rows.iter().map(IndexedMessage::of_row).collect::<Vec<_>>()).await
 }
 
 /// Takes up the messages from before there was the index, step by step, whichever node begins with one.
@@ -98,7 +161,7 @@ pub(crate) async fn take_up(shared: Arc<Shared>) {
     loop {
         let pause = match step(&shared).await {
             Ok(true) => STEP_PAUSE,
-            Ok(false) => return,
+            Ok(false) => return shared.properties_indexed.store(true, Ordering::Release),
             Err(error) => {
                 tracing::warn!(%error, "older messages could not be taken into the index of words; tried again soon");
                 AGAIN_AFTER
@@ -106,6 +169,12 @@ pub(crate) async fn take_up(shared: Arc<Shared>) {
         };
         tokio::time::sleep(pause).await;
     }
+}
+
+/// Reports whether messages are still to be taken into the index.
+pub(crate) async fn has_backlog(shared: &Shared) -> Result<bool, StoreError> {
+    let (done, last): (i64, i64) = run!(shared.db.reader(), fetch_one: sqlx::query_as(BACKLOG)).map_err(failed)?;
+    Ok(done < last)
 }
 
 /// Takes up some; says whether there are more.
@@ -119,7 +188,7 @@ async fn step(shared: &Shared) -> Result<bool, StoreError> {
         return Ok(false);
     }
     let most = i64::try_from(STEP).unwrap_or(i64::MAX);
-    let rows: Vec<(i64, String, String)> =
+    let rows: Vec<TextRow> =
         run!(tx.on(), fetch_all: sqlx::query_as(NEXT).bind(done).bind(last).bind(most)).map_err(failed)?;
     let done = if rows.len() < STEP { last } else { rows.last().map_or(last, |(id, ..)| *id) };
     let ids = numbers(rows.iter().map(|(id, ..)| *id));
@@ -136,8 +205,12 @@ mod tests {
     #[test]
     fn a_search_asks_each_engine_for_all_its_stems() {
         let sought = Sought::parse("meetings 'next' week");
-        assert_eq!(query(Dialect::Sqlite, &sought).as_deref(), Some(r#""meet" "next" "week""#));
-        assert_eq!(query(Dialect::Postgres, &sought).as_deref(), Some("'meet' & 'next' & 'week'"));
-        assert_eq!(query(Dialect::Sqlite, &Sought::parse("the")), None);
+        let asked = |dialect, properties: &[Property<'_>]| query(dialect, &sought, properties);
+        assert_eq!(asked(Dialect::Sqlite, &[]).as_deref(), Some(r#""meet" "next" "week""#));
+        let properties = [Property::Recipient(8), Property::Sender(12), Property::Topic("a b\"")];
+        let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\"";
+        assert_eq!(asked(Dialect::Sqlite, &properties).as_deref(), Some(narrowed));
+        assert_eq!(asked(Dialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week'"));
+        assert_eq!(query(Dialect::Sqlite, &Sought::parse("the"), &properties), None);
     }
 }

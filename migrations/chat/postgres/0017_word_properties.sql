@@ -1,0 +1,1 @@
+-- Recipient, sender and topic stand in the index of words on the other engine alone: this one combines its indexes.
