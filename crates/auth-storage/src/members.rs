@@ -100,6 +100,10 @@ impl MemberStore for Db {
         codes::issue(self, codes::Issue { code, given, launch }).await
     }
 
+    async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError> {
+        grants::refuse(self, grants::Refuse(given)).await
+    }
+
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
         codes::find(self, hash).await.map_err(oauth)
     }
@@ -148,11 +152,12 @@ impl MemberStore for Db {
         grants::of_user(self, user_id).await.map_err(oauth)
     }
 
-    async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError> {
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str, rest_id: &str) -> Result<bool, StoreError> {
         if has_nul(user_id) || has_nul(grant_id) {
             return Ok(false);
         }
-        retried(|| grants::revoke(self, user_id, grant_id)).await.map_err(oauth)
+        let [user, grant, rest] = [user_id, grant_id, rest_id].map(str::to_owned);
+        grants::revoke(self, grants::Revoke { user, grant, rest }).await
     }
 
     async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError> {

@@ -53,6 +53,7 @@ const FILES: &[File] = &[
     file!(18, "0018_bulk_job.sql"),
     file!(19, "0019_time_order.sql"),
     file!(20, "0020_documents_once.sql"),
+    file!(21, "0021_refused_scopes.sql"),
 ];
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (

@@ -148,7 +148,7 @@ pub async fn revoke(
         }
     };
     let grants = authority.members.grants_of(&person.id).await?;
-    let had = authority.members.revoke_grant(&person.id, grant_id).await?;
+    let had = authority.members.revoke_grant(&person.id, grant_id, &env.identifier()).await?;
     let grant = grants.into_iter().find(|grant| had && grant.id == *grant_id);
     if let Some(grant) = grant {
         authority.audit.record(AuditRecord {

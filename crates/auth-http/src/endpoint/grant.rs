@@ -44,6 +44,7 @@ fn grant<'a>(app: &'a App, visitor: &Visitor, asked: &'a ConsentPage) -> Grant<'
         app: words::app(&asked.app),
         person: &asked.person,
         patient: asked.patient.as_ref().map(|patient| words::subject(patient, asked)),
+        notice: words::earlier_refusal(&asked.items),
         groups: words::groups(&asked.items),
     }
 }

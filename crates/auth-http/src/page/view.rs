@@ -111,6 +111,8 @@ pub(crate) struct Grant<'a> {
     pub(crate) app: App,
     pub(crate) person: &'a str,
     pub(crate) patient: Option<Subject>,
+    /// What the page says to a person who refused something before.
+    pub(crate) notice: Option<&'static str>,
     pub(crate) groups: Vec<Group>,
 }
 
@@ -138,6 +140,8 @@ pub(crate) struct Item {
     pub(crate) title: String,
     pub(crate) detail: Option<String>,
     pub(crate) ticked: bool,
+    /// Was refused before.
+    pub(crate) declined: bool,
     /// Comes with the rest.
     pub(crate) required: bool,
 }

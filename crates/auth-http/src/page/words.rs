@@ -27,6 +27,19 @@ pub(crate) fn subject(patient: &PatientSummary, asked: &ConsentPage) -> Subject 
     Subject { whose, name: patient.name.clone(), born: patient.birth_date.as_deref().map(birth_date) }
 }
 
+/// What the page says to a person who refused something when this app asked before.
+pub(crate) fn earlier_refusal(items: &[ConsentItem]) -> Option<&'static str> {
+    let mut optional = items.iter().filter(|item| !item.required);
+    if !optional.clone().any(|item| item.declined) {
+        return None;
+    }
+    Some(if optional.any(|item| item.ticked) {
+        "This app has asked you before. What you did not allow then has no tick now."
+    } else {
+        "This app has asked you before, and you did not allow it. Tick only what you want to share now."
+    })
+}
+
 /// What is asked for, group by group.
 pub(crate) fn groups(items: &[ConsentItem]) -> Vec<Group> {
     let groups = items.chunk_by(|one, other| one.group == other.group);
@@ -47,6 +60,7 @@ fn group(of: ItemGroup, items: &[ConsentItem]) -> Group {
         title: item.title.clone(),
         detail: item.detail.clone(),
         ticked: item.ticked,
+        declined: item.declined,
         required: item.required,
     });
     Group { title, detail, items: items.collect() }

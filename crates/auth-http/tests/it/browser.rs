@@ -180,6 +180,12 @@ impl HtmlForm {
         self
     }
 
+    /// The values of the checkboxes of a name that are ticked.
+    pub(crate) fn ticked(&self, name: &str) -> Vec<&str> {
+        let ticked = self.inputs.iter().filter(|input| input.name == name && input.kind == "checkbox" && input.on);
+        ticked.map(|input| input.value.as_str()).collect()
+    }
+
     /// The values that are offered under a name.
     pub(crate) fn offered(&self, name: &str) -> Vec<&str> {
         self.inputs.iter().filter(|input| input.name == name).map(|input| input.value.as_str()).collect()

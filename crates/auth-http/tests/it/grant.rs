@@ -54,6 +54,51 @@ async fn what_was_allowed_once_is_not_asked_again_unless_the_app_wants_it_asked(
 }
 
 #[tokio::test]
+async fn what_a_member_refused_is_unticked_and_named_when_the_page_comes_again() {
+    on_every_engine(async |world| {
+        world.member("amy", ("Amy", "Shaw")).await;
+        world.public_app("diary").await;
+        let browser = Browser::new(world);
+        let allergies = "patient/AllergyIntolerance.rs";
+        let consent = browser.open_as("amy", &request("diary", SCOPE)).await;
+        assert!(!consent.html().contains("has asked you before"));
+        let form = consent.form("/auth/grant");
+        assert!(form.ticked("scope").contains(&allergies), "{form:?}");
+        let less: Vec<_> = form.ticked("scope").into_iter().filter(|scope| *scope != allergies).collect();
+        browser.submit(&form.clone().tick_only("scope", &less).choose("decision", "allow")).await;
+        let again = browser.open(&request_with("diary", SCOPE, &[("prompt", "consent")])).await;
+        let form = again.form("/auth/grant");
+        assert!(!form.ticked("scope").contains(&allergies), "{form:?}");
+        assert!(form.ticked("scope").contains(&"offline_access"), "{form:?}");
+        assert!(again.html().contains("What you did not allow then has no tick now."));
+        assert_eq!(again.html().matches("You did not allow this before.").count(), 1);
+        // One click gives no more than was allowed before.
+        let left = browser.submit(&form.choose("decision", "allow")).await;
+        assert!(left.told("code").is_some());
+        let apps = browser.open("/auth/apps").await;
+        assert!(apps.html().contains("Health Diary") && !apps.html().contains("Allergies"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_denied_finds_nothing_ticked_when_the_app_asks_again() {
+    on_every_engine(async |world| {
+        world.member("amy", ("Amy", "Shaw")).await;
+        world.public_app("diary").await;
+        let browser = Browser::new(world);
+        let consent = browser.open_as("amy", &request("diary", SCOPE)).await;
+        let left = browser.submit(&consent.form("/auth/grant").choose("decision", "deny")).await;
+        assert_eq!(left.told("error").as_deref(), Some("access_denied"));
+        let again = browser.open(&request("diary", SCOPE)).await;
+        assert_eq!(again.form("/auth/grant").ticked("scope"), [""; 0]);
+        assert!(again.html().contains("This app has asked you before, and you did not allow it."));
+        assert!(browser.open("/auth/apps").await.html().contains("No app has access."));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn thirty_two_visits_at_once_with_a_stored_grant_give_thirty_two_codes() {
     on_every_engine(async |world| {
         world.member("amy", ("Amy", "Shaw")).await;

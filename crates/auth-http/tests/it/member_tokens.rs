@@ -56,6 +56,7 @@ async fn code(world: &World, name: &str) -> String {
         patient_id: Some("p-1".to_owned()),
         requested: SCOPE.to_owned(),
         granted: SCOPE.to_owned(),
+        refused: String::new(),
         created_s: NOW_S,
         used_s: None,
     };

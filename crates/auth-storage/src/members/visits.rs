@@ -16,7 +16,7 @@ use crate::readers::Readers;
 /// `$1` is `[[place, session in hex, app, now], …]`. One row without a grant stands for none.
 static VISITS: Sql = Sql::new(
     "SELECT CAST(e.value ->> 0 AS BIGINT), s.user_id, s.credential, s.signed_in_s, s.expires_s, u.txid, c.txid,
-    g.id, g.patient_id, g.requested, g.granted, g.created_s, g.used_s
+    g.id, g.patient_id, g.requested, g.granted, g.refused, g.created_s, g.used_s
 FROM {elements:$1}
 LEFT JOIN browser_session s ON s.hash = {from_hex:e.value ->> 1} AND s.expires_s > CAST(e.value ->> 3 AS BIGINT)
 LEFT JOIN \"user\" u ON u.id = s.user_id
@@ -34,6 +34,7 @@ type Row = (
     Option<i64>,
     Option<i64>,
     Option<i64>,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -133,7 +134,7 @@ fn add(visit: &mut Visit, visitor: &Visitor, row: Row) -> Result<(), sqlx::Error
 
 /// The grant of a row, if it has one.
 fn grant(row: Row, client_id: &str) -> Option<MemberGrant> {
-    let (_, user_id, _, _, _, _, _, id, patient_id, requested, granted, created_s, used_s) = row;
+    let (_, user_id, _, _, _, _, _, id, patient_id, requested, granted, refused, created_s, used_s) = row;
     Some(MemberGrant {
         id: id?,
         user_id: user_id?,
@@ -141,6 +142,7 @@ fn grant(row: Row, client_id: &str) -> Option<MemberGrant> {
         patient_id: grants::patient_of(patient_id?),
         requested: requested?,
         granted: granted?,
+        refused: refused?,
         created_s: created_s?,
         used_s,
     })

@@ -2,6 +2,7 @@
 
 mod codes;
 mod refresh;
+mod refusals;
 mod sessions;
 
 use auth_storage::Db;
@@ -41,6 +42,7 @@ fn grant(id: &str) -> MemberGrant {
         patient_id: Some("p".to_owned()),
         requested: "openid patient/*.rs".to_owned(),
         granted: "patient/*.rs".to_owned(),
+        refused: String::new(),
         created_s: NOW_S,
         used_s: None,
     }

@@ -3,6 +3,7 @@
 use smart_scopes::ScopeSet;
 
 use super::consent;
+use super::declined::{self, DecidedScopes};
 use super::fault::Refusal;
 use super::limits::CODE_LIFETIME_S;
 use super::request::Response;
@@ -63,7 +64,7 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
         Response::Token => 0,
     };
     let given = given(scene, decided);
-    let ended = given.as_ref().and_then(|given| decided.before.filter(|before| before.id != given.grant.id));
+    let ended = given.as_ref().and_then(GivenGrant::ends).cloned();
     let granted = given.as_ref().map(|given| &given.grant).or(decided.before).ok_or(Stop::Stale)?;
     let grant_id = granted.id.clone();
     let issued = IssuedCode {
@@ -82,7 +83,7 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
         CodeIssue::GrantChanged => return Err(Stop::Stale),
     }
     if let Some(ended) = ended {
-        scene.record_end(ended);
+        scene.record_end(&ended);
     }
     scene.record_code(decided, grant_id);
     match scene.request.response {
@@ -121,26 +122,12 @@ async fn leave_with_token(
 }
 
 /// The grant to be stored, unless the one that is there says it all.
-///
-/// Not specified what becomes of what an app got before when the person allows less the next time; we end all of it,
-/// as if the person had taken the grant back and given a smaller one. To narrow the older tokens one by one would
-/// leave those that are out as they are until they expire, and a person who says less means now. The app goes on
-/// with the code it gets for the decision; where it holds tokens elsewhere, it asks again there.
 fn given(scene: &Scene<'_>, decided: &Decided<'_>) -> Option<GivenGrant> {
-    let Consent::Given(allowed) = &decided.consent else { return None };
+    let Consent::Given { allowed, unticked } = &decided.consent else { return None };
     let (requested, granted) = consent::kept(decided.before, &decided.requested, allowed);
-    let kept = decided.before.filter(|before| consent::covers_all_of(&granted, before));
-    let grant = MemberGrant {
-        id: kept.map_or_else(|| scene.env.identifier(), |kept| kept.id.clone()),
-        user_id: decided.person.id.clone(),
-        client_id: scene.client.id.clone(),
-        patient_id: decided.patient.clone(),
-        requested: requested.to_string(),
-        granted: granted.to_string(),
-        created_s: decided.before.map_or(scene.env.now_s(), |before| before.created_s),
-        used_s: decided.before.and_then(|before| before.used_s),
-    };
-    Some(GivenGrant { grant, replaces: decided.before.cloned() })
+    let refused = declined::refused_after(decided.before, unticked, &granted);
+    let scopes = DecidedScopes { requested, granted, refused };
+    Some(scene.changed(decided.person, decided.patient.clone(), &scopes))
 }
 
 fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
@@ -187,7 +174,7 @@ impl Scene<'_> {
 
     /// Tells the audit what the app got a code for: by the person's word of this moment, or without a page.
     fn record_code(&self, decided: &Decided<'_>, grant_id: String) {
-        let by_word = matches!(decided.consent, Consent::Given(_)) && !self.client.first_party;
+        let by_word = matches!(decided.consent, Consent::Given { .. }) && !self.client.first_party;
         let action = if by_word { AuditAction::Consent } else { AuditAction::Authorization };
         self.authority.audit.record(AuditRecord {
             user_id: Some(decided.person.id.clone()),
@@ -199,7 +186,7 @@ impl Scene<'_> {
     }
 
     /// Tells the audit that a grant ended, because the person allowed less.
-    fn record_end(&self, grant: &MemberGrant) {
+    pub(super) fn record_end(&self, grant: &MemberGrant) {
         self.authority.audit.record(AuditRecord {
             user_id: Some(grant.user_id.clone()),
             patient_id: grant.patient_id.clone(),

@@ -9,6 +9,7 @@
 
 use smart_scopes::{ClinicalScope, Context, Interaction, ResourceSelector, Scope, ScopeSet, Syntax, restrict};
 
+use super::declined::{Earlier, Stand};
 use super::pages::{ConsentItem, ItemGroup};
 use super::request::is_context;
 use super::titles::{CATEGORIES, TITLES, title_of};
@@ -17,7 +18,7 @@ use crate::limits::{REFRESH_IDLE_S, REFRESH_LIFETIME_S};
 use crate::ports::MemberGrant;
 
 /// The scopes a requested one is split into; none where it is shown as itself alone.
-fn split(scope: &Scope) -> Vec<Scope> {
+pub(super) fn split(scope: &Scope) -> Vec<Scope> {
     let Scope::Clinical(clinical) = scope else { return Vec::new() };
     let parts = match clinical.resource() {
         ResourceSelector::Type(_) => categories(clinical),
@@ -45,21 +46,22 @@ fn categories(scope: &ClinicalScope) -> Vec<ClinicalScope> {
 }
 
 /// The lines of the page for a scope; the last of one that is split stands for what the others leave.
-fn lines(scope: &Scope) -> Vec<Scope> {
+pub(super) fn lines(scope: &Scope) -> Vec<Scope> {
     split(scope).iter().flat_map(lines).chain([scope.clone()]).collect()
 }
 
 /// Whether the person is not asked for it: without an id the app does not know who came back, and a context
 /// opens nothing by itself.
-fn is_required(scope: &Scope) -> bool {
+pub(super) fn is_required(scope: &Scope) -> bool {
     is_context(scope) || matches!(scope, Scope::OpenId)
 }
 
-/// The ticks of the page for what is requested.
-pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings) -> Vec<ConsentItem> {
+/// The ticks of the page for what is requested, after what was decided `before`.
+pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings, before: Option<&MemberGrant>) -> Vec<ConsentItem> {
+    let earlier = Earlier::of(before);
     let mut items: Vec<ConsentItem> = Vec::new();
     for line in requested.iter().flat_map(lines) {
-        let item = item(&line, settings);
+        let item = item(&line, settings, earlier.stand(&line));
         if items.iter().all(|shown| shown.scope != item.scope) {
             items.push(item);
         }
@@ -102,8 +104,11 @@ fn says_something(scopes: &ScopeSet) -> bool {
 }
 
 /// What a stored grant gives of what is requested, when the person need not be asked again: each requested
-/// scope was allowed before, or was asked for then and not allowed.
+/// scope was allowed before, or was asked for then and not allowed. A grant that gives nothing answers no question.
 pub(super) fn remembered(stored: &MemberGrant, requested: &ScopeSet) -> Option<ScopeSet> {
+    if !stored.gives_something() {
+        return None;
+    }
     // Both texts were printed by a set; what no longer reads covers nothing.
     let granted = ScopeSet::parse(&stored.granted).unwrap_or_default();
     let asked = ScopeSet::parse(&stored.requested).unwrap_or_default();
@@ -143,7 +148,7 @@ pub(super) fn covers_all_of(granted: &ScopeSet, stored: &MemberGrant) -> bool {
 }
 
 /// The union of both, the first alone where that would not read back.
-fn bounded(first: &ScopeSet, second: &ScopeSet) -> ScopeSet {
+pub(super) fn bounded(first: &ScopeSet, second: &ScopeSet) -> ScopeSet {
     let union = first.union(second);
     let reads_back = ScopeSet::parse(&union.to_string()).is_ok_and(|read| read == union);
     if reads_back { union } else { first.clone() }
@@ -169,13 +174,21 @@ pub(crate) fn in_words(scopes: &str, settings: Option<&MemberSettings>) -> Vec<S
     shown.into_iter().map(|(_, line)| line).collect()
 }
 
-fn item(scope: &Scope, settings: &MemberSettings) -> ConsentItem {
+fn item(scope: &Scope, settings: &MemberSettings, stand: Stand) -> ConsentItem {
     let (group, title) = titled(scope);
     let (title, detail) = match rest(scope) {
         Some(title) => (title.to_owned(), Some(REST.to_owned())),
         None => (title, detail(scope, settings)),
     };
-    ConsentItem { scope: scope.to_string(), title, detail, group, ticked: true, required: is_required(scope) }
+    ConsentItem {
+        scope: scope.to_string(),
+        title,
+        detail,
+        group,
+        ticked: stand == Stand::Ticked,
+        declined: stand == Stand::Declined,
+        required: is_required(scope),
+    }
 }
 
 /// What is said of a line that stands for what the others of its scope leave.
@@ -320,6 +333,7 @@ mod tests {
             patient_id: None,
             requested: requested.to_owned(),
             granted: granted.to_owned(),
+            refused: String::new(),
             created_s: 0,
             used_s: None,
         }

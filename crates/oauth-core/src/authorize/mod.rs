@@ -13,6 +13,8 @@
 
 mod code;
 mod consent;
+mod decision;
+mod declined;
 mod fault;
 pub mod limits;
 mod pages;

@@ -98,6 +98,8 @@ pub struct ConsentItem {
     pub group: ItemGroup,
     /// Whether it is ticked at first.
     pub ticked: bool,
+    /// Whether the person refused it, or a part of it, when this app asked before.
+    pub declined: bool,
     /// Whether it cannot be unticked: the app does not work without, and it shows nothing of the record.
     pub required: bool,
 }

@@ -9,7 +9,7 @@ use super::pages::{AppCard, Browser, ConsentPage, Decision, PatientPage, SignInP
 use super::patient::Patient;
 use super::pending::Pending;
 use super::request::{self, Request};
-use super::{code, consent};
+use super::{code, consent, declined};
 use crate::audit::{self, Asking};
 use crate::authority::Authority;
 use crate::client::Client;
@@ -52,13 +52,18 @@ pub(super) enum Consent {
     /// Of what the person is asked for now, the stored grant gives this.
     Held(ScopeSet),
     /// The person decided so now, or is not asked because the app is the payer's own.
-    Given(ScopeSet),
+    Given {
+        /// What the app gets.
+        allowed: ScopeSet,
+        /// The lines of the page that stayed without a tick.
+        unticked: ScopeSet,
+    },
 }
 
 impl Consent {
     pub(super) const fn allowed(&self) -> &ScopeSet {
         match self {
-            Self::Held(allowed) | Self::Given(allowed) => allowed,
+            Self::Held(allowed) | Self::Given { allowed, .. } => allowed,
         }
     }
 }
@@ -149,6 +154,7 @@ impl<'a> Scene<'a> {
     async fn next(&self, intent: &Intent<'_>) -> Result<Step, Stop> {
         let person = visitor(self.authority, &self.visit).await?;
         if matches!(intent, Intent::Decide(Decision::Deny)) {
+            self.keep_denial(person.clone()).await?;
             self.record_denial(person.as_deref());
             return Err(Refusal::Denied.into());
         }
@@ -165,7 +171,11 @@ impl<'a> Scene<'a> {
         if !consent::is_of_use(&self.request.scope, &requested) {
             return Err(Refusal::NoScope.into());
         }
-        let before = self.visit.grants.iter().find(|grant| grant.patient_id == patient);
+        let before = self.before(patient.as_deref());
+        if let Some(ticked) = self.allows_nothing(intent, &requested) {
+            self.keep_nothing_allowed(&person, patient, &requested, ticked).await?;
+            return Err(Refusal::NothingAllowed.into());
+        }
         let Some(consent) = self.consent(intent, &requested, before)? else {
             return self.ask_for_consent(&person, (patient, shown), &requested).await;
         };
@@ -174,7 +184,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Whether the page that the browser comes from was shown to this person.
-    fn was_shown_to(&self, person: &Person) -> bool {
+    pub(super) fn was_shown_to(&self, person: &Person) -> bool {
         self.pending.shown_to.as_deref() == Some(person.id.as_str())
     }
 
@@ -184,7 +194,10 @@ impl<'a> Scene<'a> {
     }
 
     /// Who is signed in, when this request may go on with that.
-    fn signed_in(&self, person: Option<Arc<Person>>) -> Result<Option<(Arc<Person>, &BrowserSession)>, Stop> {
+    pub(super) fn signed_in(
+        &self,
+        person: Option<Arc<Person>>,
+    ) -> Result<Option<(Arc<Person>, &BrowserSession)>, Stop> {
         let session = self.visit.session.as_ref();
         // Signed in since the request came: another session than it found, and not an earlier one.
         let is_fresh = session.is_some_and(|session| {
@@ -211,7 +224,7 @@ impl<'a> Scene<'a> {
     }
 
     /// What is asked for, without contexts that this request does not have.
-    fn requested(&self, patient: Option<&str>) -> ScopeSet {
+    pub(super) fn requested(&self, patient: Option<&str>) -> ScopeSet {
         let has_encounter = self.launch.as_ref().is_some_and(|launch| launch.encounter.is_some());
         let exists = |scope: &&Scope| match scope {
             Scope::LaunchContext(context) if context.is_patient() => patient.is_some(),
@@ -220,6 +233,19 @@ impl<'a> Scene<'a> {
             _ => true,
         };
         self.request.scope.iter().filter(exists).cloned().collect()
+    }
+
+    /// What the person decided about this app and patient before.
+    pub(super) fn before(&self, patient: Option<&str>) -> Option<&MemberGrant> {
+        self.visit.grants.iter().find(|grant| grant.patient_id.as_deref() == patient)
+    }
+
+    /// The ticks of a person who allows, and leaves nothing that is of use to the app.
+    fn allows_nothing<'i>(&self, intent: &'i Intent<'_>, requested: &ScopeSet) -> Option<&'i [String]> {
+        let Intent::Decide(Decision::Allow { scopes }) = intent else { return None };
+        let is_something =
+            self.client.first_party || consent::is_of_use(requested, &consent::allowed(requested, scopes));
+        (!is_something).then_some(scopes)
     }
 
     /// What the person allows or has allowed, or `None` when the person must be asked.
@@ -231,14 +257,14 @@ impl<'a> Scene<'a> {
     ) -> Result<Option<Consent>, Stop> {
         let held = before.and_then(|before| consent::remembered(before, requested));
         if self.client.first_party {
+            let allowed = requested.clone();
             let is_whole = held.as_ref() == Some(requested);
-            let consent = if is_whole { Consent::Held } else { Consent::Given };
-            return Ok(Some(consent(requested.clone())));
+            let given = |allowed| Consent::Given { allowed, unticked: ScopeSet::default() };
+            return Ok(Some(if is_whole { Consent::Held(allowed) } else { given(allowed) }));
         }
         if let Intent::Decide(Decision::Allow { scopes }) = intent {
             let allowed = consent::allowed(requested, scopes);
-            let is_something = consent::is_of_use(requested, &allowed);
-            return if is_something { Ok(Some(Consent::Given(allowed))) } else { Err(Refusal::NothingAllowed.into()) };
+            return Ok(Some(Consent::Given { allowed, unticked: declined::unticked(requested, scopes) }));
         }
         let held = held.filter(|_| !self.request.prompt.consent && !self.may_be_an_imitation());
         if held.is_none() && self.request.prompt.none {
@@ -294,13 +320,14 @@ impl<'a> Scene<'a> {
             }
             (shown, _) => shown,
         };
+        let items = consent::items(requested, &self.client.authorization_code, self.before(patient.as_deref()));
         Ok(Step::Consent(ConsentPage {
             transaction: self.transaction(Some(person.id.clone()), patient)?,
             app: AppCard::of(&self.client),
             person: person.display_name.clone(),
             is_own: shown.as_ref().is_some_and(|shown| person.own_patient() == Some(shown.id.as_str())),
             patient: shown,
-            items: consent::items(requested, &self.client.authorization_code),
+            items,
         }))
     }
 

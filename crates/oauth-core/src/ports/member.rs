@@ -31,7 +31,10 @@ pub struct BrowserSession {
     pub expires_s: i64,
 }
 
-/// What a person lets an app do for a patient.
+/// What a person lets an app do for a patient, and what the person refused it.
+///
+/// Of a person who refused everything, or took the grant back, it keeps the refusals alone: `granted` is empty then,
+/// and nothing can be issued under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberGrant {
     /// Random.
@@ -46,11 +49,21 @@ pub struct MemberGrant {
     pub requested: String,
     /// The scopes the person allowed, space-separated.
     pub granted: String,
+    /// The lines of the consent page that the person did not tick, as scopes, space-separated.
+    pub refused: String,
     /// When the person first allowed it, in seconds since the UNIX epoch.
     pub created_s: i64,
     /// When a token was last issued under it, in seconds since the UNIX epoch. Noted once a minute, so the
     /// last one may be up to a minute younger.
     pub used_s: Option<i64>,
+}
+
+impl MemberGrant {
+    /// Whether the app has anything by it, or it only keeps what was refused.
+    #[must_use]
+    pub const fn gives_something(&self) -> bool {
+        !self.granted.is_empty()
+    }
 }
 
 /// Who stands before the authorization page, all of it true at one moment.
@@ -62,7 +75,7 @@ pub struct Visit {
     pub user_version: Option<i64>,
     /// Current version of the app's Client, `None` when it does not exist.
     pub client_version: Option<i64>,
-    /// What the session's User lets this app do.
+    /// What the session's User lets this app do, and what the User refused it: also grants that give nothing.
     pub grants: Vec<MemberGrant>,
 }
 
@@ -111,6 +124,14 @@ pub struct GivenGrant {
     /// The grant of the same person, app and patient that the decision was made from; `None` when there was
     /// none. Of the same id, it is changed; of another, it ends, and everything that came of it.
     pub replaces: Option<MemberGrant>,
+}
+
+impl GivenGrant {
+    /// The grant that the decision ends, with everything that came of it; none where nothing could have come of it.
+    #[must_use]
+    pub fn ends(&self) -> Option<&MemberGrant> {
+        self.replaces.as_ref().filter(|before| before.gives_something() && before.id != self.grant.id)
+    }
 }
 
 /// What became of [`MemberStore::issue_code`].
@@ -280,6 +301,9 @@ pub trait MemberStore: Send + Sync {
         given: Option<GivenGrant>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError>;
+    /// Stores a decision that gives the app no code, because the person refused. Returns whether the grant was still
+    /// what the decision was made from; nothing is stored otherwise.
+    async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError>;
     /// The code with this hash, used or not, expired or not.
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError>;
     /// Uses the code and stores what it gives, which is of the code's family and under its grant. Of any number of simultaneous calls, on any number of
@@ -303,11 +327,11 @@ pub trait MemberStore: Send + Sync {
     /// this.
     async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError>;
 
-    /// What a person lets apps do, newest first.
+    /// What a person lets apps do, newest first, without grants that give nothing.
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;
-    /// Takes a grant back, and with it every family and unused code under it: they are gone. Returns
-    /// whether this person had such a grant.
-    async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError>;
+    /// Takes a grant back, and with it every family and unused code under it: they are gone. What the person refused
+    /// stays, in a grant of the id `rest_id` that gives nothing. Returns whether this person had such a grant.
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str, rest_id: &str) -> Result<bool, StoreError>;
 
     /// Forgets what ended before `now_s`: sessions, codes, uses of launches, refresh tokens, families. A
     /// family ends when its `expires_s` has passed. Returns how many rows.

@@ -76,6 +76,7 @@ pub(crate) async fn issue(world: &World, authorization: &Authorization) -> Strin
         patient_id: authorization.context.patient.clone(),
         requested: authorization.scope.clone(),
         granted: authorization.scope.clone(),
+        refused: String::new(),
         created_s: world.now_s,
         used_s: None,
     };

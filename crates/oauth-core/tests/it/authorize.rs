@@ -294,13 +294,14 @@ async fn aud_may_end_in_one_slash() {
 }
 
 #[tokio::test]
-async fn a_denial_is_told_to_the_app_and_stores_nothing() {
+async fn a_denial_is_told_to_the_app_and_gives_it_nothing() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
     let page = consent(world.begin(&[], Some(&cookie)).await);
     let (error, _) = refusal(world.decide(&page.transaction, Decision::Deny, &cookie).await);
     assert_eq!((error.as_str(), world.codes()), ("access_denied", 0));
-    assert!(world.memory.members.lock().unwrap().grants.is_empty());
+    let grants = std::mem::take(&mut world.memory.members.lock().unwrap().grants);
+    assert!(grants.iter().all(|grant| !grant.gives_something() && !grant.refused.is_empty()), "{grants:?}");
     let audit = world.memory.audit.lock().unwrap();
     assert!(audit.iter().any(|record| record.refused.as_deref() == Some("denied")));
 }

@@ -1,6 +1,7 @@
 //! What a person is asked, and what follows from the answer.
 
 use oauth_core::authorize::{ConsentItem, ConsentPage, Decision, ItemGroup};
+use oauth_core::ports::MemberStore as _;
 use serde_json::json;
 
 use crate::people::{app, clinic, consent, leave, refusal};
@@ -220,4 +221,138 @@ async fn a_later_decision_keeps_what_it_is_not_about_and_replaces_what_it_is() {
     let [grant] = members.grants.as_slice() else { panic!("one grant") };
     assert_eq!(grant.granted, "openid patient/Coverage.rs patient/Patient.rs");
     assert_eq!(grant.requested, "openid patient/Goal.rs patient/Coverage.rs patient/Patient.rs");
+}
+
+/// The lines of the page that are ticked, and those it says were refused before.
+fn stands(page: &ConsentPage) -> (Vec<&str>, Vec<&str>) {
+    let lines = |of: fn(&ConsentItem) -> bool| {
+        page.items.iter().filter(|item| of(item)).map(|item| item.scope.as_str()).collect::<Vec<_>>()
+    };
+    (lines(|item| item.ticked && !item.required), lines(|item| item.declined))
+}
+
+async fn asked_again(world: &World, scope: &str, cookie: &str) -> ConsentPage {
+    consent(world.begin(&[("scope", scope), ("prompt", "consent")], Some(cookie)).await)
+}
+
+const FOUR: &str = "openid patient/Patient.rs patient/Goal.rs patient/Coverage.rs offline_access";
+
+#[tokio::test]
+async fn what_was_refused_stays_unticked_whenever_the_page_comes_again() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, FOUR, &cookie).await;
+    assert_eq!(stands(&page).1, [""; 0], "nothing was refused before the first visit");
+    world.allow(&page, &["patient/Patient.rs", "offline_access"], &cookie).await;
+
+    let again = asked_again(&world, FOUR, &cookie).await;
+    let refused = vec!["patient/Goal.rs", "patient/Coverage.rs"];
+    assert_eq!(stands(&again), (vec!["patient/Patient.rs", "offline_access"], refused.clone()));
+    // A further scope stands as on a first visit.
+    let more = asked(&world, &format!("{FOUR} patient/Claim.rs"), &cookie).await;
+    assert_eq!(stands(&more), (vec!["patient/Patient.rs", "patient/Claim.rs", "offline_access"], refused.clone()));
+    // So it is after a decision that was not about them.
+    let other = asked(&world, "patient/Claim.rs", &cookie).await;
+    world.allow(&other, &["patient/Claim.rs"], &cookie).await;
+    assert_eq!(stands(&asked_again(&world, FOUR, &cookie).await).1, refused);
+    // And one that is ticked after all is not refused any more.
+    world.allow(&again, &["patient/Patient.rs", "patient/Goal.rs"], &cookie).await;
+    let last = asked_again(&world, FOUR, &cookie).await;
+    assert_eq!(
+        stands(&last),
+        (vec!["patient/Patient.rs", "patient/Goal.rs"], vec!["patient/Coverage.rs", "offline_access"])
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_could_be_the_app_finds_no_more_ticked_than_the_member_allowed() {
+    let world = clinic().await;
+    let mut client = app();
+    client["auth"]["authorization_code"]["redirect_uri"] = json!("http://127.0.0.1:4000/callback");
+    world.memory.put("Client", "app", client);
+    let cookie = world.cookie_of("ada").await;
+    let ask = || world.begin(&[("scope", FOUR), ("redirect_uri", "http://127.0.0.1:4000/callback")], Some(&cookie));
+    let page = consent(ask().await);
+    world.allow(&page, &["patient/Patient.rs"], &cookie).await;
+    let again = consent(ask().await);
+    assert_eq!(stands(&again).0, ["patient/Patient.rs"]);
+}
+
+#[tokio::test]
+async fn who_denied_everything_finds_nothing_ticked_and_lets_nothing_in() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let nothing = [Decision::Deny, Decision::Allow { scopes: Vec::new() }];
+    for (decision, scope) in nothing.into_iter().zip([FOUR, "patient/Claim.rs patient/*.read launch/patient"]) {
+        let page = asked(&world, scope, &cookie).await;
+        assert_eq!(refusal(world.decide(&page.transaction, decision, &cookie).await).0, "access_denied");
+        let again = asked(&world, scope, &cookie).await;
+        assert_eq!(stands(&again).0, [""; 0], "{scope}");
+        assert!(again.items.iter().all(|item| item.required || item.declined), "{again:?}");
+    }
+    // A row that only keeps refusals lets no app in, also where nothing has to be allowed.
+    for scope in ["launch/patient", "openid"] {
+        consent(world.begin(&[("scope", scope)], Some(&cookie)).await);
+        let quiet = world.begin(&[("scope", scope), ("prompt", "none")], Some(&cookie)).await;
+        assert_eq!(refusal(quiet).0, "consent_required", "{scope}");
+    }
+    assert_eq!(world.codes(), 0);
+}
+
+#[tokio::test]
+async fn a_denial_leaves_what_was_allowed_and_refuses_what_is_new() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, "openid patient/Patient.rs", &cookie).await;
+    world.allow(&page, &["patient/Patient.rs"], &cookie).await;
+    let more = asked(&world, FOUR, &cookie).await;
+    assert_eq!(refusal(world.decide(&more.transaction, Decision::Deny, &cookie).await).0, "access_denied");
+    let again = asked(&world, FOUR, &cookie).await;
+    let new = vec!["patient/Goal.rs", "patient/Coverage.rs", "offline_access"];
+    assert_eq!(stands(&again), (vec!["patient/Patient.rs"], new));
+    leave(world.begin(&[("scope", "openid patient/Patient.rs")], Some(&cookie)).await);
+}
+
+#[tokio::test]
+async fn who_unticks_everything_takes_it_back() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
+    world.allow(&page, &["patient/Patient.rs", "patient/Goal.rs"], &cookie).await;
+    let page = asked_again(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
+    let nothing = world.decide(&page.transaction, Decision::Allow { scopes: Vec::new() }, &cookie).await;
+    assert_eq!(refusal(nothing).0, "access_denied");
+    let page = asked(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
+    assert_eq!(stands(&page), (vec![], vec!["patient/Patient.rs", "patient/Goal.rs"]));
+    let audit = world.memory.audit.lock().unwrap();
+    let ends = audit.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
+    assert_eq!(ends.count(), 1, "the grant ended");
+}
+
+#[tokio::test]
+async fn what_was_refused_is_refused_after_the_app_was_removed() {
+    let world = clinic().await;
+    let cookie = world.cookie_of("ada").await;
+    let page = asked(&world, FOUR, &cookie).await;
+    world.allow(&page, &["patient/Patient.rs", "patient/Goal.rs", "offline_access"], &cookie).await;
+    let grant_id = world.memory.members.lock().unwrap().grants[0].id.clone();
+    assert!(world.memory.revoke_grant("ada", &grant_id, "rest").await.unwrap());
+    let again = asked(&world, FOUR, &cookie).await;
+    assert_eq!(stands(&again).1, ["patient/Coverage.rs"]);
+    assert_eq!(stands(&again).0.len(), 3, "the rest is as on a first visit");
+}
+
+#[tokio::test]
+async fn one_type_that_was_refused_of_a_wildcard_is_unticked_wherever_it_comes_again() {
+    let world = clinic().await;
+    granted(&world, "patient/*.rs", &["Goal"]).await;
+    let cookie = world.cookie_of("ada").await;
+    // A decision about a part of it used to make the server forget what else had been asked for.
+    granted(&world, "patient/Patient.rs patient/Claim.rs", &["Claim"]).await;
+    let again = asked_again(&world, "patient/*.rs", &cookie).await;
+    let (ticked, declined) = stands(&again);
+    assert!(declined.contains(&"patient/Goal.rs") && declined.contains(&"patient/Claim.rs"), "{declined:?}");
+    assert!(ticked.contains(&"patient/Coverage.rs") && !ticked.contains(&"patient/*.rs"), "{ticked:?}");
+    let other = asked(&world, "patient/Goal.cruds user/Goal.rs", &cookie).await;
+    assert_eq!(stands(&other), (vec!["user/Goal.rs"], vec!["patient/Goal.cruds"]));
 }

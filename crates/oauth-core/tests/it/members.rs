@@ -68,7 +68,9 @@ impl Members {
     fn give(&mut self, GivenGrant { grant, replaces }: GivenGrant) -> bool {
         let key = |grant: &MemberGrant| (grant.user_id.clone(), grant.client_id.clone(), grant.patient_id.clone());
         let held = self.grants.iter().position(|held| key(held) == key(&grant));
-        let texts = |grant: &MemberGrant| (grant.id.clone(), grant.requested.clone(), grant.granted.clone());
+        let texts = |MemberGrant { id, requested, granted, refused, .. }: &MemberGrant| {
+            [id, requested, granted, refused].map(String::clone)
+        };
         match (held, replaces) {
             (None, None) => self.grants.push(grant),
             (Some(at), Some(before)) if texts(&self.grants[at]) == texts(&before) => {
@@ -224,6 +226,10 @@ impl MemberStore for Memory {
         Ok(CodeIssue::Issued)
     }
 
+    async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError> {
+        Ok(self.members.lock().unwrap().give(given))
+    }
+
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
         let members = self.members.lock().unwrap();
         let Some((code, used)) = members.codes.get(hash).cloned() else {
@@ -301,18 +307,23 @@ impl MemberStore for Memory {
 
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
         let members = self.members.lock().unwrap();
-        Ok(newest_first(members.grants.iter().filter(|grant| grant.user_id == user_id)))
+        let held = members.grants.iter().filter(|grant| grant.user_id == user_id && grant.gives_something());
+        Ok(newest_first(held))
     }
 
-    async fn revoke_grant(&self, user_id: &str, grant_id: &str) -> Result<bool, StoreError> {
+    async fn revoke_grant(&self, user_id: &str, grant_id: &str, rest_id: &str) -> Result<bool, StoreError> {
         let mut members = self.members.lock().unwrap();
-        let before = members.grants.len();
-        members.grants.retain(|grant| grant.user_id != user_id || grant.id != grant_id);
-        let had = members.grants.len() < before;
-        if had {
-            members.families.retain(|_, held| held.family.grant_id.as_deref() != Some(grant_id));
+        let is_meant =
+            |grant: &MemberGrant| grant.user_id == user_id && grant.id == grant_id && grant.gives_something();
+        let Some(at) = members.grants.iter().position(is_meant) else { return Ok(false) };
+        let ended = members.grants.remove(at);
+        members.families.retain(|_, held| held.family.grant_id.as_deref() != Some(grant_id));
+        if !ended.refused.is_empty() {
+            let nothing = String::new;
+            let id = rest_id.to_owned();
+            members.grants.push(MemberGrant { id, requested: nothing(), granted: nothing(), used_s: None, ..ended });
         }
-        Ok(had)
+        Ok(true)
     }
 
     async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError> {

@@ -120,7 +120,7 @@ told! {
     async fn a_code_under_a_withdrawn_grant_gives_nothing(home) {
         let db = home.open().await;
         issue(&db, "c", "f").await;
-        assert!(db.revoke_grant("u", "g").await.unwrap());
+        assert!(db.revoke_grant("u", "g", "rest").await.unwrap());
         let found = db.find_code(&hash("c")).await.unwrap().unwrap();
         assert_eq!((found.used, found.user_version), (false, None));
         assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Withdrawn);
@@ -223,7 +223,7 @@ told! {
                 let (db, name) = (nodes[n % 2].clone(), format!("c{round}-{n}"));
                 all.spawn(async move {
                     if n == 3 {
-                        db.revoke_grant("u", "g").await.unwrap();
+                        db.revoke_grant("u", "g", "rest").await.unwrap();
                     } else {
                         db.issue_code(code(&name, &name, "g"), None, None).await.unwrap();
                     }
@@ -352,7 +352,7 @@ told! {
                     if n < 4 {
                         let _ = db.redeem_code(&hash(&name), NOW_S, first(&name, "g")).await.unwrap();
                     } else {
-                        db.revoke_grant("u", "g").await.unwrap();
+                        db.revoke_grant("u", "g", "rest").await.unwrap();
                     }
                 });
             }
@@ -367,14 +367,14 @@ told! {
         let db = home.open().await;
         with_family(&db).await;
         for (user_id, grant_id) in [("v", "g"), ("u", "other"), ("u\0", "g"), ("u", "g\0")] {
-            assert!(!db.revoke_grant(user_id, grant_id).await.unwrap());
+            assert!(!db.revoke_grant(user_id, grant_id, "rest").await.unwrap());
         }
         assert!(lives(&db, "f").await);
-        assert!(db.revoke_grant("u", "g").await.unwrap());
+        assert!(db.revoke_grant("u", "g", "rest").await.unwrap());
         assert!(!lives(&db, "f").await);
         assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), None);
         assert_eq!(db.grants_of("u").await.unwrap(), []);
-        assert!(!db.revoke_grant("u", "g").await.unwrap());
+        assert!(!db.revoke_grant("u", "g", "rest").await.unwrap());
     }
 
     async fn what_belongs_to_a_client_or_user_goes_with_it(home) {

@@ -1,0 +1,78 @@
+//! What is stored of a decision, whether it gives the app a code or not.
+
+use std::sync::Arc;
+
+use smart_scopes::ScopeSet;
+
+use super::consent;
+use super::declined::{self, DecidedScopes};
+use super::patient::Patient;
+use super::scene::{Intent, Scene, Stop};
+use crate::person::Person;
+use crate::ports::{GivenGrant, MemberGrant};
+
+impl Scene<'_> {
+    /// The grant to be stored after a decision.
+    ///
+    /// Not specified what becomes of what an app got before when the person allows less the next time; we end all of
+    /// it, as if the person had taken the grant back and given a smaller one. To narrow the older tokens one by one
+    /// would leave those that are out as they are until they expire, and a person who says less means now. The app
+    /// goes on with the code it gets for the decision; where it holds tokens elsewhere, it asks again there.
+    pub(super) fn changed(&self, person: &Person, patient: Option<String>, scopes: &DecidedScopes) -> GivenGrant {
+        let before = self.before(patient.as_deref());
+        let given = before.filter(|before| before.gives_something());
+        let kept = given.filter(|given| consent::covers_all_of(&scopes.granted, given));
+        let grant = MemberGrant {
+            id: kept.map_or_else(|| self.env.identifier(), |kept| kept.id.clone()),
+            user_id: person.id.clone(),
+            client_id: self.client.id.clone(),
+            patient_id: patient,
+            requested: scopes.requested.to_string(),
+            granted: scopes.granted.to_string(),
+            refused: scopes.refused.to_string(),
+            created_s: given.map_or(self.env.now_s(), |given| given.created_s),
+            used_s: given.and_then(|given| given.used_s),
+        };
+        GivenGrant { grant, replaces: before.cloned() }
+    }
+
+    /// Stores that the person denied, so far as it is known who and about whom.
+    pub(super) async fn keep_denial(&self, person: Option<Arc<Person>>) -> Result<(), Stop> {
+        // The app is told of the denial, whatever stands in the way of keeping it.
+        let Ok(Some((person, _))) = self.signed_in(person) else { return Ok(()) };
+        if !self.was_shown_to(&person) {
+            return Ok(());
+        }
+        let patient = match self.patient(&person, &Intent::GoOn).await {
+            Ok(Patient::NotNeeded) => None,
+            Ok(Patient::Chosen(id, _)) => Some(id),
+            _ => return Ok(()),
+        };
+        let requested = self.requested(patient.as_deref());
+        let scopes = declined::denied(self.before(patient.as_deref()), &requested);
+        self.keep(self.changed(&person, patient, &scopes)).await
+    }
+
+    /// Stores that the person allowed nothing of what was requested.
+    pub(super) async fn keep_nothing_allowed(
+        &self,
+        person: &Person,
+        patient: Option<String>,
+        requested: &ScopeSet,
+        ticked: &[String],
+    ) -> Result<(), Stop> {
+        let scopes = declined::nothing_allowed(self.before(patient.as_deref()), requested, ticked);
+        self.keep(self.changed(person, patient, &scopes)).await
+    }
+
+    async fn keep(&self, given: GivenGrant) -> Result<(), Stop> {
+        let ended = given.ends().cloned();
+        if !self.authority.members.keep_refusal(given).await? {
+            return Err(Stop::Stale);
+        }
+        if let Some(ended) = ended {
+            self.record_end(&ended);
+        }
+        Ok(())
+    }
+}
