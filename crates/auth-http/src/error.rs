@@ -325,6 +325,14 @@ impl Fault {
             _ => {}
         }
     }
+
+    /// Logs why a member sees an error page, under the reference that the page names. A failure is logged already.
+    fn report_page(&self) {
+        let status = self.verdict().status;
+        if !matches!(status, StatusCode::INTERNAL_SERVER_ERROR | StatusCode::SERVICE_UNAVAILABLE) {
+            tracing::info!(status = status.as_u16(), cause = chain(self), "an error page was shown");
+        }
+    }
 }
 
 /// 503, until the server has done what it does before it serves.
@@ -403,6 +411,9 @@ pub(crate) fn render(mut response: Response, place: &Place<'_>) -> Response {
         return response;
     };
     fault.report();
+    if place.surface == Surface::Page {
+        fault.report_page();
+    }
     let verdict = fault.verdict();
     let (media_type, body) = match place.surface {
         Surface::Page => (HeaderValue::from_static(media::HTML), page::body(&fault, &verdict, place)),

@@ -1,8 +1,9 @@
 //! A person gives a name and a password.
 //!
-//! Nobody but the log learns whether there is such a person: the text is the same for an unknown name, a
-//! wrong password and an inactive User, and so is the time, because a password is hashed in every case. Whoever
-//! tries too often is refused before anything is looked up.
+//! A caller without the password does not learn whether there is such a person: the text is the same for an unknown
+//! name and a wrong password, and so is the time, because a password is hashed in every case. The right password of a
+//! person who may not sign in is answered with the reason, so that the person knows what to do. A caller who tries too
+//! often is refused before anything is looked up.
 
 mod limits;
 
@@ -53,9 +54,15 @@ pub struct SignedIn {
 /// Nobody signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInFault {
-    /// No such person, another password, or an inactive User: nobody but the log is told which.
+    /// No such person, or another password: only the log says which.
     #[error("the name or the password is wrong")]
     Wrong,
+    /// The password is right, and the User is inactive.
+    #[error("User is inactive")]
+    Inactive,
+    /// The password is right, and the User is registered with a second factor, which this server does not ask for.
+    #[error("a second factor is required, and not supported")]
+    SecondFactor,
     /// Too many attempts for this account or from this address.
     #[error("too many attempts; try again in {retry_after_s} s")]
     TooMany {
@@ -145,7 +152,9 @@ async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) ->
     let verified = verified(authority, attempt).await;
     admitted.settle(match &verified {
         Ok(_) => Outcome::Right,
-        Err(Refused { fault: SignInFault::Wrong, .. }) => Outcome::Wrong,
+        Err(Refused { fault: SignInFault::Wrong | SignInFault::Inactive | SignInFault::SecondFactor, .. }) => {
+            Outcome::Wrong
+        }
         Err(_) => Outcome::Unchecked,
     });
     verified
@@ -162,11 +171,13 @@ async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Pe
         refused(user_id.clone(), "too many people sign in", SignInFault::Crowded { retry_after_s: CROWDED_RETRY_S })
     })?;
     match person {
-        Some(person) if verified && person.second_factor => {
-            Err(refused(Some(person.id.clone()), "a second factor is required, and not supported", SignInFault::Wrong))
+        Some(person) if verified && !person.active => {
+            Err(refused(user_id, "the user is inactive", SignInFault::Inactive))
         }
-        Some(person) if verified && person.active => Ok(person),
-        Some(_) if verified => Err(refused(user_id, "the user is inactive", SignInFault::Wrong)),
+        Some(person) if verified && person.second_factor => {
+            Err(refused(user_id, "a second factor is required, and not supported", SignInFault::SecondFactor))
+        }
+        Some(person) if verified => Ok(person),
         Some(_) => Err(refused(user_id, "wrong password", SignInFault::Wrong)),
         None => Err(refused(None, "unknown user", SignInFault::Wrong)),
     }

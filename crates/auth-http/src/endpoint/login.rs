@@ -79,7 +79,7 @@ async fn again(app: &App, form: &PageForm, fault: Fault) -> Result<Response, Fau
         }
     };
     let mut page = sign_in(app, visitor, waiting.as_ref(), form.get("username").unwrap_or_default());
-    page.alert = Some(alert(&fault));
+    page.alert = Some(alert(&fault, &app.pages.frame().title));
     page::show_again(&page, &fault, &app.settings.base_url)
 }
 
@@ -95,8 +95,22 @@ fn sign_in<'a>(app: &'a App, visitor: &Visitor, waiting: Option<&'a SignInPage>,
     }
 }
 
-fn alert(fault: &Fault) -> Alert {
+/// What went wrong, and what to do. `organization` is the one whose account it is.
+fn alert(fault: &Fault, organization: &str) -> Alert {
     match fault {
+        Fault::SignIn(SignInFault::Inactive) => Alert {
+            heading: "This account is turned off",
+            text: format!(
+                "Your password is right, but this account cannot be used. Contact {organization} to turn it on again."
+            ),
+        },
+        Fault::SignIn(SignInFault::SecondFactor) => Alert {
+            heading: "This account cannot sign in here",
+            text: format!(
+                "Your password is right, but this account also asks for a second step, such as a code on your phone, \
+                 and this page does not have that step. Contact {organization} to find out where you can sign in."
+            ),
+        },
         Fault::SignIn(SignInFault::TooMany { retry_after_s } | SignInFault::Crowded { retry_after_s }) => Alert {
             heading: "Please wait a moment",
             text: format!("There were too many attempts to sign in. Try again in {}.", words::duration(*retry_after_s)),

@@ -17,7 +17,9 @@ use crate::page::view::Trouble;
 pub(super) fn not_signed_in(cause: &SignInFault) -> Verdict {
     let row = |status, kind| Verdict::new(status, kind, cause.to_string());
     match cause {
-        SignInFault::Wrong => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied"),
+        SignInFault::Wrong | SignInFault::Inactive | SignInFault::SecondFactor => {
+            row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied")
+        }
         SignInFault::TooMany { retry_after_s } => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
             .oauth("temporarily_unavailable")
             .retry_after(*retry_after_s),
@@ -123,7 +125,12 @@ fn unauthorized(cause: PageFault) -> Words {
                    shared with it.",
             advice: "Ask whoever makes the app.",
         },
-        PageFault::Transaction | PageFault::TransactionExpired => Words {
+        PageFault::Transaction => Words {
+            heading: "This page cannot be opened",
+            text: "A part of its address is missing or was changed. Nothing was changed or shared by opening it.",
+            advice: "Go back to the app and start again.",
+        },
+        PageFault::TransactionExpired => Words {
             heading: "This took too long",
             text: "For your safety a request has to be finished within a quarter of an hour. Nothing was shared.",
             advice: "Go back to the app and start again.",

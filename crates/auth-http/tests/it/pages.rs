@@ -1,8 +1,11 @@
 //! What holds for every page: its headers, its frame, what its forms believe.
 
+use std::sync::{Arc, Mutex};
+
 use auth_http::{Accents, Logo, LogoKind, Look};
 use bytes::Bytes;
 use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
 
 use crate::browser::{Browser, tags};
 use crate::members::request;
@@ -209,6 +212,55 @@ async fn a_refusal_where_people_are_is_a_page_with_a_reference_and_a_cause() {
     let wrong = world.call("DELETE", "/auth/login").send().await;
     assert_eq!((wrong.status.as_u16(), wrong.header("content-type")), (405, "text/html; charset=utf-8"));
     world.end().await;
+}
+
+#[tokio::test]
+async fn the_reference_of_an_error_page_is_in_the_log_at_the_default_level_with_the_cause() {
+    let world = World::new().await;
+    let log = Log::default();
+    let default = tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_ansi(false);
+    let _guard = tracing::subscriber::set_default(default.with_writer(log.clone()).finish());
+    for (id, path, cause) in [
+        ("reference-1", "/auth/authorize?client_id=nobody", "the app is not known here"),
+        ("reference-2", "/auth/grant?transaction=AAAA", "the request cannot be read any more"),
+        ("reference-3", "/auth/login/deeper", "there is nothing at this address"),
+    ] {
+        let page = world.get(path).header("x-request-id", id).send().await;
+        assert!(page.text.contains(id), "{path}");
+        let logged = log.text();
+        let line = logged.lines().find(|line| line.contains(id));
+        assert!(line.is_some_and(|line| line.contains(cause)), "{path}: {logged}");
+    }
+    assert!(!log.text().contains("AAAA"), "nothing of the query");
+    world.end().await;
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
 }
 
 #[tokio::test]

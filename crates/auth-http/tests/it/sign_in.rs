@@ -58,13 +58,13 @@ async fn a_cookie_that_somebody_planted_is_not_the_session_that_begins() {
 }
 
 #[tokio::test]
-async fn an_unknown_name_a_wrong_password_and_an_inactive_person_get_the_same_page() {
+async fn an_unknown_name_and_a_wrong_password_get_the_same_page_whoever_it_is() {
     let world = World::new().await;
     world.member("amy", ("Amy", "Shaw")).await;
     world.member("ina", ("Ina", "Roe")).await;
     world.call("PATCH", "/User/ina").by_root().json(&serde_json::json!({"active": false})).send().await;
     let mut pages = Vec::new();
-    for (user, password) in [("amy", "wrong"), ("nobody", PASSWORD), ("ina", PASSWORD)] {
+    for (user, password) in [("amy", "wrong"), ("nobody", PASSWORD), ("ina", "wrong")] {
         let browser = Browser::new(&world);
         let form = browser.open("/auth/login").await.form("/auth/login");
         let page = browser.submit(&form.with("username", user).with("password", password)).await;
@@ -82,6 +82,30 @@ async fn an_unknown_name_a_wrong_password_and_an_inactive_person_get_the_same_pa
     assert!(pages.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(pages[0].contains("role=\"alert\"") && pages[0].contains("aria-describedby=\"problem\""));
     world.end().await;
+}
+
+#[tokio::test]
+async fn a_person_who_may_not_sign_in_sees_what_to_do_after_the_right_password_alone() {
+    on_every_engine(async |world| {
+        let off = serde_json::json!({"active": false});
+        let two_steps = serde_json::json!({"twoFactor": {"enabled": true}});
+        for (user, change, heading) in
+            [("ina", off, "This account is turned off"), ("tom", two_steps, "This account cannot sign in here")]
+        {
+            world.member(user, (user, "Roe")).await;
+            world.call("PATCH", &format!("/User/{user}")).by_root().json(&change).send().await;
+            let browser = Browser::new(world);
+            let form = browser.open("/auth/login").await.form("/auth/login").with("username", user);
+            let wrong = browser.submit(&form.clone().with("password", "wrong")).await;
+            assert!(wrong.html().contains("That did not work") && !wrong.html().contains(heading), "{user}");
+            let right = browser.submit(&form.with("password", PASSWORD)).await;
+            assert_eq!(right.answer.status, 403, "{user}");
+            assert!(right.html().contains(heading) && !right.html().contains("is wrong"), "{user}");
+            assert!(right.html().contains("Contact Health Account to"), "{user}");
+            assert!(!browser.cookies.borrow().contains_key("__Host-asid"), "{user}");
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -150,9 +150,12 @@ pub enum GrantFault {
     /// Revoked, or its time is over.
     #[error("the refresh token expired or was revoked")]
     Ended,
-    /// No such person, another password, or an inactive User: nobody is told which.
+    /// No such person, or another password: the caller does not learn which.
     #[error("the name or the password is wrong")]
     Password,
+    /// The password is right, and the User is registered with a second factor.
+    #[error("the user needs a second factor, which this server does not support")]
+    SecondFactor,
     /// The User was deleted.
     #[error("the user no longer exists")]
     PersonGone,

@@ -77,6 +77,8 @@ impl From<SignInFault> for TokenError {
     fn from(fault: SignInFault) -> Self {
         match fault {
             SignInFault::Wrong => GrantFault::Password.into(),
+            SignInFault::Inactive => GrantFault::PersonInactive.into(),
+            SignInFault::SecondFactor => GrantFault::SecondFactor.into(),
             SignInFault::TooMany { retry_after_s } | SignInFault::Crowded { retry_after_s } => {
                 Self::TooManyAttempts { retry_after_s }
             }

@@ -72,7 +72,7 @@ async fn a_narrower_scope_is_what_was_asked_for_and_system_scopes_are_nobodys() 
 }
 
 #[tokio::test]
-async fn wrong_unknown_and_inactive_are_refused_in_one_text() {
+async fn a_wrong_password_and_an_unknown_name_are_refused_in_one_text_and_the_right_one_with_the_reason() {
     let world = with_password().await;
     let mut idle = world.memory.get("User", "ada").unwrap().resource;
     idle["userName"] = json!("idle");
@@ -80,14 +80,27 @@ async fn wrong_unknown_and_inactive_are_refused_in_one_text() {
     idle["active"] = json!(false);
     world.memory.put("User", "idle", idle);
     let mut texts = Vec::new();
-    for (name, value) in [("password", "wrong"), ("username", "nobody"), ("username", "idle")] {
+    let idle_and_wrong = but(&but(&FORM, "username", "idle"), "password", "wrong");
+    for form in [but(&FORM, "password", "wrong"), but(&FORM, "username", "nobody"), idle_and_wrong] {
         let before = rows(&world);
-        let error = world.token(&but(&FORM, name, value)).await.unwrap_err();
-        assert_eq!((error.code(), rows(&world)), ("invalid_grant", before), "{name}={value}");
+        let error = world.token(&form).await.unwrap_err();
+        assert_eq!((error.code(), rows(&world)), ("invalid_grant", before), "{form:?}");
         texts.push(error.to_string());
     }
     texts.dedup();
     assert_eq!(texts.len(), 1);
+    let mut two_steps = world.memory.get("User", "ada").unwrap().resource;
+    two_steps["userName"] = json!("two-steps");
+    two_steps["email"] = json!("two-steps@example.org");
+    two_steps["twoFactor"] = json!({"enabled": true});
+    world.memory.put("User", "two-steps", two_steps);
+    for (name, reason) in [
+        ("idle", "User is inactive"),
+        ("two-steps", "the user needs a second factor, which this server does not support"),
+    ] {
+        let error = world.token(&but(&FORM, "username", name)).await.unwrap_err();
+        assert_eq!((error.code(), error.to_string().as_str()), ("invalid_grant", reason));
+    }
 }
 
 #[tokio::test]

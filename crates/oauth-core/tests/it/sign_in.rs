@@ -28,9 +28,10 @@ async fn a_person_signs_in_by_name_or_address_whatever_the_case() {
 }
 
 #[tokio::test]
-async fn nobody_learns_why_nobody_signed_in() {
+async fn a_caller_without_the_password_does_not_learn_why_nobody_signed_in() {
     let world = clinic().await;
     user(&world, "gone", json!({"active": false}));
+    user(&world, "two-step", json!({"twoFactor": {"enabled": true}}));
     user(&world, "keyless", json!({"password": null}));
     user(&world, "twin-1", json!({"email": "twin@example.org"}));
     user(&world, "twin-2", json!({"userName": "twin@example.org"}));
@@ -41,7 +42,8 @@ async fn nobody_learns_why_nobody_signed_in() {
         ("nobody", PASSWORD),
         ("", PASSWORD),
         (long.as_str(), PASSWORD),
-        ("gone", PASSWORD),
+        ("gone", "wrong"),
+        ("two-step", "wrong"),
         ("keyless", PASSWORD),
         ("keyless", ""),
         ("twin@example.org", PASSWORD),
@@ -52,8 +54,21 @@ async fn nobody_learns_why_nobody_signed_in() {
     assert!(world.memory.members.lock().unwrap().sessions.is_empty());
     let audit = world.memory.audit.lock().unwrap();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
-    assert_eq!(reasons.len(), 9);
-    assert!(reasons.contains(&"the user is inactive") && reasons.contains(&"unknown user"));
+    assert_eq!(reasons.len(), 10);
+    assert!(reasons.contains(&"wrong password") && reasons.contains(&"unknown user"));
+}
+
+#[tokio::test]
+async fn the_right_password_of_a_person_who_may_not_sign_in_is_answered_with_the_reason() {
+    let world = clinic().await;
+    user(&world, "gone", json!({"active": false, "twoFactor": {"enabled": true}}));
+    user(&world, "two-step", json!({"twoFactor": {"enabled": true}}));
+    assert!(matches!(world.try_password("gone", PASSWORD).await, Err(SignInFault::Inactive)));
+    assert!(matches!(world.try_password("two-step", PASSWORD).await, Err(SignInFault::SecondFactor)));
+    assert!(world.memory.members.lock().unwrap().sessions.is_empty());
+    let audit = world.memory.audit.lock().unwrap();
+    let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
+    assert_eq!(reasons, ["the user is inactive", "a second factor is required, and not supported"]);
 }
 
 #[tokio::test]
@@ -171,7 +186,7 @@ async fn the_right_password_of_an_inactive_person_counts_as_a_wrong_one() {
     let world = clinic().await;
     user(&world, "gone", json!({"active": false}));
     for _ in 0..10 {
-        assert_eq!(tried(&world, "gone", PASSWORD, "192.0.2.1").await, WRONG);
+        assert_eq!(tried(&world, "gone", PASSWORD, "192.0.2.1").await, "User is inactive");
     }
     assert_eq!(tried(&world, "gone", PASSWORD, "192.0.2.1").await, "too many attempts; try again in 30 s");
 }
