@@ -8,9 +8,9 @@ use axum::routing::{delete, get, post};
 use http::Uri;
 
 use crate::endpoint::{
-    apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, introspect,
-    jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke, rpc, search,
-    session, style, token, userinfo, validate, version,
+    apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, home,
+    introspect, jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke,
+    rpc, search, session, style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
 use crate::middleware::{cors, drain, observe, panic, rate};
@@ -89,6 +89,7 @@ fn people() -> Router<App> {
 /// Resources, natively and as FHIR, and whatever is nothing else.
 fn resources() -> Router<App> {
     Router::new()
+        .route("/", get(home::get))
         .route("/rpc", post(rpc::post))
         .route("/$explain-access", get(explain::get))
         .route("/Session", delete(session::delete))

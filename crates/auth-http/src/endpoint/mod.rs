@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod grant;
 pub(crate) mod health;
 pub(crate) mod history;
+pub(crate) mod home;
 pub(crate) mod introspect;
 pub(crate) mod jobs;
 pub(crate) mod jwks;

@@ -2,7 +2,7 @@
 //!
 //! A page is a struct of plain strings ([`view`]) and a template beside it. Every page works without
 //! script and loads nothing but the stylesheet and pictures; the headers that hold browsers to that
-//! are set in one place ([`shield`]).
+//! are set in one place ([`shielded`]).
 
 mod cookie;
 mod form;
@@ -174,7 +174,11 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
 
 /// Gives every answer to a browser its headers: pages, redirects and refusals alike.
 pub(crate) async fn shield(State(app): State<App>, request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+    shielded(&app, next.run(request).await)
+}
+
+/// `response` with the headers of a page.
+pub(crate) fn shielded(app: &App, mut response: Response) -> Response {
     harden(response.headers_mut());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
     response

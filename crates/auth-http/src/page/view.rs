@@ -61,6 +61,19 @@ pub(crate) struct App {
     pub(crate) terms: Option<String>,
 }
 
+/// `/`
+#[derive(Debug, Template)]
+#[template(path = "home.html")]
+pub(crate) struct Home<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) apps_url: String,
+    pub(crate) fhir_base: &'a str,
+    pub(crate) capability_statement: String,
+    pub(crate) smart_configuration: String,
+    pub(crate) openid_configuration: String,
+    pub(crate) health: String,
+}
+
 /// `/auth/login`
 #[derive(Debug, Template)]
 #[template(path = "sign_in.html")]

@@ -45,6 +45,41 @@ async fn no_answer_to_a_browser_can_be_framed_kept_or_made_to_load_what_is_forei
 }
 
 #[tokio::test]
+async fn the_address_of_the_server_says_what_runs_there_and_where_to_go() {
+    let world = World::new().await;
+    for accept in ["text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", "*/*", "text/html, application/json"] {
+        let answer = world.get("/").header("accept", accept).send().await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("content-type")),
+            (200, "text/html; charset=utf-8"),
+            "{accept}"
+        );
+        assert_eq!(answer.header("x-frame-options"), "DENY");
+        assert!(answer.header("content-security-policy").starts_with("default-src 'none';"));
+    }
+    let page = Browser::new(&world).open("/").await;
+    assert_eq!(page.title(), "Start");
+    assert!(page.html().contains("https://payer.example/fhir"), "the FHIR base");
+    let links: Vec<String> =
+        tags(page.html()).into_iter().filter_map(|(name, it)| (name == "a").then(|| it["href"].clone())).collect();
+    assert!(links.contains(&"/auth/apps".to_owned()), "{links:?}");
+    for link in links.iter().filter(|link| !link.starts_with('#')) {
+        assert_eq!(Browser::new(&world).open(link).await.answer.status, 200, "{link}");
+    }
+    for accept in ["application/json", "application/fhir+json"] {
+        let answer = world.get("/").header("accept", accept).send().await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"));
+        assert_eq!(answer.body["fhir_base"], "https://payer.example/fhir");
+        for path in ["smart_configuration", "capability_statement", "health"] {
+            let address = answer.body[path].as_str().unwrap().strip_prefix("https://payer.example").unwrap();
+            assert_eq!(world.get(address).send().await.status, 200, "{path}");
+        }
+    }
+    assert_eq!(world.call("DELETE", "/").by_root().send().await.outcome().0, 405, "the native endpoint is as it was");
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_page_needs_no_script_and_loads_one_stylesheet() {
     let world = World::new().await;
     let page = Browser::new(&world).open("/auth/login").await;
