@@ -16,6 +16,7 @@ mod serve;
 mod user;
 
 mod bootstrap;
+mod confined;
 mod database;
 mod export;
 mod files;
@@ -72,8 +73,8 @@ fn run(config: &Config) -> anyhow::Result<()> {
         match config.task() {
             Command::Serve => serve::serve(config).await,
             Command::User(command) => user::run(config, command).await,
-            Command::Import { folder } => import::run(config, folder).await,
-            Command::Export { folder } => export::run(config, folder).await,
+            Command::Import { folder, .. } => import::run(config, folder).await,
+            Command::Export { folder, release } => export::run(config, (folder, *release)).await,
         }
     })
 }

@@ -9,10 +9,12 @@
 mod asked;
 mod messages;
 mod organization;
+mod release;
 mod small;
 mod things;
 
 pub use messages::ExportedMessage;
+pub use release::Release;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -132,6 +134,7 @@ pub trait ExportStore: Send + Sync {
 /// An export that is being written.
 pub struct Export<'a> {
     sheets: &'a mut dyn Sheets,
+    release: Release,
     now_s: i64,
     realm: Arc<RealmSnapshot>,
     report: Report,
@@ -166,10 +169,11 @@ impl Circles {
 }
 
 impl<'a> Export<'a> {
-    /// One that goes there; `now_s` is now, in unix seconds.
-    pub fn new(sheets: &'a mut dyn Sheets, now_s: i64) -> Self {
+    /// One that goes there, for that release; `now_s` is now, in unix seconds.
+    pub fn new(sheets: &'a mut dyn Sheets, release: Release, now_s: i64) -> Self {
         Self {
             sheets,
+            release,
             now_s,
             realm: Arc::default(),
             report: Report::default(),
@@ -217,7 +221,7 @@ impl<'a> Export<'a> {
             self.put("zerver_huddle", json!({"id": number}))?;
         }
         let realm = Arc::clone(&self.realm);
-        for user in organization::users(&realm) {
+        for user in organization::accounts(&realm) {
             self.recipient(person(user.id), (PERSON, user.id.0))?;
         }
         for channel in organization::channels(&realm) {
@@ -235,7 +239,7 @@ impl<'a> Export<'a> {
 
     fn subscriptions(&mut self, circles: &[Vec<UserId>]) -> Result<(), SheetError> {
         let realm = Arc::clone(&self.realm);
-        for user in organization::users(&realm) {
+        for user in organization::accounts(&realm) {
             self.subscribed(user.id, person(user.id))?;
         }
         self.channel_subscriptions(&realm)?;
@@ -265,6 +269,7 @@ impl<'a> Export<'a> {
     /// Writes a row of `realm.json`.
     fn put(&mut self, table: &'static str, mut row: Value) -> Result<(), SheetError> {
         asked::complete(table, &mut row);
+        self.release.fit(table, &mut row);
         self.sheets.row(Sheet::Organization, table, row)
     }
 

@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use chat_core::export::Release;
 use chat_core::role::Role;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
 
@@ -106,6 +107,12 @@ pub(crate) enum Command {
         /// Folder with realm.json, messages-000001.json, and files in uploads, avatars and emoji
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
+        /// Import although the organization forbids something there that cannot be forbidden here; the refusal without
+        /// it names what [default: false]
+        #[arg(long, env = "CHAT_ACCEPT_LOST_RESTRICTIONS", value_name = "BOOL", default_value = "false")]
+        #[arg(value_parser = value::boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true)]
+        #[arg(default_missing_value = "true", hide_default_value = true)]
+        accept_lost_restrictions: bool,
     },
     /// Write the organization into a new folder, in the layout that `import` reads, as it is at the moment the command
     /// begins; prints as JSON what is in it and what is not. Servers may run on the database meanwhile
@@ -113,6 +120,10 @@ pub(crate) enum Command {
         /// Folder that does not exist yet, or is empty
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
+        /// Release of the original server that shall take it in: 9.2 or 11.0
+        #[arg(long = "for", env = "CHAT_EXPORT_FOR", value_name = "RELEASE", default_value = "11.0")]
+        #[arg(value_parser = value::release)]
+        release: Release,
     },
 }
 

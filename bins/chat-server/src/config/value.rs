@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use chat_core::export::Release;
 use chat_core::limits::MIN_PASSWORD_CHARS;
 use chat_core::role::Role;
 use chat_core::user;
@@ -147,6 +148,11 @@ pub(super) fn apple_id(text: &str) -> Result<String, &'static str> {
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 pub(super) fn path(text: &str) -> Result<PathBuf, Infallible> {
     Ok(PathBuf::from(text))
+}
+
+pub(super) fn release(text: &str) -> Result<Release, String> {
+    let names = || Release::ALL.map(Release::name).join(" or ");
+    Release::named(text).ok_or_else(|| format!("must be {}", names()))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]

@@ -1,7 +1,7 @@
 //! The folder of an export that is being written. It and its files are their owner's alone: they hold what people wrote to
 //! each other.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use chat_core::export::{Cabinet, ExportedFile, Sheet, SheetError, Sheets};
 use chat_core::file::FileStore;
 use serde_json::Value;
 
+use crate::confined::ConfinedFolder;
 use crate::import::folder::{PARTIAL, RECORDS, UPLOADS};
 use crate::progress::Progress;
 
@@ -20,8 +21,8 @@ const COUNTED: &str = "zerver_message";
 pub(super) struct Folder {
     /// What it will be called.
     path: PathBuf,
-    /// What it is called until then.
-    partial: PathBuf,
+    /// The folder, by the name it has until then.
+    partial: ConfinedFolder,
     organization: Tables,
     messages: Option<(usize, Tables)>,
     attachments: Tables,
@@ -49,12 +50,12 @@ impl Folder {
         name.push(".");
         name.push(PARTIAL);
         let partial = path.with_file_name(name);
-        make_folder(&partial).with_context(|| {
+        let partial = ConfinedFolder::create(&partial).with_context(|| {
             format!("cannot make {}; one that another export left there can be deleted", partial.display())
         })?;
-        let mut organization = Tables::create(&partial.join("realm.json"), Sheet::Organization)?;
+        let mut organization = Tables::create(&partial, "realm.json", Sheet::Organization)?;
         organization.say("import_source", "zulip")?;
-        let attachments = Tables::create(&partial.join(UPLOADS), Sheet::Attachments)?;
+        let attachments = Tables::create(&partial, UPLOADS, Sheet::Attachments)?;
         let progress = Progress::new("exporting", 0);
         Ok(Self {
             path: path.to_owned(),
@@ -77,11 +78,11 @@ impl Folder {
         let mut gone = 0;
         for cabinet in Cabinet::ALL {
             let of_it = files.iter().filter(|file| file.cabinet == cabinet);
-            let folder = self.partial.join(cabinet.name());
-            make_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            let mut list = List::create(&folder.join(RECORDS))?;
+            let name = cabinet.name();
+            self.partial.create_folder(name).with_context(|| format!("cannot make the folder {name}"))?;
+            let mut list = List::create(&self.partial, &format!("{name}/{RECORDS}"))?;
             for file in of_it {
-                if fetch(store, file, &folder).await.with_context(|| format!("cannot fetch {}", file.path))? {
+                if fetch(store, file, &self.partial).await.with_context(|| format!("cannot fetch {}", file.path))? {
                     list.put(&file.record)?;
                 } else {
                     gone += 1;
@@ -103,8 +104,9 @@ impl Folder {
         progress.end();
         let files = [Some(organization), messages.map(|(_, tables)| tables), Some(attachments)];
         let written: std::io::Result<()> = files.into_iter().flatten().try_for_each(Tables::end);
-        written.and_then(|()| sync(&partial)).with_context(|| format!("cannot write {}", partial.display()))?;
-        fs::rename(&partial, &path).with_context(|| format!("cannot call {} {}", partial.display(), path.display()))?;
+        let name = partial.path().display();
+        written.and_then(|()| partial.sync()).with_context(|| format!("cannot write {name}"))?;
+        fs::rename(partial.path(), &path).with_context(|| format!("cannot call {name} {}", path.display()))?;
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         sync(above).with_context(|| format!("cannot write {}", above.display()))
     }
@@ -112,8 +114,8 @@ impl Folder {
     /// Deletes what was written of an export that is none.
     pub(super) fn give_up(self) {
         self.progress.end();
-        if let Err(error) = fs::remove_dir_all(&self.partial) {
-            tracing::warn!(%error, folder = %self.partial.display(), "an export that was not finished stays");
+        if let Err(error) = fs::remove_dir_all(self.partial.path()) {
+            tracing::warn!(%error, folder = %self.partial.path().display(), "an export that was not finished stays");
         }
     }
 
@@ -127,7 +129,7 @@ impl Folder {
             Some(open) if open.0 == number => open,
             before => {
                 before.map_or(Ok(()), |(_, tables)| tables.end())?;
-                (number, Tables::create(&self.partial.join(format!("messages-{number:06}.json")), sheet)?)
+                (number, Tables::create(&self.partial, &format!("messages-{number:06}.json"), sheet)?)
             }
         };
         Ok(&mut self.messages.insert(open).1)
@@ -152,13 +154,10 @@ impl Sheets for Folder {
 }
 
 /// Writes the bytes of a file; says whether it is there.
-async fn fetch(store: &dyn FileStore, file: &ExportedFile, folder: &Path) -> anyhow::Result<bool> {
+async fn fetch(store: &dyn FileStore, file: &ExportedFile, folder: &ConfinedFolder) -> anyhow::Result<bool> {
     let Some(mut reader) = store.open(&file.key, None).await? else { return Ok(false) };
-    let path = folder.join(&file.path);
-    if let Some(above) = path.parent() {
-        make_folders(above)?;
-    }
-    let mut written = BufWriter::new(make_file(&path)?);
+    let path = Path::new(file.cabinet.name()).join(&file.path);
+    let mut written = BufWriter::new(folder.create_file(path)?);
     while let Some(piece) = reader.next().await? {
         written.write_all(&piece)?;
     }
@@ -173,8 +172,8 @@ struct List {
 }
 
 impl List {
-    fn create(path: &Path) -> std::io::Result<Self> {
-        Ok(Self { file: BufWriter::new(make_file(path)?), is_begun: false })
+    fn create(folder: &ConfinedFolder, path: &str) -> std::io::Result<Self> {
+        Ok(Self { file: BufWriter::new(folder.create_file(path)?), is_begun: false })
     }
 
     fn put(&mut self, record: &Value) -> std::io::Result<()> {
@@ -200,8 +199,8 @@ struct Tables {
 }
 
 impl Tables {
-    fn create(path: &Path, sheet: Sheet) -> std::io::Result<Self> {
-        let mut file = BufWriter::new(make_file(path)?);
+    fn create(folder: &ConfinedFolder, name: &str, sheet: Sheet) -> std::io::Result<Self> {
+        let mut file = BufWriter::new(folder.create_file(name)?);
         file.write_all(b"{")?;
         Ok(Self { file, is_begun: false, table: None, missing: sheet.tables().to_vec() })
     }
@@ -251,31 +250,6 @@ impl Tables {
 /// Returns when it is on the disk.
 fn end(file: BufWriter<File>) -> std::io::Result<()> {
     file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
-}
-
-fn make_folder(path: &Path) -> std::io::Result<()> {
-    make(path, DirBuilder::new())
-}
-
-/// The same, and what is above it.
-fn make_folders(path: &Path) -> std::io::Result<()> {
-    let mut folder = DirBuilder::new();
-    folder.recursive(true);
-    make(path, folder)
-}
-
-fn make(path: &Path, mut folder: DirBuilder) -> std::io::Result<()> {
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.create(path)
-}
-
-fn make_file(path: &Path) -> std::io::Result<File> {
-    let mut file = OpenOptions::new();
-    file.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
-    file.open(path)
 }
 
 fn sync(folder: &Path) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ mod folder;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use chat_core::export::{Export, ExportStore as _};
+use chat_core::export::{Export, ExportStore as _, Release};
 use chat_core::file::FileStore;
 use chat_core::import::Report;
 use chat_core::ports::RealmStore as _;
@@ -26,21 +26,21 @@ use crate::{database, import};
 /// # Errors
 /// When the folder has something in it, there is no organization, storage fails or the folder cannot be written. There is
 /// no folder of that name then.
-pub(crate) async fn run(config: &Config, folder: &Path) -> anyhow::Result<()> {
+pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) -> anyhow::Result<()> {
     let store = Store::start(database::open(&config.database).await?).await.context("cannot read the organization")?;
-    let written = export(&store, &Files::open(config)?, folder).await;
+    let written = export(&store, &Files::open(config)?, (folder, release)).await;
     store.stop().await;
     println!("{}", told(&written?));
     Ok(())
 }
 
-async fn export(store: &Store, files: &dyn FileStore, path: &Path) -> anyhow::Result<Report> {
+async fn export(store: &Store, files: &dyn FileStore, (path, release): (&Path, Release)) -> anyhow::Result<Report> {
     import::check(store).await?;
     if store.realm().realm().is_none() {
         bail!("there is no organization to export");
     }
     let mut folder = Folder::begin(path)?;
-    let mut export = Export::new(&mut folder, Machine.now_s());
+    let mut export = Export::new(&mut folder, release, Machine.now_s());
     let shown = store.export(&mut export).await.context("cannot export the organization");
     let mut report = export.into_report();
     let fetched = match shown {

@@ -33,7 +33,7 @@ impl Place {
     async fn export(&self, name: &str) -> anyhow::Result<Report> {
         let config = self.config("export", &self.folder(name));
         let store = Store::start(database::open(&config.database).await?).await?;
-        let report = export(&store, &Files::open(&config)?, &self.folder(name)).await;
+        let report = export(&store, &Files::open(&config)?, (&self.folder(name), Release::R11_0)).await;
         store.stop().await;
         report
     }
@@ -326,4 +326,75 @@ async fn only_a_new_or_empty_folder_is_written() {
     let config = place.config("import", &place.folder("two.partial"));
     let unfinished = import::run(&config, &place.folder("two.partial")).await.unwrap_err().to_string();
     assert!(unfinished.contains("was not finished"), "{unfinished}");
+}
+
+/// Columns of the organization's table in release 9.2.
+const REALM_9_2: &str = "id name description date_created deactivated string_id uuid uuid_owner_secret \
+    push_notifications_enabled push_notifications_enabled_end_timestamp deactivated_redirect \
+    emails_restricted_to_domains invite_required _max_invites disallow_disposable_email_addresses \
+    enable_spectator_access want_advertise_in_communities_directory inline_image_preview inline_url_embed_preview \
+    digest_emails_enabled digest_weekday send_welcome_emails message_content_allowed_in_email_notifications \
+    mandatory_topics require_unique_names name_changes_disabled email_changes_disabled avatar_changes_disabled \
+    add_custom_emoji_policy invite_to_stream_policy invite_to_realm_policy move_messages_between_streams_policy \
+    move_messages_within_stream_limit_seconds move_messages_between_streams_limit_seconds user_group_edit_policy \
+    edit_topic_policy delete_own_message_policy create_web_public_stream_policy bot_creation_policy \
+    wildcard_mention_policy waiting_period_threshold message_content_delete_limit_seconds allow_message_editing \
+    message_content_edit_limit_seconds allow_edit_history default_language new_stream_announcements_stream \
+    signup_announcements_stream zulip_update_announcements_stream zulip_update_announcements_level \
+    message_retention_days message_visibility_limit first_visible_message_id org_type plan_type upload_quota_gb \
+    video_chat_provider jitsi_server_url giphy_rating default_code_block_language enable_read_receipts \
+    enable_guest_user_indicator icon_source icon_version logo_source logo_version night_logo_source \
+    night_logo_version create_multiuse_invite_group can_access_all_users_group can_create_public_channel_group \
+    can_create_private_channel_group direct_message_initiator_group direct_message_permission_group \
+    presence_disabled";
+
+#[tokio::test]
+async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_others() {
+    let (first, second, source) = (Place::new(), Place::new(), tempfile::tempdir().unwrap());
+    elsewhere(source.path());
+    let path = source.path().join("realm.json");
+    let mut realm: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    realm["zerver_realm"][0]["edit_topic_policy"] = json!(4);
+    realm["zerver_stream"][0]["stream_post_policy"] = json!(4);
+    realm["zerver_userprofile_crossrealm"] =
+        json!([{"id": 5, "email": "notification-bot@zulip.com", "recipient_id": 9}]);
+    fs::write(&path, realm.to_string()).unwrap();
+    first.import(source.path()).await;
+    let config = first.config("export", &first.folder("old"));
+    let store = Store::start(database::open(&config.database).await.unwrap()).await.unwrap();
+    let files = Files::open(&config).unwrap();
+    export(&store, &files, (&first.folder("old"), Release::R9_2)).await.unwrap();
+    store.stop().await;
+
+    let written = written(&first.folder("old"));
+    let tables = |file: &str| &written.iter().find(|(name, _)| name == file).unwrap().1;
+    let realm = tables("realm.json");
+    let row = &realm["zerver_realm"][0];
+    for column in row.as_object().unwrap().keys() {
+        assert!(REALM_9_2.split(' ').any(|known| known == column), "{column}");
+    }
+    assert_eq!((&row["edit_topic_policy"], &row["enable_read_receipts"]), (&json!(4), &json!(true)));
+    for (column, usual) in [("wildcard_mention_policy", 5), ("bot_creation_policy", 1), ("invite_to_realm_policy", 1)] {
+        assert_eq!(row[column], usual, "{column}");
+    }
+    let channel = &realm["zerver_stream"][0];
+    assert_eq!((&channel["stream_post_policy"], channel.get("can_send_message_group")), (&json!(4), None));
+    assert_eq!((channel.get("folder"), channel.get("can_subscribe_group")), (None, None));
+    let group = &realm["zerver_namedusergroup"][0];
+    assert_eq!((group.get("deactivated"), group["can_mention_group"].is_i64()), (None, true));
+    assert_eq!(realm["zerver_realmauditlog"][0].get("modified_channel_folder"), None);
+    let message = &tables("messages-000001.json")["zerver_message"][0];
+    assert_eq!((message.get("is_channel_message"), &message["rendered_content_version"]), (None, &json!(1)));
+    // A bot that every server has is not one of the organization's.
+    let bot = &realm["zerver_userprofile_crossrealm"][0];
+    assert_eq!((&bot["id"], &bot["email"]), (&json!(5), &json!("notification-bot@zulip.com")));
+    let is_bots = |row: &&Value| row["recipient"] == bot["recipient_id"] || row["id"] == bot["recipient_id"];
+    assert!(realm["zerver_userprofile"].as_array().unwrap().iter().all(|user| user["id"] != 5));
+    assert!(realm["zerver_recipient"].as_array().unwrap().iter().find(is_bots).is_none());
+    assert!(realm["zerver_subscription"].as_array().unwrap().iter().find(is_bots).is_none());
+
+    second.import(&first.folder("old")).await;
+    second.export("new").await.unwrap();
+    first.export("newest").await.unwrap();
+    assert_same(&self::written(&second.folder("new")), &self::written(&first.folder("newest")));
 }

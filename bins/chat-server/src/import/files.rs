@@ -36,13 +36,13 @@ impl Files<'_> {
         let known = tables.users.iter().filter(|row| row.columns.avatar_source == "U");
         let sources = import::avatars(&records);
         for user in known.map(|row| UserId(row.columns.id)) {
-            let Some(record) = sources.get(&user) else { continue };
-            let Some(bytes) = self.picture(Cabinet::Avatars, &record.path)? else { continue };
-            let made =
-                made(chat_pictures::avatar(&bytes))?.map(|made| vec![("", made.small), ("-medium", made.medium)]);
-            if let Some(made) = made {
+            for record in sources.get(&user).into_iter().flatten() {
+                let Some(bytes) = self.picture(Cabinet::Avatars, &record.path)? else { continue };
+                let Some(made) = made(chat_pictures::avatar(&bytes))? else { continue };
+                let made = vec![("", made.small), ("-medium", made.medium)];
                 let url = self.keep(avatar::FOLDER, &record.path, made).await?.into_iter().next();
                 pictures.avatars.extend(url.map(|url| (user, url)));
+                break;
             }
         }
         let records = self.folder.records(Cabinet::Emoji)?;

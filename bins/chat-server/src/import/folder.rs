@@ -1,8 +1,8 @@
 //! The folder of an export: which files it has, and what is in them.
 
-use std::fs::{self, File};
-use std::io::{BufReader, ErrorKind};
-use std::path::{Component, Path, PathBuf};
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use chat_core::export::Cabinet;
@@ -11,10 +11,14 @@ use chat_core::import::layout::{MessageFile, Tables};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
+use crate::confined::ConfinedFolder;
+
 /// Folders and files that hold what is not taken over, in the words of the report.
 const OTHERS: [(&str, &str); 1] = [("analytics.json", "files of statistics")];
 /// What the name of a file or folder ends in while it is written.
 pub(crate) const PARTIAL: &str = "partial";
+/// The organization itself.
+const REALM: &str = "realm.json";
 /// The list of the files in a folder.
 pub(crate) const RECORDS: &str = "records.json";
 /// What says which uploads there are.
@@ -23,8 +27,8 @@ pub(crate) const UPLOADS: &str = "attachment.json";
 /// An unpacked export.
 #[derive(Debug)]
 pub(super) struct Folder {
-    path: PathBuf,
-    messages: Vec<PathBuf>,
+    root: ConfinedFolder,
+    messages: Vec<String>,
     others: Vec<(&'static str, usize)>,
 }
 
@@ -37,64 +41,77 @@ impl Folder {
         if path.extension().is_some_and(|ending| ending == PARTIAL) {
             bail!("the export in {} was not finished", path.display());
         }
+        let root = ConfinedFolder::open(path)?;
         let mut messages = Vec::new();
-        let entries = fs::read_dir(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
-        for entry in entries {
-            let file = entry?.path();
-            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let ending = file.extension().and_then(|ending| ending.to_str());
+        for name in root.names()? {
+            let ending = Path::new(&name).extension().and_then(|ending| ending.to_str());
             match ending {
                 Some(PARTIAL) => bail!("the export in {} was not finished: {name}", path.display()),
-                Some("json") if name.starts_with("messages-") => messages.push(file),
+                Some("json") if name.starts_with("messages-") => messages.push(name),
                 _ => {}
             }
         }
         // Their numbers have as many digits each.
         messages.sort();
-        if !path.join("realm.json").is_file() {
+        if root.read(REALM)?.is_none() {
             bail!("{} has no realm.json: name the folder that an export was unpacked to", path.display());
         }
-        let others = OTHERS.into_iter().filter(|(name, _)| path.join(name).exists()).map(|(_, what)| (what, 1));
-        Ok(Self { path: path.to_owned(), messages, others: others.collect() })
+        let mut others = Vec::new();
+        for (name, what) in OTHERS {
+            others.extend(root.read(name)?.map(|_| (what, 1)));
+        }
+        Ok(Self { root, messages, others })
     }
 
     /// The organization, and what the export is recognised by.
     pub(super) fn tables(&self) -> anyhow::Result<(Tables, String)> {
-        let path = self.path.join("realm.json");
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut bytes = Vec::new();
+        self.needed(REALM)?.read_to_end(&mut bytes).with_context(|| format!("cannot read {REALM}"))?;
         let digest = Sha256::digest(&bytes);
         let start = digest.first_chunk().copied().unwrap_or_default();
-        let mut tables: Tables = serde_json::from_slice(&bytes).with_context(|| no_table(&path))?;
-        let uploads = self.path.join(UPLOADS);
-        if uploads.is_file() {
-            tables.attachments = read::<Tables>(&uploads)?.attachments;
+        let mut tables: Tables = serde_json::from_slice(&bytes).with_context(|| self.no_table(REALM))?;
+        if let Some(uploads) = self.root.read(UPLOADS)? {
+            tables.attachments = self.parse::<Tables>(UPLOADS, uploads)?.attachments;
         }
         Ok((tables, format!("{:032x}", u128::from_be_bytes(start))))
     }
 
+    /// Opens every file that the export names, so that a link is refused before anything is written.
+    ///
+    /// # Errors
+    /// When one is a link, or leads through one.
+    pub(super) fn check(&self, tables: &Tables) -> anyhow::Result<()> {
+        for upload in &tables.attachments {
+            self.file(Cabinet::Uploads, &upload.path_id)?;
+        }
+        for cabinet in [Cabinet::Avatars, Cabinet::Emoji, Cabinet::Emblems] {
+            for record in self.records(cabinet)? {
+                self.file(cabinet, &record.path)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the list of a folder says of its files; nothing when there is no list.
     pub(super) fn records(&self, cabinet: Cabinet) -> anyhow::Result<Vec<FileRecord>> {
-        let list = self.path.join(cabinet.name()).join(RECORDS);
-        if list.is_file() { read(&list) } else { Ok(Vec::new()) }
+        let list = format!("{}/{RECORDS}", cabinet.name());
+        self.root.read(&list)?.map_or_else(|| Ok(Vec::new()), |file| self.parse(&list, file))
     }
 
     /// A file of a folder; `None` when it is not there, or the path leads elsewhere.
+    ///
+    /// # Errors
+    /// When it is a link or lies behind one, or cannot be read.
     pub(super) fn file(&self, cabinet: Cabinet, path: &str) -> anyhow::Result<Option<File>> {
         let path = Path::new(path);
-        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        if path.is_absolute() {
             return Ok(None);
         }
-        let path = self.path.join(cabinet.name()).join(path);
-        match File::open(&path) {
-            Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
-            Ok(_) => Ok(None),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-        }
+        self.root.read(Path::new(cabinet.name()).join(path))
     }
 
-    /// The files of messages, in order.
-    pub(super) fn message_files(&self) -> &[PathBuf] {
+    /// The names of the files of messages, in order.
+    pub(super) fn message_files(&self) -> &[String] {
         &self.messages
     }
 
@@ -103,17 +120,20 @@ impl Folder {
         &self.others
     }
 
-    /// A file of messages.
-    pub(super) fn messages(path: &Path) -> anyhow::Result<MessageFile> {
-        read(path)
+    /// Reads a file of messages.
+    pub(super) fn messages(&self, name: &str) -> anyhow::Result<MessageFile> {
+        self.parse(name, self.needed(name)?)
     }
-}
 
-fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_reader(BufReader::new(file)).with_context(|| no_table(path))
-}
+    fn needed(&self, name: &str) -> anyhow::Result<File> {
+        self.root.read(name)?.with_context(|| format!("{} is not a file", self.root.path().join(name).display()))
+    }
 
-fn no_table(path: &Path) -> String {
-    format!("{} is not as an export has it", path.display())
+    fn parse<T: DeserializeOwned>(&self, name: &str, file: File) -> anyhow::Result<T> {
+        serde_json::from_reader(BufReader::new(file)).with_context(|| self.no_table(name))
+    }
+
+    fn no_table(&self, name: &str) -> String {
+        format!("{} is not as an export has it", self.root.path().join(name).display())
+    }
 }

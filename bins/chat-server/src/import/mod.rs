@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use chat_core::file::AttachmentStore as _;
 use chat_core::import::layout::Tables;
-use chat_core::import::{self, Atlas, ImportStore, Mark, Reactions, Report, Source, Step, Survey, Upload};
+use chat_core::import::{self, Atlas, ImportStore, Mark, Pictures, Reactions, Report, Source, Step, Survey, Upload};
 use chat_core::lexicon::{Lexicon, Setting};
 use chat_core::ports::RealmStore as _;
 use chat_core::snapshot::RealmSnapshot;
@@ -19,7 +19,7 @@ use chat_storage::Store;
 use serde_json::{Value, json};
 
 use crate::bootstrap::fresh_key;
-use crate::config::Config;
+use crate::config::{Command, Config};
 use crate::import::files::Files;
 use crate::import::folder::Folder;
 use crate::machine::Machine;
@@ -77,10 +77,11 @@ pub(crate) struct Export {
 impl Export {
     fn read(folder: Folder) -> anyhow::Result<Self> {
         let (tables, source) = folder.tables()?;
+        folder.check(&tables)?;
         let progress = Progress::new("looking through", folder.message_files().len());
         let mut survey = Survey::default();
         for file in folder.message_files() {
-            survey.look_at(&Folder::messages(file)?);
+            survey.look_at(&folder.messages(file)?);
             progress.step();
         }
         progress.end();
@@ -98,7 +99,7 @@ pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> 
     let _hold = database::hold(&config.database)?;
     let kept = kept_files::Files::open(config)?;
     let files = Files { folder: &export.folder, store: &kept, source: &export.source };
-    let begun = begin(&store, (export, &files), base_url).await;
+    let begun = begin(&store, (export, &files), (base_url, accepts_loss(config))).await;
     store.stop().await;
     let mark = begun?;
     if mark.is_done {
@@ -116,12 +117,19 @@ async fn open(config: &Config) -> anyhow::Result<Store> {
 }
 
 /// Writes the organization, unless that is done.
-async fn begin(store: &Store, (export, files): (&Export, &Files<'_>), base_url: &str) -> anyhow::Result<Mark> {
+async fn begin(
+    store: &Store,
+    (export, files): (&Export, &Files<'_>),
+    (base_url, accepts_loss): (&str, bool),
+) -> anyhow::Result<Mark> {
     match store.import_mark().await? {
         Some(mark) if mark.source == export.source => return Ok(mark),
         Some(_) => bail!("another export was imported into this database: an import needs an empty one"),
         None if store.realm().realm().is_some() => bail!(FULL),
         None => {}
+    }
+    if !accepts_loss {
+        refuse_lost_restrictions(export, base_url)?;
     }
     let pictures = files.pictures(&export.tables).await?;
     let source = Source { tables: &export.tables, survey: &export.survey, pictures: &pictures };
@@ -139,10 +147,30 @@ async fn begin(store: &Store, (export, files): (&Export, &Files<'_>), base_url: 
     }
 }
 
+fn accepts_loss(config: &Config) -> bool {
+    matches!(config.task(), Command::Import { accept_lost_restrictions: true, .. })
+}
+
+/// Refuses an organization that forbids something that cannot be forbidden here, before anything is written.
+fn refuse_lost_restrictions(export: &Export, base_url: &str) -> anyhow::Result<()> {
+    let (pictures, mut report) = (Pictures::default(), Report::default());
+    let source = Source { tables: &export.tables, survey: &export.survey, pictures: &pictures };
+    import::organization(source, base_url, || fresh_key().ok(), &mut report)?;
+    if report.restrictions.is_empty() {
+        return Ok(());
+    }
+    let lost: Vec<&str> = report.restrictions.iter().map(String::as_str).collect();
+    bail!(
+        "the organization forbids what cannot be forbidden here: {}; to import it all the same, add \
+         --accept-lost-restrictions",
+        lost.join(", ")
+    );
+}
+
 /// What is written in one step.
 enum Work<'a> {
     Uploads(&'a [Upload]),
-    Messages(&'a Path),
+    Messages(&'a str),
     Things,
     Reactions(&'a [Reactions]),
 }
@@ -203,7 +231,7 @@ impl Import<'_> {
                 self.store.import_uploads(&kept, mark).await?
             }
             Work::Messages(file) => {
-                let file = Folder::messages(file)?;
+                let file = self.export.folder.messages(file)?;
                 let uploads = self.store.at_paths(&self.atlas.uploads_of(&file)).await?;
                 let rows = (&file, uploads.as_slice());
                 let messages = import::messages(&self.setting, self.realm, self.atlas, rows, &mut mark.report);
@@ -227,7 +255,13 @@ fn was_turn(step: Step) -> anyhow::Result<()> {
 }
 
 fn told(report: &Report) -> Value {
-    json!({"taken_over": report.taken, "not_taken_over": report.left})
+    let mut told = json!({"taken_over": report.taken, "not_taken_over": report.left});
+    if !report.restrictions.is_empty()
+        && let Value::Object(members) = &mut told
+    {
+        members.insert("restrictions_lost".to_owned(), json!(report.restrictions));
+    }
+    told
 }
 
 #[cfg(test)]

@@ -41,6 +41,19 @@ impl Place {
         config::read(arguments).unwrap()
     }
 
+    fn config_accepting_loss(&self) -> Config {
+        let flag = "--accept-lost-restrictions".into();
+        let arguments: [OsString; 6] = [
+            "chat-server".into(),
+            "import".into(),
+            self.export.path().into(),
+            flag,
+            "--data-dir".into(),
+            self.data.path().into(),
+        ];
+        config::read(arguments).unwrap()
+    }
+
     fn export(&self) -> anyhow::Result<Export> {
         Export::read(Folder::open(self.export.path())?)
     }
@@ -169,4 +182,152 @@ fn a_folder_without_a_finished_export_is_refused_by_name() {
     assert!(refused(&place.data.path().join("nowhere")).contains("nowhere"));
     place.write("messages-000003.json.partial", &json!({}));
     assert!(refused(place.export.path()).contains("messages-000003.json.partial"));
+}
+
+#[tokio::test]
+async fn an_export_with_a_link_to_a_file_of_the_system_is_refused_by_name_and_nothing_is_written() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "{}").unwrap();
+    fs::write(outside.path().join("records.json"), "[]").unwrap();
+    let files = ["realm.json", "attachment.json", "messages-000002.json", "analytics.json", "uploads/2/a/b/c.txt"]
+        .map(|link| (link, "secret"));
+    let folders = ["uploads", "uploads/2/a", "avatars", "emoji", "realm_icons"].map(|link| (link, ""));
+    let listed = ["avatars/2/7.png", "emoji/2/emoji/images/1.png", "realm_icons/2/icon.original"];
+    let pictures = listed.map(|link| (link, "secret"));
+    for (link, target) in files.into_iter().chain(folders).chain(pictures) {
+        let place = Place::new();
+        for path in listed {
+            let (folder, below) = path.split_once('/').unwrap();
+            fs::create_dir_all(place.export.path().join(path).parent().unwrap()).unwrap();
+            place.write(&format!("{folder}/records.json"), &json!([{"path": below, "user_profile_id": 7}]));
+        }
+        let path = place.export.path().join(link);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if path.is_dir() {
+            fs::remove_dir_all(&path).unwrap();
+        } else if path.exists() {
+            fs::remove_file(&path).unwrap();
+        }
+        std::os::unix::fs::symlink(outside.path().join(target), &path).unwrap();
+        let refused = place.import().await.map(|_| link).unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("{} is a symbolic link", path.display())), "{refused}");
+        let store = open(&place.config()).await.unwrap();
+        assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none(), "{link}");
+        store.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_accepts_its_loss() {
+    let place = Place::new();
+    let mut tables = realm();
+    let columns = [
+        ("allow_edit_history", json!(false)),
+        ("enable_read_receipts", json!(false)),
+        ("name_changes_disabled", json!(true)),
+        ("can_access_all_users_group", json!(31)),
+        ("create_multiuse_invite_group", json!(30)),
+        ("invite_required", json!(false)),
+        ("default_language", json!("de")),
+        ("avatar_changes_disabled", json!(false)),
+        ("digest_weekday", json!(1)),
+        ("something_new", json!(7)),
+        ("nothing_new", Value::Null),
+    ];
+    for (column, value) in columns {
+        tables["zerver_realm"][0][column] = value;
+    }
+    tables["zerver_namedusergroup"] = json!([
+        {"id": 30, "name": "role:nobody", "is_system_group": true},
+        {"id": 31, "name": "role:members", "is_system_group": true},
+    ]);
+    tables["zerver_userprofile"][1]["can_forge_sender"] = json!(true);
+    place.write("realm.json", &tables);
+    let lost = [
+        "zerver_realm.allow_edit_history = false",
+        "zerver_realm.can_access_all_users_group = role:members",
+        "zerver_realm.create_multiuse_invite_group = role:nobody",
+        "zerver_realm.enable_read_receipts = false",
+        "zerver_realm.name_changes_disabled = true",
+    ];
+    let refused = place.import().await.unwrap_err().to_string();
+    assert!(refused.contains(&lost.join(", ")) && refused.contains("--accept-lost-restrictions"), "{refused}");
+    let store = open(&place.config()).await.unwrap();
+    assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none());
+    store.stop().await;
+
+    let mark = import(&place.config_accepting_loss(), &place.export().unwrap(), "https://x.org").await.unwrap();
+    let told = told(&mark.report);
+    assert_eq!(told["restrictions_lost"], json!(lost));
+    let left = told["not_taken_over"].as_object().unwrap();
+    let named = [
+        "zerver_realm.invite_required = false",
+        "zerver_realm.default_language = \"de\"",
+        "zerver_realm.something_new = 7",
+        "zerver_userprofile.can_forge_sender: not the usual value",
+    ];
+    for name in named.into_iter().chain(lost) {
+        assert_eq!(left.get(name), Some(&json!(1)), "{name}");
+    }
+    for name in ["avatar_changes_disabled", "digest_weekday", "nothing_new"] {
+        assert!(!left.keys().any(|key| key.contains(name)), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_to_a_bot_of_the_server_is_not_dropped() {
+    let place = Place::new();
+    let mut tables = realm();
+    tables["zerver_userprofile_crossrealm"] = json!([{"id": 5, "email": "welcome-bot@zulip.com", "recipient_id": 77}]);
+    place.write("realm.json", &tables);
+    let message =
+        json!({"id": 106, "sender": 8, "recipient": 77, "subject": "", "content": "hello bot", "date_sent": 9.0});
+    let copy = json!({"user_profile": 8, "message": 106, "flags_mask": 1});
+    place.write("messages-000003.json", &json!({"zerver_message": [message], "zerver_usermessage": [copy]}));
+    let mark = place.import().await.unwrap();
+    assert_eq!(mark.report.taken["messages"], 7);
+    let store = open(&place.config()).await.unwrap();
+    let found = store.find(UserId(8), &[MessageId(106)]).await.unwrap();
+    assert_eq!(found[0].0.direct_users, [UserId(5), UserId(8)]);
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn copies_decide_who_received_a_message_that_was_moved() {
+    let place = Place::new();
+    let mut tables = realm();
+    tables["zerver_stream"] = json!([
+        {"id": 20, "name": "dev", "invite_only": true, "history_public_to_subscribers": false}, {"id": 21, "name": "old"},
+    ]);
+    place.write("realm.json", &tables);
+    let moved = json!([{"user_id": 7, "timestamp": 30, "prev_stream": 21}]).to_string();
+    let message = |id: i64, history: Option<&str>| {
+        json!({"id": id, "sender": 7, "recipient": 1, "subject": "x", "content": "y", "date_sent": 20.5,
+            "edit_history": history})
+    };
+    let copy = |user: i64, id: i64| json!({"user_profile": user, "message": id, "flags_mask": 1});
+    // Bob came with 101; 90 was moved to where he is and given to him, 102 was not.
+    let messages = json!({
+        "zerver_message": [message(90, Some(&moved)), message(101, None), message(102, Some(&moved)), message(103, None)],
+        "zerver_usermessage": [copy(7, 90), copy(8, 90), copy(7, 101), copy(8, 101), copy(7, 102), copy(7, 103), copy(8, 103)],
+    });
+    tables["zerver_realmauditlog"] = json!([
+        {"id": 1, "event_type": 301, "modified_user": 7, "modified_stream": 20, "event_last_message_id": 80},
+        {"id": 2, "event_type": 301, "modified_user": 8, "modified_stream": 20, "event_last_message_id": 100},
+    ]);
+    place.write("realm.json", &tables);
+    place.write("messages-000001.json", &messages);
+    place.write("messages-000002.json", &json!({"zerver_message": []}));
+    place.import().await.unwrap();
+    let store = open(&place.config()).await.unwrap();
+    let ids: Vec<MessageId> = [90, 101, 102, 103].map(MessageId).into();
+    let realm = store.realm();
+    let seen = |user: i64| {
+        let membership = realm.membership(ChannelId(20), UserId(user)).unwrap();
+        ids.iter().filter(|id| membership.received(**id)).map(|id| id.0).collect::<Vec<_>>()
+    };
+    assert_eq!((seen(7), seen(8)), (vec![90, 101, 102, 103], vec![90, 101, 103]));
+    assert_eq!(store.find(UserId(8), &[MessageId(90)]).await.unwrap().len(), 1);
+    drop(realm);
+    store.stop().await;
 }

@@ -20,6 +20,9 @@ pub struct ExportedMessage {
     pub copies: Vec<(UserId, Vec<Flag>)>,
 }
 
+/// How original servers number the way in which HTML was made.
+const RENDERED_VERSION: i64 = 1;
+
 impl Export<'_> {
     /// Writes a page of messages, a sheet of its own.
     ///
@@ -29,7 +32,8 @@ impl Export<'_> {
         self.pages += 1;
         let sheet = Sheet::Messages(self.pages);
         for ExportedMessage { message, past, .. } in page {
-            let row = self.message(message, past);
+            let mut row = self.message(message, past);
+            self.release.fit("zerver_message", &mut row);
             self.sheets.row(sheet, "zerver_message", row)?;
             self.report.take("earlier states of messages", past.len());
         }
@@ -74,6 +78,8 @@ impl Export<'_> {
             "subject": message.topic,
             "content": message.content,
             "rendered_content": message.html,
+            // Without it an original server renders the text again, where it cannot write.
+            "rendered_content_version": RENDERED_VERSION,
             "date_sent": message.sent_s,
             "sending_client": self.client(&message.client),
             "last_edit_time": message.last_edit_s,

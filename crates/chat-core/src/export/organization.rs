@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Export, SheetError, channel_recipient};
+use super::{Export, SheetError, channel_recipient, person};
 use crate::channel::{Channel, Privacy, Span};
 use crate::emblem::Emblem;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
@@ -27,6 +27,19 @@ pub(super) fn users(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
     users.into_values()
 }
 
+/// Bots that every original server has, under these addresses. They belong to no organization there.
+const SYSTEM_BOTS: [&str; 3] = ["notification-bot@zulip.com", "welcome-bot@zulip.com", "emailgateway@zulip.com"];
+
+/// Whether the account stands for a bot that an original server has already.
+fn is_system_bot(user: &User) -> bool {
+    user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none()) && SYSTEM_BOTS.contains(&user.email_key().as_str())
+}
+
+/// The users that belong to the organization, in the order of their numbers.
+pub(super) fn accounts(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
+    users(realm).filter(|user| !is_system_bot(user))
+}
+
 /// All channels, in the order of their numbers.
 pub(super) fn channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
     let channels: BTreeMap<ChannelId, &Channel> =
@@ -46,20 +59,32 @@ impl Export<'_> {
         last_message: MessageId,
     ) -> Result<(), SheetError> {
         if let Some(organization) = realm.realm() {
-            self.put("zerver_realm", organization_row(realm, organization))?;
+            let mut row = organization_row(realm, organization);
+            if let Value::Object(columns) = &mut row {
+                columns.extend(self.release.policies(organization));
+            }
+            self.put("zerver_realm", row)?;
             self.report.take("organizations", 1);
             self.emblems(organization);
             // Who comes along has an address and chooses another password.
             self.put_numbered("zerver_realmauthenticationmethod", json!({"name": "Email"}))?;
         }
-        for user in users(realm) {
+        for user in accounts(realm) {
             self.put("zerver_userprofile", user_row(realm, user))?;
             self.report.take("users", 1);
+        }
+        for user in users(realm).filter(|user| is_system_bot(user)) {
+            let row = json!({"id": user.id, "email": user.email, "recipient_id": person(user.id)});
+            self.put("zerver_userprofile_crossrealm", row)?;
         }
         let people = users(realm).filter(|user| user.bot.is_none() && user.is_active).count();
         self.report.leave("passwords and keys, which no export has: people need others where they go", people);
         for channel in channels(realm) {
-            self.put("zerver_stream", channel_row(realm, channel))?;
+            let mut row = channel_row(realm, channel);
+            if let Value::Object(columns) = &mut row {
+                columns.extend(self.release.post_policy(channel));
+            }
+            self.put("zerver_stream", row)?;
             self.report.take("channels", 1);
         }
         self.pictures(realm)?;
@@ -89,6 +114,10 @@ impl Export<'_> {
             self.put("zerver_usergroup", json!({"id": id, "realm": REALM}))?;
         }
         self.report.take("user groups", rows.len());
+        if !self.release.has_unused_groups() {
+            let unused = groups(realm).filter(|group| group.is_deactivated).count();
+            self.report.leave("user groups out of use, which are in use there", unused);
+        }
         for row in rows {
             self.put("zerver_namedusergroup", row)?;
         }
@@ -110,7 +139,7 @@ impl Export<'_> {
         let Some(system) = group.system else { return group.members.clone() };
         let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
         let stands = |user: &&User| system.has_direct_member(user, waiting_days, self.now_s);
-        users(realm).filter(stands).map(|user| user.id).collect()
+        accounts(realm).filter(stands).map(|user| user.id).collect()
     }
 
     /// When users came into channels and left them.
@@ -211,6 +240,8 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     let mut rules = organization.rules.clone();
     let topics_policy = if rules.mandatory_topics { TOPICS_NEEDED } else { TOPICS_FREE };
     row.insert("topics_policy".to_owned(), topics_policy.into());
+    // An original server takes a column that is not there for no.
+    row.insert("enable_read_receipts".to_owned(), true.into());
     for (column, policy) in elsewhere(&rules) {
         row.insert(column.to_owned(), json!(group_of(realm, policy)));
     }

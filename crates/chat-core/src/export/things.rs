@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::organization::{REALM, users};
+use super::organization::{REALM, accounts};
 use super::{Cabinet, Export, ExportedFile, Sheet, SheetError, channel_recipient};
 use crate::avatar;
 use crate::change::ItemKind;
@@ -138,7 +138,7 @@ impl Export<'_> {
 
     /// Notes the pictures of users, and writes custom emoji.
     pub(super) fn pictures(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
-        for user in users(realm) {
+        for user in accounts(realm) {
             let Some(url) = &user.avatar_url else { continue };
             for (url, ending) in [(avatar::medium_url(url), "original"), (url.clone(), "png")] {
                 let Some(name) = PictureName::at(&url) else { continue };

@@ -78,18 +78,20 @@ pub fn picture_stem(source: &str, path: &str) -> String {
     }
 }
 
-/// The file that the picture of each user is made of: as it came, or else the largest there is.
+/// The files that the picture of each user can be made of, the best first: as it came, then the largest of those that
+/// were made of it, for what came in a format that is not read here.
 #[must_use]
-pub fn avatars(records: &[FileRecord]) -> HashMap<UserId, &FileRecord> {
-    let mut best: HashMap<UserId, &FileRecord> = HashMap::new();
+pub fn avatars(records: &[FileRecord]) -> HashMap<UserId, Vec<&FileRecord>> {
+    let mut of_users: HashMap<UserId, Vec<&FileRecord>> = HashMap::new();
     for record in records {
-        let Some(user) = record.user_profile_id.map(UserId) else { continue };
-        let is_better = |known: &&FileRecord| rank(&record.path) > rank(&known.path);
-        if best.get(&user).is_none_or(is_better) {
-            best.insert(user, record);
+        if let Some(user) = record.user_profile_id.map(UserId) {
+            of_users.entry(user).or_default().push(record);
         }
     }
-    best
+    for files in of_users.values_mut() {
+        files.sort_by_key(|record| std::cmp::Reverse(rank(&record.path)));
+    }
+    of_users
 }
 
 fn rank(path: &str) -> u8 {
@@ -184,7 +186,7 @@ mod tests {
         let records: Vec<FileRecord> = serde_json::from_value(records).unwrap();
         let best = avatars(&records);
         assert_eq!(
-            (best[&UserId(7)].path.as_str(), best[&UserId(8)].path.as_str()),
+            (best[&UserId(7)][0].path.as_str(), best[&UserId(8)][0].path.as_str()),
             ("2/a.original", "2/b-medium.png")
         );
         let ours = "d".repeat(32);

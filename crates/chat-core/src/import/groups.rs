@@ -76,6 +76,11 @@ impl Groups {
         self.named.get(&only)?.system
     }
 
+    /// The name of a group that has one.
+    pub(super) fn name(&self, id: i64) -> Option<&str> {
+        Some(self.named.get(&id)?.name.as_str())
+    }
+
     /// Whether it is a group with a name.
     pub(super) fn has(&self, id: i64) -> bool {
         self.named.contains_key(&id)

@@ -11,12 +11,15 @@ mod rows;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 pub use rows::*;
+
+use super::columns;
 
 macro_rules! tables {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $row:ty = $table:literal,)+ }) => {
@@ -26,6 +29,8 @@ macro_rules! tables {
             $($(#[$field_doc])* pub $field: Vec<$row>,)+
             /// How many rows the tables have that are not read.
             pub others: BTreeMap<String, u64>,
+            /// What the rows say in columns that are not read.
+            pub columns: Columns,
         }
 
         impl<'de> Deserialize<'de> for $name {
@@ -43,7 +48,10 @@ macro_rules! tables {
                         let mut tables = $name::default();
                         while let Some(table) = map.next_key::<String>()? {
                             match table.as_str() {
-                                $($table => tables.$field = map.next_value()?,)+
+                                $($table => {
+                                    let rows = ReadRows { table: $table, columns: &mut tables.columns, of: PhantomData };
+                                    tables.$field = map.next_value_seed(rows)?;
+                                })+
                                 _ => {
                                     let Rows(rows) = map.next_value()?;
                                     tables.others.insert(table, rows);
@@ -137,6 +145,74 @@ tables! {
         copies: CopyRow = "zerver_usermessage",
         /// Parts of polls and lists, which the exports of existing servers do not have.
         submessages: SubmessageRow = "zerver_submessage",
+    }
+}
+
+/// What rows say in columns that are not read, by table and column.
+pub type Columns = BTreeMap<(&'static str, String), Seen>;
+
+/// Different values of a column that are kept at most; further ones are counted with the last.
+const VALUES_MAX: usize = 100;
+/// Characters of a value that are kept.
+const VALUE_MAX_CHARS: usize = 100;
+
+/// The values of a column that is not read.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Rows by their value, as JSON.
+    pub values: BTreeMap<String, u64>,
+}
+
+impl Seen {
+    /// Counts one more row.
+    pub(super) fn count(&mut self, value: &Value) {
+        let text: String = value.to_string().chars().take(VALUE_MAX_CHARS).collect();
+        let is_full = self.values.len() >= VALUES_MAX && !self.values.contains_key(&text);
+        if !is_full {
+            *self.values.entry(text).or_default() += 1;
+        } else if let Some(mut last) = self.values.last_entry() {
+            *last.get_mut() += 1;
+        }
+    }
+}
+
+/// The one table so long that its rows are read without looking at each for columns that are not: all rows of a table have
+/// the same columns.
+const LONGEST: &str = "zerver_usermessage";
+
+/// Reads the rows of a table, and notes what they say in columns that are not read.
+struct ReadRows<'a, T> {
+    table: &'static str,
+    columns: &'a mut Columns,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ReadRows<'_, T> {
+    type Value = Vec<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<T>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for ReadRows<'_, T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a table")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<T>, A::Error> {
+        let mut read = Vec::new();
+        while self.table != LONGEST || read.is_empty() {
+            let Some(row) = rows.next_element::<Map<String, Value>>()? else { return Ok(read) };
+            columns::note(self.columns, self.table, &row);
+            read.push(serde_json::from_value(Value::Object(row)).map_err(A::Error::custom)?);
+        }
+        while let Some(row) = rows.next_element()? {
+            read.push(row);
+        }
+        Ok(read)
     }
 }
 

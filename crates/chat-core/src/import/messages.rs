@@ -26,6 +26,8 @@ pub struct Survey {
     last_submessage: i64,
     /// By user and recipient, the first and the last message that was received when it was sent.
     received: HashMap<(i64, i64), (i64, i64)>,
+    /// By recipient, the messages that were moved there from another channel, and who has a copy of each.
+    moved: HashMap<i64, BTreeMap<i64, BTreeSet<i64>>>,
 }
 
 impl Survey {
@@ -34,12 +36,21 @@ impl Survey {
         let recipients: HashMap<i64, i64> = file.messages.iter().map(|row| (row.id, row.recipient)).collect();
         self.messages = self.messages.saturating_add(u64::try_from(recipients.len()).unwrap_or(u64::MAX));
         self.last_message = recipients.keys().copied().max().unwrap_or_default().max(self.last_message);
+        let mut moved: HashMap<i64, BTreeSet<i64>> =
+            file.messages.iter().filter(|row| was_moved(row)).map(|row| (row.id, BTreeSet::new())).collect();
         let parts = file.submessages.iter().map(|row| row.id);
         self.last_submessage = parts.max().unwrap_or_default().max(self.last_submessage);
         for copy in file.copies.iter().filter(|copy| copy.flags_mask & codes::bit(Flag::Historical) == 0) {
             let Some(recipient) = recipients.get(&copy.message) else { continue };
             let known = self.received.entry((copy.user_profile, *recipient)).or_insert((copy.message, copy.message));
             *known = (known.0.min(copy.message), known.1.max(copy.message));
+            if let Some(readers) = moved.get_mut(&copy.message) {
+                readers.insert(copy.user_profile);
+            }
+        }
+        for (message, readers) in moved {
+            let Some(recipient) = recipients.get(&message) else { continue };
+            self.moved.entry(*recipient).or_default().insert(message, readers);
         }
     }
 
@@ -55,6 +66,17 @@ impl Survey {
         self.last_message.max(self.last_submessage)
     }
 
+    /// Whether the export has parts of polls and lists.
+    pub(super) fn has_parts(&self) -> bool {
+        self.last_submessage > 0
+    }
+
+    /// The messages that were moved to a recipient, each with whether the user has a copy.
+    pub(super) fn moved(&self, user: i64, recipient: i64) -> impl Iterator<Item = (i64, bool)> {
+        let moved = self.moved.get(&recipient).into_iter().flatten();
+        moved.map(move |(message, readers)| (*message, readers.contains(&user)))
+    }
+
     pub(super) fn received(&self, user: i64, recipient: i64) -> Option<(i64, i64)> {
         self.received.get(&(user, recipient)).copied()
     }
@@ -68,6 +90,9 @@ enum Place {
     People(BTreeSet<UserId>),
 }
 
+/// What the path of an upload follows in a link.
+const UPLOADS: &str = "user_uploads/";
+
 /// What messages refer to.
 #[derive(Debug)]
 pub struct Atlas {
@@ -78,6 +103,8 @@ pub struct Atlas {
     has_parts: bool,
     /// The uploads that a message uses, each with its path there and here.
     uploads: HashMap<i64, Vec<(String, PathId)>>,
+    /// Where uploads are whose path changed, by their path there.
+    moved: HashMap<String, PathId>,
 }
 
 impl Atlas {
@@ -92,6 +119,8 @@ impl Atlas {
         };
         let places = tables.recipients.iter().filter_map(|row| Some((row.id, place(row.r#type, row.type_id)?)));
         let mut places: HashMap<i64, Place> = places.collect();
+        let of_bots = tables.system_bots.iter().filter_map(|row| Some((row.recipient_id?, row.id)));
+        places.extend(of_bots.map(|(recipient, bot)| (recipient, Place::Person(UserId(bot)))));
         for row in &tables.subscriptions {
             if let Some(Place::People(users)) = places.get_mut(&row.recipient) {
                 users.insert(UserId(row.user_profile));
@@ -104,6 +133,7 @@ impl Atlas {
             idle: idle.map(|row| UserId(row.columns.id)).collect(),
             has_parts: survey.last_submessage > 0,
             uploads: HashMap::new(),
+            moved: HashMap::new(),
         }
     }
 
@@ -111,6 +141,9 @@ impl Atlas {
     #[must_use]
     pub fn with_uploads(mut self, uploads: &[Upload]) -> Self {
         for upload in uploads {
+            if upload.row.path_id != upload.path_id.as_str() {
+                self.moved.insert(upload.row.path_id.clone(), upload.path_id.clone());
+            }
             for message in &upload.row.messages {
                 let names = (upload.row.path_id.clone(), upload.path_id.clone());
                 self.uploads.entry(*message).or_default().push(names);
@@ -125,6 +158,20 @@ impl Atlas {
         let used = file.messages.iter().filter_map(|row| self.uploads.get(&row.id)).flatten();
         let used: BTreeSet<&PathId> = used.map(|(_, path_id)| path_id).collect();
         used.into_iter().cloned().collect()
+    }
+
+    /// A text that is written and not sent, with links to uploads where they are now.
+    pub(super) fn relinked(&self, written: &str) -> String {
+        let mut text = String::with_capacity(written.len());
+        let mut rest = written;
+        while let Some((before, after)) = rest.split_once(UPLOADS) {
+            let end = after.find(|letter: char| letter.is_whitespace() || "()<>[]\"'`".contains(letter));
+            let (path, following) = after.split_at_checked(end.unwrap_or(after.len())).unwrap_or((after, ""));
+            text.extend([before, UPLOADS, self.moved.get(path).map_or(path, PathId::as_str)]);
+            rest = following;
+        }
+        text.push_str(rest);
+        text
     }
 
     /// The program of that number.
@@ -232,7 +279,7 @@ impl Work<'_> {
         let rendered = setting.render(self.realm, sender, &content);
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
         let mut marks = marks(&rendered, read_by_sender);
-        marks.moved_in = past.iter().any(|edit| edit.channel.is_some());
+        marks.has_link = row.has_link.unwrap_or(marks.has_link);
         // Only who may mention everybody did, and that they did stands in the copies.
         marks.mentions_channel &=
             copies.is_empty() || copies.values().any(|flags| is(*flags, Flag::StreamWildcardMentioned));
@@ -306,6 +353,11 @@ impl Work<'_> {
         past.reverse();
         past
     }
+}
+
+/// Whether the message came from another channel.
+fn was_moved(row: &MessageRow) -> bool {
+    row.edit_history.as_deref().is_some_and(|edits| edits.contains("\"prev_stream\""))
 }
 
 fn topic(recipient: Recipient, written: &str) -> String {

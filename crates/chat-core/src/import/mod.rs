@@ -13,6 +13,7 @@
 
 pub mod layout;
 
+mod columns;
 mod files;
 mod groups;
 mod messages;

@@ -9,8 +9,8 @@ use super::groups::Groups;
 use super::layout::codes::{self, BY_GROUP, TOPICS_FREE, TOPICS_NEEDED};
 use super::layout::{ChannelRow, GroupRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
 use super::messages::{Atlas, Survey};
-use super::spans::{Happened, known};
-use super::{ImportError, Organization, Report, small};
+use super::spans::{Happened, known, with_moved};
+use super::{ImportError, Organization, Report, columns, small};
 use crate::address::AddressVisibility;
 use crate::change::{Change, UserItemKind};
 use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription, name_key};
@@ -59,6 +59,7 @@ pub fn organization(
     let largest = largest(tables);
     let groups = Groups::read(tables, &ids, largest.saturating_add(1).., report);
     let realm = Realm { emblems: emblems(row, pictures, report), ..realm(row, &groups, report) };
+    columns::report(&tables.columns, &groups, report);
     let channels = channels(tables, &groups, &ids, report)?;
     let mut organization = Organization {
         head: EventId(head(tables, survey)),
@@ -78,6 +79,8 @@ pub fn organization(
     subscriptions(tables, survey, &ids, &mut organization, report);
     small::things((tables, pictures), &ids, &mut organization.changes, report);
     describe(&mut organization.changes, realm_url);
+    let has_parts = survey.has_parts() || !tables.drafts.is_empty();
+    report.leave("votes in polls, drafts and invitations, of which the export has none", usize::from(!has_parts));
     for (table, rows) in &tables.others {
         report.leave(table, usize::try_from(*rows).unwrap_or(usize::MAX));
     }
@@ -109,6 +112,8 @@ fn users(tables: &Tables, pictures: &Pictures, report: &mut Report) -> Result<Ve
     let shown = users.iter().filter(|user| user.avatar_url.is_some()).count();
     report.take("pictures of users", shown);
     report.leave("pictures of users", with_picture.saturating_sub(shown));
+    let embedded = tables.users.iter().filter(|row| row.columns.bot_type == Some(codes::EMBEDDED_BOT)).count();
+    report.leave("programs of embedded bots, which are ordinary bots now", embedded);
     let dummies = tables.dummies.iter().map(|row| User { is_active: false, ..user(row, pictures) });
     users.extend(dummies);
     users.extend(tables.system_bots.iter().map(system_bot));
@@ -222,8 +227,9 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Real
     for (column, field) in BY_GROUP {
         let Some(id) = row.get(column).and_then(Value::as_i64) else { continue };
         *field(&mut realm.rules) = groups.policy(id).unwrap_or_else(|| {
-            // Nobody may do more than they could.
             report.leave("permissions of users and groups, which administrators have now", 1);
+            // Administrators may have been left out.
+            report.restrictions.insert(format!("zerver_realm.{column}: a group of users"));
             Policy::Administrators
         });
     }
@@ -319,6 +325,7 @@ fn subscriptions(
         }
         let known = known(survey, (row.user_profile, row.recipient), row.active);
         let spans = happened.spans(place, known, organization.head);
+        let spans = with_moved(spans, survey.moved(row.user_profile, row.recipient));
         organization.spans.extend(spans.into_iter().map(|span| (place.0, place.1, span)));
         if row.active {
             organization.changes.push(Change::Subscription(Box::new(subscription(row, place))));

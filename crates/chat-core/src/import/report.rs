@@ -1,6 +1,6 @@
 //! What an import took over, or an export has in it, and what not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ pub struct Report {
     pub taken: BTreeMap<String, u64>,
     /// What did not, or not as it was.
     pub left: BTreeMap<String, u64>,
+    /// What the organization forbids there and cannot forbid here.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub restrictions: BTreeSet<String>,
 }
 
 impl Report {
@@ -33,6 +36,7 @@ impl Report {
         for (what, left) in &other.left {
             self.leave(what, count(left));
         }
+        self.restrictions.extend(other.restrictions.iter().cloned());
     }
 }
 

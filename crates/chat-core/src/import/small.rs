@@ -24,8 +24,8 @@ pub(super) fn things(
 ) {
     let before = changes.len();
     of_realm(tables, changes, report);
-    profile_fields(tables, users, changes, report);
-    let items = changes.len() - before;
+    let answers = profile_fields(tables, users, changes, report);
+    let items = changes.len() - before - answers;
     report.take("linkifiers, playgrounds, domains, default channels and profile fields", items);
     preferences(tables, changes, report);
     topics(tables, users, changes, report);
@@ -78,7 +78,8 @@ fn template(format: &str) -> String {
     pieces.collect::<Vec<_>>().join("%")
 }
 
-fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+/// Returns the number of answers.
+fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) -> usize {
     let mut kinds = BTreeMap::new();
     for row in &tables.profile_fields {
         let Ok(kind) = FieldKind::try_from(row.field_type) else {
@@ -111,6 +112,7 @@ fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<C
         taken += 1;
     }
     report.take("answers to profile fields", taken);
+    taken
 }
 
 /// An answer as it is kept, but for its HTML.

@@ -67,6 +67,28 @@ impl<'a> Happened<'a> {
     }
 }
 
+/// Who received a message that was moved here follows from the copies, not from who was here when it was sent: each such
+/// message is put into the spans, or taken out of them.
+pub(super) fn with_moved(mut spans: Vec<Span>, moved: impl Iterator<Item = (i64, bool)>) -> Vec<Span> {
+    for (message, has_copy) in moved {
+        let (before, at) = (EventId(message - 1), EventId(message));
+        let holder = spans.iter().position(|span| span.contains(at));
+        match holder {
+            None if has_copy => {
+                let place = spans.iter().position(|span| span.after >= at).unwrap_or(spans.len());
+                spans.insert(place, Span { after: before, until: Some(at) });
+            }
+            Some(place) if !has_copy => {
+                let Some(span) = spans.get(place).copied() else { continue };
+                let rest = [Span { until: Some(before), ..span }, Span { after: at, until: span.until }];
+                spans.splice(place..=place, rest.into_iter().filter(|span| span.until != Some(span.after)));
+            }
+            _ => {}
+        }
+    }
+    spans
+}
+
 /// What each user received of each channel, by what the survey found.
 pub(super) fn known(survey: &Survey, (user, recipient): (i64, i64), is_in: bool) -> Known {
     Known { is_in, received: survey.received(user, recipient) }
@@ -103,6 +125,19 @@ mod tests {
         assert_eq!(spans(&[], false, Some((12, 30))), [(11, Some(30))]);
         assert_eq!(spans(&[], true, None), [(100, None)]);
         assert_eq!(spans(&[], false, None), []);
+    }
+
+    #[test]
+    fn copies_say_who_received_a_message_that_was_moved() {
+        let span = |after: i64, until: Option<i64>| Span { after: EventId(after), until: until.map(EventId) };
+        let with = |spans: &[Span], moved: &[(i64, bool)]| with_moved(spans.to_vec(), moved.iter().copied());
+        let inside = [span(10, None)];
+        assert_eq!(with(&inside, &[(12, true), (5, false)]), inside);
+        assert_eq!(with(&inside, &[(5, true)]), [span(4, Some(5)), span(10, None)]);
+        assert_eq!(with(&inside, &[(12, false)]), [span(10, Some(11)), span(12, None)]);
+        assert_eq!(with(&inside, &[(11, false)]), [span(11, None)]);
+        assert_eq!(with(&[span(10, Some(12))], &[(12, false), (20, true)]), [span(10, Some(11)), span(19, Some(20))]);
+        assert_eq!(with(&[], &[(7, true)]), [span(6, Some(7))]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn scheduled(setting: &Setting<'_>, realm: &RealmSnapshot, atlas: &Atlas, row: &
         (Recipient::Channel(id), _) => Target::Channel(id, clean(&row.subject)),
         (Recipient::Direct(_), users) => Target::Direct(without(sender.id, users)),
     };
-    let content = clean(&row.content);
+    let content = atlas.relinked(&clean(&row.content));
     Some(Scheduled {
         id: ScheduledId(row.id),
         user_id: sender.id,
@@ -87,7 +87,7 @@ fn draft(realm: &RealmSnapshot, atlas: &Atlas, row: &DraftRow) -> Option<(DraftI
             (Recipient::Direct(_), users) => Place::Direct(without(author, users)),
         },
     };
-    let draft = Draft { to, content: clean(&row.content), touched_s: row.last_edit_time.max(0) };
+    let draft = Draft { to, content: atlas.relinked(&clean(&row.content)), touched_s: row.last_edit_time.max(0) };
     (row.id > 0).then_some((DraftId(row.id), author, draft))
 }
 

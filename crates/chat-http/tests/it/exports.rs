@@ -37,7 +37,7 @@ impl Sheets for Desk {
 
 async fn exported(store: &Store) -> Desk {
     let mut desk = Desk::default();
-    store.export(&mut Export::new(&mut desk, NOW_S)).await.unwrap();
+    store.export(&mut Export::new(&mut desk, chat_core::export::Release::R11_0, NOW_S)).await.unwrap();
     desk
 }
 

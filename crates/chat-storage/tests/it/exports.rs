@@ -53,7 +53,7 @@ impl Desk {
 
 async fn exported(store: &Store) -> (Desk, Report) {
     let mut desk = Desk::default();
-    let mut export = Export::new(&mut desk, NOW_S);
+    let mut export = Export::new(&mut desk, chat_core::export::Release::R11_0, NOW_S);
     store.export(&mut export).await.unwrap();
     let report = export.into_report();
     (desk, report)
@@ -405,7 +405,7 @@ told! {
     async fn an_export_is_the_organization_at_one_moment(home) {
         let store = imported(&home, &elsewhere()).await;
         let mut watcher = Watcher { store: store.clone(), desk: Desk::default(), has_deleted: false };
-        let mut export = Export::new(&mut watcher, NOW_S);
+        let mut export = Export::new(&mut watcher, chat_core::export::Release::R11_0, NOW_S);
         store.export(&mut export).await.unwrap();
         assert!(watcher.has_deleted);
         let left: Vec<i64> = flags_left(&store).await;

@@ -56,6 +56,9 @@ pub(crate) fn flags(bits: i64) -> impl Iterator<Item = Flag> {
     BITS.into_iter().filter(move |(bit, _)| bits & bit != 0).map(|(_, flag)| flag)
 }
 
+/// The number of a bot whose program is in the server.
+pub(crate) const EMBEDDED_BOT: i64 = 4;
+
 /// A bot of that number.
 pub(crate) fn bot_kind(number: Option<i64>) -> BotKind {
     match number {

@@ -101,6 +101,9 @@ rows! {
     SystemBotRow {
         id: i64,
         email: String,
+        /// What messages to it go to; it is in no table of recipients.
+        #[serde(default)]
+        recipient_id: Option<i64>,
     }
     /// A channel.
     ChannelRow {
@@ -312,6 +315,9 @@ rows! {
         /// The messages that use it.
         #[serde(default)]
         messages: Vec<i64>,
+        /// The messages that wait for their time and use it.
+        #[serde(default)]
+        scheduled_messages: Vec<i64>,
     }
     /// A custom emoji.
     EmojiRow {
@@ -396,6 +402,9 @@ rows! {
         /// JSON of its own, the newest edit first.
         #[serde(default)]
         edit_history: Option<String>,
+        /// Whether there is a link in it; older exports do not say.
+        #[serde(default)]
+        has_link: Option<bool>,
     }
     /// A user's copy of a message.
     CopyRow {
