@@ -16,7 +16,8 @@ use crate::state::Site;
 
 /// The level of the API whose behaviours the server keeps.
 const FEATURE_LEVEL: u32 = 277;
-/// The release of the API that level belongs to; our own version follows it.
+/// The release of the API that level belongs to. Exporters and clients parse it as a number, so it stands alone wherever
+/// they read it.
 const RELEASE: &str = "9.0";
 
 pub(crate) fn routes() -> Routes {
@@ -62,15 +63,16 @@ pub(crate) fn version_told() -> Vec<Member> {
     ]
 }
 
-/// The version under the specification's names, and under those of the brand existing clients look for.
+/// The version under the specification's names, and under those of the brand existing clients look for. The build is in
+/// `service_version` alone.
 pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
-    let version = format!("{RELEASE}+{build}");
     let mut fields = Map::new();
-    for prefix in ["service", brand].into_iter().filter(|prefix| !prefix.is_empty()) {
-        fields.insert(format!("{prefix}_version"), version.clone().into());
-        fields.insert(format!("{prefix}_merge_base"), version.clone().into());
+    for prefix in [brand, "service"].into_iter().filter(|prefix| !prefix.is_empty()) {
+        fields.insert(format!("{prefix}_version"), RELEASE.into());
+        fields.insert(format!("{prefix}_merge_base"), RELEASE.into());
         fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());
     }
+    fields.insert("service_version".to_owned(), format!("{RELEASE}+{build}").into());
     fields
 }
 
