@@ -24,6 +24,7 @@ mod health;
 mod import;
 mod machine;
 mod mail;
+mod memory;
 mod passwords;
 mod progress;
 mod push;

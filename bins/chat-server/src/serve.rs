@@ -24,7 +24,7 @@ use crate::passwords::Argon2id;
 use crate::push::Watch;
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
-use crate::{bootstrap, database, import, metrics, push};
+use crate::{bootstrap, database, import, memory, metrics, push};
 
 /// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
 /// no queue can ask for any more.
@@ -92,6 +92,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());
     bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
+    background.spawn(memory::keep_giving_back());
     background.spawn(sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
     let post = Post::new(&config.mail, config.database.data_dir.join("mail"))?;
     background.spawn(post.deliver(Arc::<Store>::clone(&store)));

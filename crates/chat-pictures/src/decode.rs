@@ -1,6 +1,6 @@
 //! From files to pixels, within limits.
 
-use std::io::{BufRead, Seek, SeekFrom};
+use std::io::{BufRead, Cursor, Read as _, Seek, SeekFrom};
 
 use image::codecs::gif::GifDecoder;
 use image::codecs::png::PngDecoder;
@@ -10,15 +10,23 @@ use image::{AnimationDecoder as _, DynamicImage, Frame, Frames, ImageDecoder, Im
 
 use crate::{Format, PictureError};
 
-/// Pixels of one picture that are decoded at most: four bytes each, and two decoded at a time are what a small
-/// machine has room for. Telephones take pictures of 12 to 24 million.
+/// Pixels of one picture that are decoded at most. Telephones take pictures of 12 to 24 million.
 pub const MAX_PIXELS: u64 = 40_000_000;
+/// Bytes of memory that decoding one picture may take; see [`decoding_bytes`].
+pub const MAX_DECODING_BYTES: u64 = 384 << 20;
 /// Pixels of a side.
 pub const MAX_SIDE: u32 = 20_000;
 /// Frames of an animation.
 pub const MAX_FRAMES: usize = 600;
 /// Pixels of all frames of an animation together.
 pub const MAX_ANIMATION_PIXELS: u64 = 200_000_000;
+
+/// Bytes of memory that a pixel of a JPEG takes: its three colours, and for a progressive one the coefficients of each.
+const JPEG_PIXEL_BYTES: u64 = 9;
+/// Bytes of memory that a pixel takes of a format with frames: the canvas, the frame, and what the decoder keeps.
+const FRAME_PIXEL_BYTES: u64 = 12;
+/// Bytes of a JPEG that hold its head, with its colour profile and all that cameras write before the pixels.
+const HEAD_MAX_BYTES: u64 = 4 << 20;
 
 /// Bytes that tell a format.
 const START: usize = 32;
@@ -34,6 +42,31 @@ pub struct Facts {
     pub height: u32,
     /// Whether it moves.
     pub is_animated: bool,
+}
+
+/// The bytes of memory that decoding takes, at most: an estimate by the format, the pixels and their depth, for callers
+/// that bound what several decoders take together. Reads the head.
+///
+/// # Errors
+/// When it is no picture, or a larger one than is ever decoded.
+pub fn decoding_bytes(mut file: impl BufRead + Seek) -> Result<u64, PictureError> {
+    let format = format(&mut file)?;
+    let bytes = match format {
+        Format::Jpeg => {
+            let mut start = Vec::new();
+            file.by_ref().take(HEAD_MAX_BYTES).read_to_end(&mut start).map_err(PictureError::Failed)?;
+            affordable(decoder(Cursor::new(start), format)?.dimensions(), JPEG_PIXEL_BYTES)
+        }
+        Format::Png => {
+            let decoder = PngDecoder::with_limits(&mut file, limits())?;
+            let depth = u64::from(decoder.color_type().bytes_per_pixel());
+            affordable(decoder.dimensions(), if decoder.is_apng()? { FRAME_PIXEL_BYTES } else { depth })
+        }
+        Format::Gif => affordable(GifDecoder::new(&mut file)?.dimensions(), FRAME_PIXEL_BYTES),
+        Format::WebP => affordable(WebPDecoder::new(&mut file)?.dimensions(), FRAME_PIXEL_BYTES),
+    }?;
+    rewind(&mut file)?;
+    Ok(bytes)
 }
 
 /// What is known of a picture. Reads its head, and of an animation the first two frames.
@@ -53,18 +86,19 @@ pub fn facts(mut file: impl BufRead + Seek) -> Result<Facts, PictureError> {
 }
 
 fn moves(file: impl BufRead + Seek, format: Format) -> Result<bool, PictureError> {
-    let Some(frames) = frames(file, format)? else { return Ok(false) };
-    Ok(frames.take(2).collect::<Result<Vec<_>, _>>()?.len() > 1)
+    let Some(mut frames) = frames(file, format)? else { return Ok(false) };
+    // One after the other: two at once would take twice the memory.
+    let has_first = frames.next().transpose()?.is_some();
+    Ok(has_first && frames.next().transpose()?.is_some())
 }
 
-/// The picture, or the first frame of an animation, the right way up.
-pub(crate) fn still(mut file: impl BufRead + Seek) -> Result<DynamicImage, PictureError> {
+/// The picture, or the first frame of an animation, as it is stored, and how it has to be turned. It is turned once it is
+/// small: turning makes a copy.
+pub(crate) fn still(mut file: impl BufRead + Seek) -> Result<(DynamicImage, Orientation), PictureError> {
     let format = format(&mut file)?;
     let mut decoder = decoder(file, format)?;
     let orientation = decoder.orientation()?;
-    let mut picture = DynamicImage::from_decoder(decoder)?;
-    picture.apply_orientation(orientation);
-    Ok(picture)
+    Ok((DynamicImage::from_decoder(decoder)?, orientation))
 }
 
 /// The frames of what moves; `None` of what does not.
@@ -113,6 +147,13 @@ fn area((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
+/// The bytes of decoding so many pixels.
+fn affordable(dimensions: (u32, u32), pixel_bytes: u64) -> Result<u64, PictureError> {
+    within(dimensions)?;
+    let bytes = area(dimensions).saturating_mul(pixel_bytes);
+    if bytes <= MAX_DECODING_BYTES { Ok(bytes) } else { Err(PictureError::TooLarge) }
+}
+
 fn within((width, height): (u32, u32)) -> Result<(), PictureError> {
     let fits = area((width, height)) <= MAX_PIXELS && width <= MAX_SIDE && height <= MAX_SIDE;
     if fits { Ok(()) } else { Err(PictureError::TooLarge) }
@@ -122,7 +163,12 @@ fn decoder<'a>(file: impl BufRead + Seek + 'a, format: Format) -> Result<impl Im
     let mut reader = ImageReader::with_format(file, format.library());
     reader.limits(limits());
     let decoder = reader.into_decoder()?;
-    within(decoder.dimensions())?;
+    let pixel_bytes = match format {
+        Format::Jpeg => JPEG_PIXEL_BYTES,
+        Format::Png => u64::from(decoder.color_type().bytes_per_pixel()),
+        Format::Gif | Format::WebP => FRAME_PIXEL_BYTES,
+    };
+    affordable(decoder.dimensions(), pixel_bytes)?;
     Ok(decoder)
 }
 
@@ -131,26 +177,26 @@ fn frames<'a>(file: impl BufRead + Seek + 'a, format: Format) -> Result<Option<F
     match format {
         Format::Gif => {
             let mut decoder = GifDecoder::new(file)?;
-            within(decoder.dimensions())?;
+            affordable(decoder.dimensions(), FRAME_PIXEL_BYTES)?;
             decoder.set_limits(limits())?;
             Ok(Some(decoder.into_frames()))
         }
         Format::WebP => {
             let mut decoder = WebPDecoder::new(file)?;
-            within(decoder.dimensions())?;
+            affordable(decoder.dimensions(), FRAME_PIXEL_BYTES)?;
             decoder.set_limits(limits())?;
             Ok(if decoder.has_animation() { Some(decoder.into_frames()) } else { None })
         }
         Format::Png => {
             let decoder = PngDecoder::with_limits(file, limits())?;
-            within(decoder.dimensions())?;
+            affordable(decoder.dimensions(), FRAME_PIXEL_BYTES)?;
             Ok(if decoder.is_apng()? { Some(decoder.apng()?.into_frames()) } else { None })
         }
         Format::Jpeg => Ok(None),
     }
 }
 
-fn turns(orientation: Orientation) -> bool {
+pub(crate) fn turns(orientation: Orientation) -> bool {
     matches!(
         orientation,
         Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH

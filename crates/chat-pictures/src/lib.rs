@@ -25,7 +25,9 @@ mod make;
 
 use image::ImageFormat;
 
-pub use decode::{Facts, MAX_ANIMATION_PIXELS, MAX_FRAMES, MAX_PIXELS, MAX_SIDE, facts};
+pub use decode::{
+    Facts, MAX_ANIMATION_PIXELS, MAX_DECODING_BYTES, MAX_FRAMES, MAX_PIXELS, MAX_SIDE, decoding_bytes, facts,
+};
 pub use make::{Avatar, Emoji, THUMBNAILS, Thumbnail, avatar, emoji, icon, logo, thumbnail};
 
 /// Formats that are pictures here.

@@ -7,7 +7,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::{self, FilterType};
 use image::{DynamicImage, Frame, Rgba, RgbaImage};
 
-use crate::decode::{animation, still};
+use crate::decode::{animation, still, turns};
 use crate::{Encoded, Format, PictureError};
 
 /// Pixels of each side of an emoji.
@@ -73,7 +73,7 @@ pub const THUMBNAILS: [Thumbnail; 2] = [
 /// When it is no picture, or too large a one.
 pub fn emoji(file: &[u8]) -> Result<Emoji, PictureError> {
     let Some(frames) = animation(Cursor::new(file))? else {
-        let picture = encoded(&square(&still(Cursor::new(file))?, EMOJI_SIDE), Format::Png)?;
+        let picture = encoded(&square_of(file, EMOJI_SIDE)?, Format::Png)?;
         return Ok(Emoji { picture, still: None });
     };
     let first = frames.first().map(|frame| DynamicImage::ImageRgba8(frame.buffer().clone()));
@@ -98,7 +98,7 @@ pub(crate) fn emoji_frame(frame: Frame) -> Frame {
 /// # Errors
 /// When it is no picture, or too large a one.
 pub fn avatar(file: &[u8]) -> Result<Avatar, PictureError> {
-    let medium = square(&still(Cursor::new(file))?, AVATAR_MEDIUM_SIDE);
+    let medium = square_of(file, AVATAR_MEDIUM_SIDE)?;
     Ok(Avatar { small: encoded(&square(&medium, AVATAR_SIDE), Format::Png)?, medium: encoded(&medium, Format::Png)? })
 }
 
@@ -107,7 +107,7 @@ pub fn avatar(file: &[u8]) -> Result<Avatar, PictureError> {
 /// # Errors
 /// When it is no picture, or too large a one.
 pub fn icon(file: &[u8]) -> Result<Encoded, PictureError> {
-    encoded(&square(&still(Cursor::new(file))?, ICON_SIDE), Format::Png)
+    encoded(&square_of(file, ICON_SIDE)?, Format::Png)
 }
 
 /// The logo of an organization that a picture becomes: all of it, with its own proportions, as PNG, 800 by 100 pixels at
@@ -116,9 +116,7 @@ pub fn icon(file: &[u8]) -> Result<Encoded, PictureError> {
 /// # Errors
 /// When it is no picture, or too large a one.
 pub fn logo(file: &[u8]) -> Result<Encoded, PictureError> {
-    let picture = still(Cursor::new(file))?;
-    let (width, height) = LOGO_SIDES;
-    encoded(&shrunk(&picture, (width.min(picture.width()), height.min(picture.height()))), Format::Png)
+    encoded(&fitted(Cursor::new(file), LOGO_SIDES)?, Format::Png)
 }
 
 /// The picture in a smaller size, or in its own when that is smaller still; of an animation the first frame.
@@ -126,9 +124,26 @@ pub fn logo(file: &[u8]) -> Result<Encoded, PictureError> {
 /// # Errors
 /// When it is no picture, or too large a one.
 pub fn thumbnail(file: impl BufRead + Seek, wish: Thumbnail) -> Result<Encoded, PictureError> {
-    let picture = still(file)?;
-    let (width, height) = (wish.max_width.min(picture.width()), wish.max_height.min(picture.height()));
-    encoded(&shrunk(&picture, (width, height)), wish.format)
+    encoded(&fitted(file, (wish.max_width, wish.max_height))?, wish.format)
+}
+
+/// The picture the right way up, within those sides and not larger than it came.
+fn fitted(file: impl BufRead + Seek, (max_width, max_height): (u32, u32)) -> Result<DynamicImage, PictureError> {
+    let (picture, orientation) = still(file)?;
+    let (max_width, max_height) = if turns(orientation) { (max_height, max_width) } else { (max_width, max_height) };
+    let mut small = shrunk(&picture, (max_width.min(picture.width()), max_height.min(picture.height())));
+    drop(picture);
+    small.apply_orientation(orientation);
+    Ok(small)
+}
+
+/// The middle of the picture, square and the right way up.
+fn square_of(file: &[u8], side: u32) -> Result<DynamicImage, PictureError> {
+    let (picture, orientation) = still(Cursor::new(file))?;
+    let mut small = square(&picture, side);
+    drop(picture);
+    small.apply_orientation(orientation);
+    Ok(small)
 }
 
 /// As large as fits, with its own proportions. In two steps, because the careful one looks at every pixel many times.
@@ -144,11 +159,13 @@ fn shrunk(picture: &DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
 fn square(picture: &DynamicImage, side: u32) -> DynamicImage {
     let shorter = picture.width().min(picture.height());
     let (left, top) = ((picture.width() - shorter) / 2, (picture.height() - shorter) / 2);
-    let middle = picture.crop_imm(left, top, shorter, shorter);
     if shorter > side.saturating_mul(3) {
-        return middle.thumbnail_exact(side * 3, side * 3).resize_exact(side, side, FilterType::CatmullRom);
+        // A view: a copy of the middle may be as large as the picture.
+        let middle = imageops::crop_imm(picture, left, top, shorter, shorter);
+        let rough = imageops::thumbnail(&*middle, side * 3, side * 3);
+        return DynamicImage::ImageRgba8(rough).resize_exact(side, side, FilterType::CatmullRom);
     }
-    middle.resize_exact(side, side, FilterType::CatmullRom)
+    picture.crop_imm(left, top, shorter, shorter).resize_exact(side, side, FilterType::CatmullRom)
 }
 
 fn encoded(picture: &DynamicImage, format: Format) -> Result<Encoded, PictureError> {

@@ -1,5 +1,7 @@
 //! `/users/me/avatar`, and `/avatar`, which leads to anybody's.
 
+use std::io::Cursor;
+
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing;
@@ -34,7 +36,8 @@ pub(crate) fn routes() -> Routes {
 /// Gives the caller another picture.
 async fn replace(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let file = only_file(std::mem::take(&mut call.files), ThingFault::NotOneAvatar)?;
-    let made = call.app.workshop.run(move || chat_pictures::avatar(&file)).await??;
+    let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
+    let made = call.app.workshop.run(bytes, move || chat_pictures::avatar(&file)).await??;
     let kept = keep(&call.app, Kind::Avatar, vec![("", made.small), ("-medium", made.medium)]).await?;
     let url = kept.first().map(|picture| picture.url.clone());
     match change(&call, url.as_deref()).await {

@@ -3,6 +3,8 @@
 //! Not specified; parameters, keys and texts are those existing clients know. A picture that is replaced is deleted, as
 //! an avatar is: who takes one back means it.
 
+use std::io::Cursor;
+
 use chat_core::access;
 use chat_core::change::Commit;
 use chat_core::emblem::{self, Emblem, Emblems};
@@ -89,7 +91,8 @@ async fn replace(call: &mut Call<Caller>, emblem: Emblem) -> Result<(), Fault> {
         Emblem::Icon => chat_pictures::icon,
         Emblem::Logo | Emblem::NightLogo => chat_pictures::logo,
     };
-    let made = call.app.workshop.run(move || emblem_of(&file)).await??;
+    let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
+    let made = call.app.workshop.run(bytes, move || emblem_of(&file)).await??;
     let kept = keep(&call.app, Kind::Emblem, vec![("", made)]).await?;
     let url = kept.first().map(|picture| picture.url.as_str());
     let changed = change(call, emblem, url).await;

@@ -1,5 +1,7 @@
 //! `/realm/emoji`: custom emoji.
 
+use std::io::Cursor;
+
 use chat_core::change::Commit;
 use chat_core::custom_emoji::{self, CustomEmojiError, Pictures};
 use chat_core::object::item;
@@ -38,7 +40,8 @@ async fn add(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let written = call.path_text("emoji_name")?.to_owned();
     custom_emoji::check(&call.who.realm, &call.who.user, &written, call.app.now_s())?;
     let file = only_file(std::mem::take(&mut call.files), ThingFault::NotOneFile)?;
-    let made = call.app.workshop.run(move || chat_pictures::emoji(&file)).await??;
+    let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
+    let made = call.app.workshop.run(bytes, move || chat_pictures::emoji(&file)).await??;
     let still = made.still.map(|still| ("-still", still));
     let kept = keep(&call.app, Kind::Emoji, [Some(("", made.picture)), still].into_iter().flatten().collect()).await?;
     let mut urls = kept.iter().map(|picture| picture.url.clone());

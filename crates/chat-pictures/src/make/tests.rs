@@ -2,7 +2,7 @@ use image::codecs::png::PngEncoder;
 use image::{Delay, ExtendedColorType, ImageEncoder as _};
 
 use super::*;
-use crate::{Facts, MAX_FRAMES, facts};
+use crate::{Facts, MAX_FRAMES, decoding_bytes, facts};
 
 fn drawn(width: u32, height: u32) -> DynamicImage {
     let pixel = |x: u32, _| if x < width / 2 { Rgba([255, 0, 0, 255]) } else { Rgba([0, 0, 255, 128]) };
@@ -146,4 +146,40 @@ fn a_bomb_is_refused_by_its_head() {
 fn an_animation_without_end_is_refused() {
     let refused = emoji(&moving(MAX_FRAMES + 1, (2, 2))).unwrap_err();
     assert!(matches!(refused, PictureError::TooLarge), "{refused:?}");
+}
+
+#[test]
+fn what_decoding_takes_is_known_from_the_head_and_is_what_the_format_needs() {
+    let of = |format| decoding_bytes(Cursor::new(file(&drawn(100, 50), format))).unwrap();
+    assert_eq!(Format::ALL.map(of), [5_000 * 4, 5_000 * 9, 5_000 * 12, 5_000 * 12]);
+    // 40 million pixels are decoded when they are 4 bytes deep, and not as the frames of an animation.
+    assert_eq!(decoding_bytes(Cursor::new(promised(8_000, 5_000))).unwrap(), 160_000_000);
+    assert!(matches!(decoding_bytes(Cursor::new(promised(8_000, 5_001))), Err(PictureError::TooLarge)));
+    let mut large = moving(2, (4, 4));
+    large.splice(6..10, [8_000_u16.to_le_bytes(), 5_000_u16.to_le_bytes()].concat());
+    for refused in
+        [decoding_bytes(Cursor::new(&large)).map(drop), emoji(&large).map(drop), facts(Cursor::new(&large)).map(drop)]
+    {
+        assert!(matches!(refused, Err(PictureError::TooLarge)), "{refused:?}");
+    }
+    assert!(matches!(decoding_bytes(Cursor::new(b"<svg/>")), Err(PictureError::UnknownFormat)));
+}
+
+#[test]
+fn a_picture_that_has_to_be_turned_is_turned_whatever_its_size() {
+    // Red on the left becomes red at the top.
+    let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0".to_vec();
+    let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
+    exif.splice(0..0, [0xFF, 0xE1, length[0], length[1]]);
+    for (width, height) in [(400, 200), (4_000, 2_000)] {
+        let mut sent = file(&drawn(width, height), Format::Jpeg);
+        sent.splice(2..2, exif.clone());
+        let made = thumbnail(Cursor::new(&sent), THUMBNAILS[0]).unwrap().bytes;
+        assert_eq!(size(&sent), (height, width));
+        assert_eq!(size(&made), if width == 400 { (200, 400) } else { (280, 560) });
+        let shown = image::load_from_memory(&made).unwrap().into_rgb8();
+        assert!(shown.get_pixel(10, 10)[0] > 200 && shown.get_pixel(10, shown.height() - 10)[0] < 200);
+        let square = image::load_from_memory(&avatar(&sent).unwrap().medium.bytes).unwrap().into_rgb8();
+        assert!(square.get_pixel(250, 10)[0] > 200 && square.get_pixel(250, 490)[0] < 200);
+    }
 }

@@ -184,6 +184,8 @@ async fn looked_at(
     if chat_pictures::Format::of(start).is_none() {
         return Ok((file, None, None));
     }
+    // One that is too large to be decoded is a file like any other, too.
+    let Ok(bytes) = thumbnails::decoding_bytes(&file) else { return Ok((file, None, None)) };
     let kind = thumbnails::named(file::thumbnail_of(media_type));
     let look = move || {
         let Ok(chat_pictures::Facts { width, height, is_animated, .. }) = chat_pictures::facts(BufReader::new(&file))
@@ -195,5 +197,5 @@ async fn looked_at(
         let picture = small.is_some().then_some(Picture { width, height, is_animated });
         (file, picture, small)
     };
-    Ok(app.workshop.run(look).await?)
+    Ok(app.workshop.run(bytes, look).await?)
 }

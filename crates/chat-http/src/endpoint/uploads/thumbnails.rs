@@ -68,10 +68,17 @@ async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thum
         return Ok(streamed(reader));
     }
     let file = fetched(app, upload).await?;
-    let made = app.workshop.run(move || make(&file, kind.1)).await??;
+    let bytes = decoding_bytes(&file)?;
+    let made = app.workshop.run(bytes, move || make(&file, kind.1)).await??;
     let bytes = Bytes::from(made.bytes);
     app.files.put(&key, bytes.clone()).await?;
     Ok(Body::from(bytes))
+}
+
+/// The bytes of memory that decoding what is in an open file takes.
+pub(super) fn decoding_bytes(mut file: &File) -> Result<u64, PictureError> {
+    file.seek(SeekFrom::Start(0)).map_err(PictureError::Failed)?;
+    chat_pictures::decoding_bytes(BufReader::new(file))
 }
 
 /// The smaller picture of what is in an open file.
