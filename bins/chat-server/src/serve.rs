@@ -117,6 +117,7 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     };
     let polls = Arc::clone(&domain.polls);
     let router = chat_http::router(parts(config, &store), Some(domain));
+    router.announce_restart().await;
     background.spawn(deliver(router.clone()));
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());

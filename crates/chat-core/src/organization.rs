@@ -268,6 +268,15 @@ impl Setting {
         })
     }
 
+    /// The groups of the system that it cannot be given to, and the one that has it in a new organization; `None` for a
+    /// setting that is not given to a group.
+    pub(crate) fn group_rule(&self) -> Option<(&'static [SystemGroup], Policy)> {
+        match &self.kind {
+            Kind::Group(refused, field) => Some((refused, *field(&mut Rules::default()))),
+            _ => None,
+        }
+    }
+
     pub(crate) fn put(
         &'static self,
         snapshot: &RealmSnapshot,

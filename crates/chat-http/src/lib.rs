@@ -28,6 +28,7 @@ mod routes;
 mod state;
 
 mod delivery;
+mod restart;
 
 pub mod call;
 mod endpoint;

@@ -122,6 +122,15 @@ pub struct Chat {
 }
 
 impl Chat {
+    /// Adds a `restart` event to every queue; to be called once, before the server answers. A failure is logged here: clients
+    /// that miss the event only keep what they loaded.
+    pub async fn announce_restart(&self) {
+        let Some(site) = &self.site else { return };
+        if let Err(failure) = crate::restart::announce(site).await {
+            failure.log("no restart event could be written");
+        }
+    }
+
     /// Sends the scheduled messages whose time has come; to be called every second or so, on as many nodes as there
     /// are. Says whether there may be more of them already. What fails is logged here and tried again the next time.
     pub async fn send_due(&self) -> bool {

@@ -188,6 +188,8 @@ pub(crate) struct Frame {
     pub(crate) names: Names,
     pub(crate) health: Health,
     pub(crate) version: String,
+    /// When this process started, in unix seconds: clients compare it to learn that a server was started again.
+    pub(crate) generation: i64,
     pub(crate) by_address: Limiter<Option<IpAddr>>,
 }
 
@@ -196,7 +198,8 @@ impl Frame {
         let Parts { outside, health, rate_limit_per_ip, version } = parts;
         let by_address = Limiter::new(rate_limit_per_ip, Arc::clone(&outside));
         let names = Names::new(outside.as_ref());
-        Self { by_address, outside, names, health: Health::new(health), version }
+        let generation = outside.now_us().div_euclid(1_000_000);
+        Self { by_address, outside, names, health: Health::new(health), version, generation }
     }
 }
 

@@ -123,15 +123,16 @@ fn rendered(env: &Env<'_>, description: &str) -> String {
     markdown::render(&markdown::parse(description, &context)).html
 }
 
-/// The group that may take others out of a channel: one of the system's, but not everyone on the internet, nor one
-/// that leaves administrators out.
+/// Groups of the system that cannot take others out of a channel: everyone on the internet, and those that leave
+/// administrators out.
+pub(crate) const NOT_REMOVERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners, SystemGroup::Nobody];
+
+/// The group that may take others out of a channel: one of the system's, but for [`NOT_REMOVERS`].
 fn remover_group(realm: &RealmSnapshot, id: UserGroupId) -> Result<UserGroupId, ChannelError> {
     let group = realm.group(id).ok_or(ChannelError::NoSuchGroup)?;
     match group.system {
         None => Err(ChannelError::SystemGroupRequired),
-        Some(system @ (SystemGroup::Internet | SystemGroup::Owners | SystemGroup::Nobody)) => {
-            Err(ChannelError::GroupRefused(system))
-        }
+        Some(system) if NOT_REMOVERS.contains(&system) => Err(ChannelError::GroupRefused(system)),
         Some(_) => Ok(id),
     }
 }

@@ -204,10 +204,13 @@ fn checked_setting(realm: &RealmSnapshot, setting: &GroupSetting) -> Result<Grou
     }
     let GroupSetting::Group(id) = setting else { return Ok(setting) };
     match known(realm, id)?.system {
-        Some(system @ (SystemGroup::Internet | SystemGroup::Owners)) => Err(GroupError::SettingRefused(system)),
+        Some(system) if NOT_MENTIONERS.contains(&system) => Err(GroupError::SettingRefused(system)),
         _ => Ok(setting),
     }
 }
+
+/// Groups of the system that the permission to mention a group cannot be given to.
+pub(crate) const NOT_MENTIONERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners];
 
 /// Tells everybody something of a group. `more` is an object.
 fn told(op: &str, id: UserGroupId, more: Value) -> NewEvent {

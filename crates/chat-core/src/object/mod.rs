@@ -6,6 +6,7 @@ pub mod channel;
 pub mod group;
 pub mod item;
 pub mod message;
+pub mod permission;
 pub mod presence;
 pub mod settings;
 pub mod subscription;

@@ -86,7 +86,8 @@ pub const SETTINGS: [(&str, Family, Preset); 57] = [
     ("enable_followed_topic_wildcard_mentions_notify", Notification, Flag(true)),
     ("enable_login_emails", Notification, Flag(true)),
     ("enable_marketing_emails", Notification, Flag(true)),
-    ("enable_offline_email_notifications", Notification, Flag(true)),
+    // No letter is sent for a message, so a client that shows this does not promise one.
+    ("enable_offline_email_notifications", Notification, Flag(false)),
     ("enable_offline_push_notifications", Notification, Flag(true)),
     ("enable_online_push_notifications", Notification, Flag(true)),
     ("enable_sounds", Notification, Flag(true)),

@@ -271,7 +271,7 @@ fn channels() -> [Kind; 9] {
     ]
 }
 
-fn organization() -> [Kind; 11] {
+fn organization() -> [Kind; 12] {
     let value = || has("value", Schema::any().meaning("What the property is now."));
     let data = Schema::map(Schema::any()).meaning("Properties of the organization, by their names.");
     let domain = || {
@@ -292,5 +292,6 @@ fn organization() -> [Kind; 11] {
         ("realm_user_settings_defaults", Some("update"), texts(["property"]).chain([value()]).collect()),
         ("custom_profile_fields", None, list("fields", Schema::named("ProfileField"))),
         ("invites_changed", None, Vec::new()),
+        ("restart", None, crate::restart::members()),
     ]
 }

@@ -170,3 +170,78 @@ async fn the_emoji_document_is_for_everybody_and_told_once() {
     let (status, _, body) = town.fetch("/static/emoji-data.json", &[("if-none-match", tag)]).await;
     assert_eq!((status, body), (304, Value::Null));
 }
+
+#[tokio::test]
+async fn the_state_promises_nothing_that_the_server_does_not_do() {
+    let town = Town::found().await;
+    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    assert_eq!(state["jitsi_server_url"], "");
+    assert_eq!((&state["realm_jitsi_server_url"], &state["server_jitsi_server_url"]), (&Value::Null, &Value::Null));
+    for key in ["realm_inline_image_preview", "server_inline_image_preview", "is_billing_admin"] {
+        assert_eq!(state[key], false, "{key}");
+    }
+    for settings in ["user_settings", "realm_user_settings_defaults"] {
+        assert_eq!(state[settings]["enable_offline_email_notifications"], false, "{settings}");
+    }
+    assert_eq!(state["server_generation"], NOW_S);
+}
+
+#[tokio::test]
+async fn the_state_says_which_groups_each_permission_can_be_given_to() {
+    let town = Town::found().await;
+    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let supported = &state["server_supported_permission_settings"];
+    let names = |of: &str| supported[of].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(
+        (names("stream"), names("group")),
+        (vec!["can_remove_subscribers_group".to_owned()], vec!["can_mention_group".to_owned()])
+    );
+    let mention = json!({
+        "require_system_group": false, "allow_internet_group": false, "allow_owners_group": false,
+        "allow_nobody_group": true, "allow_everyone_group": true, "default_group_name": "role:everyone",
+        "default_for_system_groups": "role:nobody", "id_field_name": "can_mention_group_id",
+        "allowed_system_groups": [],
+    });
+    assert_eq!(supported["group"]["can_mention_group"], mention);
+    // Each permission of the organization that the state names is described, and what is described is what is accepted.
+    let groups = state["realm_user_groups"].as_array().unwrap();
+    let id_of = |name: &str| groups.iter().find(|group| group["name"] == name).unwrap()["id"].to_string();
+    for name in names("realm") {
+        assert!(state[format!("realm_{name}")].is_i64(), "{name}");
+        let told = &supported["realm"][&name];
+        if !told["allowed_system_groups"].as_array().unwrap().is_empty() {
+            continue;
+        }
+        for (key, group) in [
+            ("allow_internet_group", "role:internet"),
+            ("allow_owners_group", "role:owners"),
+            ("allow_nobody_group", "role:nobody"),
+            ("allow_everyone_group", "role:everyone"),
+        ] {
+            let answer = town.call(&town.ada, "PATCH /realm", &[(&name, &id_of(group))]).await;
+            assert_eq!(answer.status.is_success(), told[key] == true, "{name} {group}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_started_again_tells_every_queue() {
+    let town = Town::found().await;
+    let queue = town.call(&town.ada, "POST /register", &[("event_types", r#"["restart"]"#)]).await.success();
+    let other = town.call(&town.ada, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
+    town.wait_s(5);
+    town.restart().await;
+    let events = async |queue: &Value| {
+        let id = queue["queue_id"].as_str().unwrap();
+        let asked = [("queue_id", id), ("last_event_id", "-1"), ("dont_block", "true")];
+        town.call(&town.ada, "GET /events", &asked).await.success()["events"].clone()
+    };
+    let told = events(&queue).await;
+    let expected = json!([{
+        "id": told[0]["id"], "type": "restart", "zulip_version": "9.0", "zulip_merge_base": "9.0",
+        "zulip_feature_level": 277, "service_merge_base": "9.0", "service_feature_level": 277,
+        "service_version": "9.0+1.2.3", "server_generation": NOW_S + 5,
+    }]);
+    assert_eq!(told, expected);
+    assert_eq!(events(&other).await, json!([]));
+}

@@ -162,6 +162,14 @@ impl Town {
         Self { store, ada, files, clock, router, _folder: folder, _database: database }
     }
 
+    /// Starts the server again on the same database, beside the one that runs.
+    pub(crate) async fn restart(&self) {
+        let uploads = UploadSettings { max_bytes: 0, quota_bytes: None, spool_dir: std::env::temp_dir() };
+        let push = Push { devices: Arc::<Store>::clone(&self.store), bouncer: None };
+        let again = served(&self.store, &self.files, &self.clock, ((0, false), uploads, push));
+        again.announce_restart().await;
+    }
+
     /// The organization as it is in another database, whose folder that is. The files are where they were.
     pub(crate) fn gone_to(&self, store: Store, folder: TempDir) -> Self {
         let (store, files, clock) = (Arc::new(store), Arc::clone(&self.files), Arc::clone(&self.clock));

@@ -39,7 +39,8 @@ pub(super) fn all() -> Vec<Member> {
         .collect()
 }
 
-const TEXTS: [&str; 21] = [
+const TEXTS: [&str; 22] = [
+    "jitsi_server_url",
     "realm_name",
     "realm_description",
     "realm_url",
@@ -63,10 +64,10 @@ const TEXTS: [&str; 21] = [
     "avatar_url_medium",
 ];
 
-const TEXTS_OR_NULL: [&str; 3] = ["realm_jitsi_server_url", "server_jitsi_server_url", "jitsi_server_url"];
+const TEXTS_OR_NULL: [&str; 2] = ["realm_jitsi_server_url", "server_jitsi_server_url"];
 
 /// Beside those that never change.
-const SWITCHES: [&str; 16] = [
+const SWITCHES: [&str; 17] = [
     "realm_disallow_disposable_email_addresses",
     "realm_emails_restricted_to_domains",
     "realm_push_notifications_enabled",
@@ -76,6 +77,7 @@ const SWITCHES: [&str; 16] = [
     "is_admin",
     "is_moderator",
     "is_guest",
+    "is_billing_admin",
     "can_create_streams",
     "can_create_public_streams",
     "can_create_private_streams",
@@ -85,7 +87,7 @@ const SWITCHES: [&str; 16] = [
     "has_zoom_token",
 ];
 
-const NUMBERS: [&str; 40] = [
+const NUMBERS: [&str; 41] = [
     "user_id",
     "max_message_id",
     "max_stream_name_length",
@@ -121,6 +123,7 @@ const NUMBERS: [&str; 40] = [
     "realm_edit_topic_policy",
     "realm_move_messages_between_streams_policy",
     "realm_wildcard_mention_policy",
+    "server_generation",
     "server_presence_ping_interval_seconds",
     "server_presence_offline_threshold_seconds",
     "server_typing_started_expiry_period_milliseconds",
@@ -170,12 +173,11 @@ const EMPTY: [&str; 7] = [
 ];
 
 /// Objects of choices.
-const MAPS: [&str; 6] = [
+const MAPS: [&str; 5] = [
     "realm_authentication_methods",
     "realm_available_video_chat_providers",
     "giphy_rating_options",
     "realm_default_external_accounts",
-    "server_supported_permission_settings",
     "custom_profile_field_types",
 ];
 
@@ -192,6 +194,7 @@ fn further() -> Vec<Member> {
     let thumbnail = ["max_width", "max_height"].map(number).into_iter().chain(["name", "format"].map(text));
     let thumbnail = thumbnail.chain([has("animated", Schema::boolean())]);
     let set = Schema::object([text("key"), text("text")]);
+    let permissions = ["realm", "stream", "group"].map(|of| has(of, Schema::map(permission())));
     vec![
         may("alert_words", Schema::list(Schema::string())),
         may("available_notification_sounds", Schema::list(Schema::string())),
@@ -207,6 +210,7 @@ fn further() -> Vec<Member> {
         may("realm_playgrounds", Schema::list(Schema::object(playground))),
         may("realm_user_settings_defaults", Schema::named("Preferences")),
         may("recent_private_conversations", Schema::list(conversation)),
+        may("server_supported_permission_settings", Schema::object(permissions)),
         may("server_thumbnail_formats", Schema::list(Schema::object(thumbnail))),
         may("server_timestamp", Schema::any().with("type", "number")),
         may("starred_messages", integers()),
@@ -216,6 +220,24 @@ fn further() -> Vec<Member> {
         may("user_status", Schema::map(Schema::named("Status"))),
         may("user_topics", Schema::list(Schema::object(topic))),
     ]
+}
+
+/// The groups that a permission can be given to.
+fn permission() -> Schema {
+    let switches = [
+        "require_system_group",
+        "allow_internet_group",
+        "allow_owners_group",
+        "allow_nobody_group",
+        "allow_everyone_group",
+    ];
+    let switches = switches.map(|key| has(key, Schema::boolean()));
+    let texts = ["default_group_name", "id_field_name"].map(|key| has(key, Schema::string()));
+    let more = [
+        has("default_for_system_groups", Schema::string().or_null()),
+        has("allowed_system_groups", Schema::list(Schema::string()).meaning("When not empty, no other group is.")),
+    ];
+    Schema::object(switches.into_iter().chain(texts).chain(more))
 }
 
 /// A bot as those who keep it see it.

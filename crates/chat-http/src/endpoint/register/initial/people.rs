@@ -47,6 +47,7 @@ fn oneself(user: &User, state: &mut State) {
         "is_admin": user.is_administrator(),
         "is_moderator": user.role == Role::Moderator,
         "is_guest": user.is_guest(),
+        "is_billing_admin": false,
     }));
 }
 

@@ -3,6 +3,7 @@
 use chat_core::emblem::Emblem;
 use chat_core::group::SystemGroup;
 use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
+use chat_core::object::permission;
 use chat_core::presence;
 use chat_core::profile::Account;
 use chat_core::realm::Rules;
@@ -64,25 +65,25 @@ pub(super) fn limits(newcomer: &Newcomer<'_>, state: &mut State) {
 }
 
 /// What is always on.
-pub(in crate::endpoint::register) const ON: [&str; 10] = [
+pub(in crate::endpoint::register) const ON: [&str; 8] = [
     "realm_allow_edit_history",
     "realm_email_auth_enabled",
     "realm_enable_guest_user_indicator",
     "realm_enable_read_receipts",
-    "realm_inline_image_preview",
     "realm_invite_required",
     "realm_message_content_allowed_in_email_notifications",
     "realm_password_auth_enabled",
-    "server_inline_image_preview",
     "server_web_public_streams_enabled",
 ];
 /// What is always off.
-pub(in crate::endpoint::register) const OFF: [&str; 17] = [
+pub(in crate::endpoint::register) const OFF: [&str; 19] = [
     "development_environment",
     "realm_avatar_changes_disabled",
     "realm_digest_emails_enabled",
     "realm_email_changes_disabled",
     "realm_enable_spectator_access",
+    // Pictures that were uploaded here are shown all the same; nothing is fetched from elsewhere.
+    "realm_inline_image_preview",
     "realm_inline_url_embed_preview",
     "realm_is_zephyr_mirror_realm",
     "realm_name_changes_disabled",
@@ -91,6 +92,7 @@ pub(in crate::endpoint::register) const OFF: [&str; 17] = [
     "realm_send_welcome_emails",
     "realm_want_advertise_in_communities_directory",
     "server_avatar_changes_disabled",
+    "server_inline_image_preview",
     "server_inline_url_embed_preview",
     "server_name_changes_disabled",
     "server_needs_upgrade",
@@ -132,7 +134,9 @@ pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_signup_announcements_stream_id": NO_CHANNEL,
         "realm_jitsi_server_url": null,
         "server_jitsi_server_url": null,
-        "jitsi_server_url": null,
+        // The older name has a text always; an empty one stands for no server.
+        "jitsi_server_url": "",
+        "server_generation": newcomer.app.frame.generation,
         "upgrade_text_for_wide_organization_logo": "",
     }));
     branded(newcomer, |brand| state.put(&format!("realm_{brand}_update_announcements_stream_id"), NO_CHANNEL));
@@ -176,7 +180,7 @@ pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
         "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
         "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
         "realm_default_external_accounts": Account::shown(),
-        "server_supported_permission_settings": {"realm": {}, "stream": {}, "group": {}},
+        "server_supported_permission_settings": permission::supported(),
         "server_thumbnail_formats": thumbnails::formats(),
     }));
 }

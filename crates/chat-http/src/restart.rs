@@ -1,0 +1,32 @@
+//! The event by which clients learn that the server was started again.
+
+use chat_core::event::{Audience, NewEvent};
+use serde_json::{Map, Value};
+
+use crate::endpoint::server_settings;
+use crate::error::Fault;
+use crate::schema::{Member, Schema, has};
+use crate::state::Site;
+
+/// Writes the event, for all queues that want its type.
+pub(crate) async fn announce(app: &Site) -> Result<(), Fault> {
+    if app.realm().realm().is_none() {
+        return Ok(());
+    }
+    let mut event = Map::new();
+    event.insert("type".to_owned(), "restart".into());
+    event.extend(server_settings::version(&app.frame.version, &app.settings.brand));
+    event.insert("server_generation".to_owned(), app.frame.generation.into());
+    let event = Value::Object(event);
+    app.commit(|_, commit| {
+        commit.events.push(NewEvent::plain(Audience::Everyone, event.clone()));
+        Ok(())
+    })
+    .await
+}
+
+/// The members of the event beside its number and type.
+pub(crate) fn members() -> Vec<Member> {
+    let generation = Schema::integer().meaning("When the server was started, in unix seconds.");
+    server_settings::version_told().into_iter().chain([has("server_generation", generation)]).collect()
+}
