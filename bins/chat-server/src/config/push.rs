@@ -16,7 +16,7 @@ pub(crate) struct PushConfig {
     #[arg(id = "push-url", long = "push-url", env = "CHAT_PUSH_URL", value_name = "URL")]
     #[arg(value_parser = value::base_url)]
     url: Option<String>,
-    /// What this server is called there
+    /// What this server is called there: the UUID it was registered under
     #[arg(id = "push-id", long = "push-id", env = "CHAT_PUSH_ID", value_name = "NAME")]
     id: Option<String>,
     /// What it shows there

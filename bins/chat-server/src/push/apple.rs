@@ -4,11 +4,15 @@
 //! writes its bearer tokens with an alphabet that is not that of a JWT, and brings thirty crates for certificates that
 //! we do not use. What is left without it is one request.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use chat_core::push::{Device, Notice, Purpose, PushError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chat_core::push::{self, Device, Notice, Purpose, PushError};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Map, Value, json};
@@ -78,7 +82,7 @@ impl Apple {
         };
         let mut request = self
             .client
-            .post(format!("{}/3/device/{}", self.base_url, device.token))
+            .post(format!("{}/3/device/{}", self.base_url, hexadecimal(&device.token)))
             .bearer_auth(token)
             .header("apns-topic", device.app_id.as_ref().unwrap_or(&self.topic))
             .header("apns-push-type", push_type)
@@ -100,6 +104,19 @@ impl Apple {
         *kept = Some((now_s, token.clone()));
         Ok(token)
     }
+}
+
+/// The token in the digits that APNs takes. Some apps send theirs in base64.
+fn hexadecimal(token: &str) -> Cow<'_, str> {
+    if push::is_hex(token) {
+        return Cow::Borrowed(token);
+    }
+    let bytes = STANDARD.decode(token).unwrap_or_default();
+    let digits = bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    });
+    Cow::Owned(digits)
 }
 
 /// APNs speaks HTTP/2 alone.
@@ -134,5 +151,17 @@ async fn outcome(answer: Response) -> Result<Reached, PushError> {
             Ok(Reached::NoLonger)
         }
         _ => Err(outside::refused("APNs", status, reason)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hexadecimal;
+
+    #[test]
+    fn a_token_in_base64_is_the_same_device_in_hexadecimal() {
+        for (token, expected) in [("c0ffee", "c0ffee"), ("C0FFEE", "C0FFEE"), ("wP/u", "c0ffee"), ("wA==", "c0")] {
+            assert_eq!(hexadecimal(token), expected);
+        }
     }
 }

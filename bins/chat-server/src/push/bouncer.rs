@@ -7,9 +7,12 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use chat_core::id::UserId;
 use chat_core::push::{Bouncer, Device, DeviceKind, Notice, Purpose, PushError};
+use reqwest::header::CONTENT_TYPE;
 use reqwest::redirect::Policy;
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use url::form_urlencoded;
 
 use crate::config::PushConfig;
 
@@ -42,20 +45,54 @@ impl HttpBouncer {
         Ok(Some(Arc::new(Self { client, base_url: base_url.to_owned(), id: id.to_owned(), key: key.to_owned() })))
     }
 
-    async fn call(&self, path: &str, body: Value) -> Result<Value, PushError> {
-        let failed = |error: reqwest::Error| PushError::Bouncer(error.without_url().into());
+    fn request(&self, path: &str) -> RequestBuilder {
         let request = self.client.post(format!("{}/api/v1/remotes/push/{path}", self.base_url));
-        let answer = request.basic_auth(&self.id, Some(&self.key)).json(&body).send().await.map_err(failed)?;
-        let status = answer.status();
-        if answer.content_length().is_some_and(|bytes| bytes > ANSWER_MAX_BYTES) {
-            return Err(PushError::Bouncer("the answer is too long".into()));
-        }
-        let told: Value = answer.json().await.map_err(failed)?;
-        match (status, told.get("code").and_then(Value::as_str)) {
-            (StatusCode::OK, _) => Ok(told),
-            (_, Some("INVALID_REMOTE_PUSH_DEVICE_TOKEN")) => Err(PushError::NotRecognizedThere),
-            _ => Err(PushError::Bouncer(format!("the answer is {status}").into())),
-        }
+        request.basic_auth(&self.id, Some(&self.key))
+    }
+
+    /// Registrations are forms, as existing bouncers read them.
+    async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Result<(), PushError> {
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = self.request(path).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        answer(request.body(form)).await.map(drop)
+    }
+
+    async fn send_json(&self, path: &str, body: &Value) -> Result<Value, PushError> {
+        answer(self.request(path).json(body)).await
+    }
+
+    /// The organization of this server, for the bouncer.
+    fn realm_uuid(&self) -> String {
+        self.uuid("realm", 0)
+    }
+
+    /// The user, for the bouncer.
+    fn user_uuid(&self, user_id: UserId) -> String {
+        self.uuid("user", user_id.0)
+    }
+
+    /// Not specified; bouncers know users by UUIDs that no other server has. Ours follow from what this server is called
+    /// there and from the number, so that every node and every run has the same ones and nothing has to be kept.
+    fn uuid(&self, of: &str, number: i64) -> String {
+        let digest = Sha256::new().chain_update(&self.id).chain_update([0]).chain_update(of).chain_update([0]);
+        let digest = digest.chain_update(number.to_be_bytes()).finalize();
+        let bytes = digest.first_chunk().copied().unwrap_or_default();
+        uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
+    }
+}
+
+async fn answer(request: RequestBuilder) -> Result<Value, PushError> {
+    let failed = |error: reqwest::Error| PushError::Bouncer(error.without_url().into());
+    let answer = request.send().await.map_err(failed)?;
+    let status = answer.status();
+    if answer.content_length().is_some_and(|bytes| bytes > ANSWER_MAX_BYTES) {
+        return Err(PushError::Bouncer("the answer is too long".into()));
+    }
+    let told: Value = answer.json().await.map_err(failed)?;
+    match (status, told.get("code").and_then(Value::as_str)) {
+        (StatusCode::OK, _) => Ok(told),
+        (_, Some("INVALID_REMOTE_PUSH_DEVICE_TOKEN")) => Err(PushError::NotRecognizedThere),
+        _ => Err(PushError::Bouncer(format!("the answer is {status}").into())),
     }
 }
 
@@ -63,19 +100,44 @@ impl HttpBouncer {
 impl Bouncer for HttpBouncer {
     async fn register(&self, device: &Device) -> Result<(), PushError> {
         let Device { user_id, kind, token, app_id } = device;
-        let body = json!({"user_id": user_id, "token": token, "token_kind": kind.number(), "ios_app_id": app_id});
-        self.call("register", body).await.map(drop)
+        let (user, kind, uuid) = (user_id.to_string(), kind.number().to_string(), self.user_uuid(*user_id));
+        let mut fields = vec![
+            ("server_uuid", self.id.as_str()),
+            ("user_uuid", &uuid),
+            ("user_id", &user),
+            ("token", token),
+            ("token_kind", &kind),
+        ];
+        fields.extend(app_id.as_ref().map(|app_id| ("ios_app_id", app_id.as_str())));
+        self.send_form("register", &fields).await
     }
 
     async fn forget(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<(), PushError> {
-        let body = json!({"user_id": user_id, "token": token, "token_kind": kind.number()});
-        self.call("unregister", body).await.map(drop)
+        let (user, kind) = (user_id.to_string(), kind.number().to_string());
+        let (uuid, realm) = (self.user_uuid(user_id), self.realm_uuid());
+        let fields = [
+            ("server_uuid", self.id.as_str()),
+            ("realm_uuid", &realm),
+            ("user_uuid", &uuid),
+            ("user_id", &user),
+            ("token", token),
+            ("token_kind", &kind),
+        ];
+        self.send_form("unregister", &fields).await
     }
 
+    /// As [`Bouncer::notify`] it holds a payload, so it is JSON too.
     async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError> {
         let Device { user_id, kind, token, .. } = device;
-        let body = json!({"user_id": user_id, "token": token, "token_kind": kind.number(), "base_payload": payload});
-        self.call("test_notification", body).await.map(drop)
+        let body = json!({
+            "realm_uuid": self.realm_uuid(),
+            "user_uuid": self.user_uuid(*user_id),
+            "user_id": user_id,
+            "token": token,
+            "token_kind": kind.number(),
+            "base_payload": payload,
+        });
+        self.send_json("test_notification", &body).await.map(drop)
     }
 
     async fn notify(&self, notice: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError> {
@@ -84,6 +146,8 @@ impl Bouncer for HttpBouncer {
             devices.map(|device| device.token.as_str()).collect::<Vec<_>>()
         };
         let body = json!({
+            "realm_uuid": self.realm_uuid(),
+            "user_uuid": self.user_uuid(notice.user_id),
             "user_id": notice.user_id,
             "gcm_payload": notice.google,
             "apns_payload": notice.apple,
@@ -91,7 +155,7 @@ impl Bouncer for HttpBouncer {
             "android_devices": tokens(DeviceKind::Google),
             "apple_devices": tokens(DeviceKind::Apple),
         });
-        let told = self.call("notify", body).await?;
+        let told = self.send_json("notify", &body).await?;
         let gone = |kind, key: &str| {
             let list = told.get("deleted_devices").and_then(|deleted| deleted.get(key)).and_then(Value::as_array);
             let tokens = list.into_iter().flatten().filter_map(Value::as_str);

@@ -35,7 +35,14 @@ async fn bouncer(status: u16, answer: Value) -> (HttpBouncer, Told, JoinSet<()>)
     let told = Told::default();
     let take = move |Path(path): Path<String>, State(told): State<Told>, headers: HeaderMap, body: String| {
         let credentials = headers["authorization"].to_str().unwrap().to_owned();
-        told.lock().unwrap().push((path, credentials, serde_json::from_str(&body).unwrap()));
+        let body = match headers["content-type"].to_str().unwrap() {
+            "application/json" => serde_json::from_str(&body).unwrap(),
+            "application/x-www-form-urlencoded" => url::form_urlencoded::parse(body.as_bytes())
+                .map(|(key, value)| (key.into_owned(), json!(value)))
+                .collect(),
+            other => panic!("{other}"),
+        };
+        told.lock().unwrap().push((path, credentials, body));
         let answer = answer.to_string();
         async move { (StatusCode::from_u16(status).unwrap(), answer) }
     };
@@ -62,11 +69,36 @@ async fn the_bouncer_is_told_of_devices_and_tests_with_our_credentials() {
     let told = told.lock().unwrap();
     let paths: Vec<_> = told.iter().map(|(path, ..)| path.as_str()).collect();
     assert_eq!(paths, ["register", "test_notification", "unregister"]);
-    for (_, credentials, body) in told.iter() {
-        assert_eq!(credentials, "Basic YWNtZTpodW50ZXIy");
-        assert_eq!((&body["user_id"], &body["token"], &body["token_kind"]), (&json!(4), &json!("c0ffee"), &json!(1)));
+    let uuids = |body: &Value| ["user_uuid", "realm_uuid"].map(|key| body[key].as_str().unwrap_or_default().to_owned());
+    let [user, realm] = uuids(&told[1].2);
+    assert!(user != realm && [&user, &realm].into_iter().all(|id| uuid::Uuid::parse_str(id).is_ok()));
+    let device =
+        json!({"server_uuid": "acme", "user_uuid": user, "user_id": "4", "token": "c0ffee", "token_kind": "1"});
+    assert_eq!(told[0].2, device);
+    let test = json!({
+        "realm_uuid": realm, "user_uuid": user, "user_id": 4, "token": "c0ffee", "token_kind": 1,
+        "base_payload": {"event": "test"},
+    });
+    assert_eq!(told[1].2, test);
+    let mut device = device;
+    device["realm_uuid"] = json!(realm);
+    assert_eq!(told[2].2, device);
+    assert!(told.iter().all(|(_, credentials, _)| credentials == "Basic YWNtZTpodW50ZXIy"));
+}
+
+#[tokio::test]
+async fn a_user_has_the_same_uuid_at_the_bouncer_after_every_start_and_each_another() {
+    let (one, told, _tasks) = bouncer(200, json!({})).await;
+    let (again, told_again, _more) = bouncer(200, json!({})).await;
+    for bouncer in [&one, &again] {
+        for user in [4, 5] {
+            bouncer.register(&device(user, DeviceKind::Google, "t")).await.unwrap();
+        }
     }
-    assert_eq!(told[1].2["base_payload"], json!({"event": "test"}));
+    let users =
+        |told: &Told| told.lock().unwrap().iter().map(|(.., body)| body["user_uuid"].clone()).collect::<Vec<_>>();
+    assert_eq!(users(&told), users(&told_again));
+    assert_ne!(users(&told)[0], users(&told)[1]);
 }
 
 #[tokio::test]

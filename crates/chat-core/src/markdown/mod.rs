@@ -50,6 +50,7 @@ pub mod limits;
 mod linkifier;
 mod math;
 mod parser;
+mod plain_text;
 mod preview;
 mod render;
 mod time;
@@ -59,6 +60,7 @@ mod url;
 
 pub use context::{Context, Directory, Emoticons, EmptyDirectory, ImagePreviews};
 pub use linkifier::{Linkifier, LinkifierError, TopicLink, topic_links};
+pub use plain_text::plain_text;
 pub use render::{Rendered, render, render_with};
 pub use tree::{
     Alignment, Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table,

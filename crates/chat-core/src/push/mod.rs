@@ -77,7 +77,7 @@ pub enum PushError {
     /// The token is empty or without end.
     #[error("Empty or invalid length token")]
     TokenLength,
-    /// The token is none of Apple's.
+    /// The token is neither hexadecimal nor base64, as those of Apple are.
     #[error("Invalid APNS token")]
     NotApples,
     /// The name of the app is none.
@@ -105,13 +105,25 @@ pub fn check(device: &Device) -> Result<(), PushError> {
     if device.token.is_empty() || device.token.len() > TOKEN_MAX_BYTES {
         return Err(PushError::TokenLength);
     }
-    let is_hex = device.token.len().is_multiple_of(2) && device.token.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if device.kind == DeviceKind::Apple && !is_hex {
+    if device.kind == DeviceKind::Apple && !is_hex(&device.token) && !is_base64(&device.token) {
         return Err(PushError::NotApples);
     }
     let named = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
     let is_app = |app: &String| !app.is_empty() && app.len() <= APP_ID_MAX_BYTES && app.bytes().all(named);
     if device.app_id.as_ref().is_none_or(is_app) { Ok(()) } else { Err(PushError::AppId) }
+}
+
+/// Whether the text is bytes in hexadecimal digits.
+#[must_use]
+pub fn is_hex(token: &str) -> bool {
+    token.len().is_multiple_of(2) && token.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether the text is bytes in base64, with its padding.
+fn is_base64(token: &str) -> bool {
+    let digits = token.strip_suffix("==").or_else(|| token.strip_suffix('=')).unwrap_or(token);
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    token.len().is_multiple_of(4) && digits.bytes().all(is_digit)
 }
 
 /// The devices of users, and how far messages have been looked through for notifications.
@@ -202,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_a_length_and_apples_are_hexadecimal() {
+    fn a_token_has_a_length_and_apples_are_hexadecimal_or_base64() {
         use DeviceKind::{Apple, Google};
         let long = "a".repeat(4_098);
         for kind in [Apple, Google] {
@@ -213,7 +225,10 @@ mod tests {
             assert_eq!(refused(kind, "c0ffee", Some("")).as_deref(), Some("Invalid app ID"));
         }
         assert_eq!(refused(Google, "not hex: fine", None), None);
-        for token in ["xyz", "c0f"] {
+        for token in ["wP/u", "ap+e", "YXBwbGU=", "YQ==", "abcd"] {
+            assert_eq!(refused(Apple, token, None), None, "{token}");
+        }
+        for token in ["xyz", "c0f", "a===", "=", "ab=c", "a-_b", "no hex", "wP/ü"] {
             assert_eq!(refused(Apple, token, None).as_deref(), Some("Invalid APNS token"), "{token}");
         }
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Trigger;
 use crate::event::{DisplayRecipient, MessageEvent};
 use crate::id::{MessageId, UserId};
+use crate::markdown::plain_text;
 use crate::message::Recipient;
 use crate::snapshot::RealmSnapshot;
 
@@ -91,7 +92,7 @@ pub fn message(
     shared.insert("sender_email".to_owned(), event.sender.email.as_str().into());
     shared.insert("time".to_owned(), message.sent_s.into());
     place(event, &mut shared);
-    let (content, is_cut) = shown(&message.content);
+    let (content, is_cut) = shown(&plain_text(&message.html));
     let mut google = shared.clone();
     google.insert(origin.named("message_id"), json!(message.id));
     google.insert("content".to_owned(), content.as_str().into());
@@ -163,7 +164,7 @@ fn subtitle(event: &MessageEvent, trigger: Trigger) -> String {
     }
 }
 
-/// The start of the text as it was typed: an app shows it as plain text.
+/// The start of the text, which an app shows as it is.
 fn shown(content: &str) -> (String, bool) {
     match content.char_indices().nth(CONTENT_MAX_CHARS) {
         None => (content.to_owned(), false),
@@ -202,7 +203,7 @@ mod tests {
     fn a_message_says_where_it_is_and_how_it_begins() {
         let realm = testing::realm(Rules::default(), Vec::new());
         let mut event = testing::message_event(3, Recipient::Channel(ChannelId(20)));
-        event.message.content = "ä".repeat(201);
+        event.message.html = format!("<p><em>{}</em></p>", "ä".repeat(201));
         let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), Trigger::Mention));
         let expected = json!({
             "event": "message", "realm_name": "Test", "zulip_message_id": 50, "recipient_type": "stream",
@@ -219,6 +220,20 @@ mod tests {
         );
         let own = &apple["custom"]["zulip"];
         assert_eq!((&own["realm_name"], &own["message_ids"]), (&json!("Test"), &json!([50])));
+    }
+
+    #[test]
+    fn a_notification_shows_no_markup_and_no_spoiler() {
+        let realm = testing::realm(Rules::default(), Vec::new());
+        let mut event = testing::message_event(3, Recipient::Channel(ChannelId(20)));
+        event.message.content = "@**User 4|4** **look**\n```spoiler who?\nthe butler\n```".to_owned();
+        event.message.html = "<p><span class=\"user-mention\" data-user-id=\"4\">@User 4</span> <strong>look</strong></p>\n\
+            <div class=\"spoiler-block\"><div class=\"spoiler-header\">\n<p>who?</p>\n</div><div class=\"spoiler-content\" \
+            aria-hidden=\"true\">\n<p>the butler</p>\n</div></div>"
+            .to_owned();
+        let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), Trigger::Mention));
+        assert_eq!(google["content"], "@User 4 look\nwho? (…)");
+        assert_eq!(apple["alert"]["body"], google["content"]);
     }
 
     #[test]

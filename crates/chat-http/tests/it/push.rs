@@ -101,7 +101,7 @@ async fn a_token_that_is_none_is_not_registered() {
         (APPLE, &[][..], "Missing 'token' argument"),
         (GOOGLE, &[("token", "")], "Empty or invalid length token"),
         (GOOGLE, &[("token", long.as_str())], "Empty or invalid length token"),
-        (APPLE, &[("token", "no hex")], "Invalid APNS token"),
+        (APPLE, &[("token", "not base64")], "Invalid APNS token"),
         (APPLE, &[("token", "c0ffee"), ("appid", "two words")], "Invalid app ID"),
     ] {
         town.call(&town.ada, &format!("POST {path}"), parameters).await.refused(text);
