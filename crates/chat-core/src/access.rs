@@ -242,6 +242,15 @@ pub fn require_member(user: &User) -> Result<(), NotAllowed> {
     if user.is_guest() { Err(NotAllowed::GuestRefused) } else { Ok(()) }
 }
 
+/// Lets people pass who are no guests.
+///
+/// # Errors
+/// For guests, and for bots.
+pub fn require_human_member(user: &User) -> Result<(), NotAllowed> {
+    require_member(user)?;
+    require_human(user)
+}
+
 /// Lets people pass.
 ///
 /// # Errors

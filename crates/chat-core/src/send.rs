@@ -10,6 +10,7 @@ use crate::limits::MAX_DIRECT_USERS;
 use crate::role::{Policy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
+use crate::words::escaped;
 
 /// Subscribers above which mentioning everybody needs a permission. Not specified; the number existing servers use.
 const LARGE_CHANNEL: usize = 15;
@@ -20,8 +21,8 @@ pub enum SendError {
     /// There is no channel of that number.
     #[error("Channel with ID '{0}' does not exist")]
     NoChannelWithId(ChannelId),
-    /// There is no channel of that name.
-    #[error("Channel '{0}' does not exist")]
+    /// There is no channel of that name, which clients show as HTML.
+    #[error("Channel '{}' does not exist", escaped(.0))]
     NoChannelNamed(String),
     /// The channel is private and the sender is not in it, or it is closed.
     #[error("Not authorized to send to channel '{0}'")]

@@ -103,18 +103,18 @@ pub enum TypingError {
 /// Decides whether people may be told that the user writes to them. `to` is `None` when it was left out.
 ///
 /// # Source
-/// Specification, `POST /typing`. Not specified: whoever may not write to someone may not announce it either; accounts
-/// that are no longer in use are passed over.
+/// Specification, `POST /typing`. Not specified: where direct messages are closed to the writer, clients expect a success,
+/// and no user is told, which is `None`; accounts that are no longer in use are passed over.
 ///
 /// # Errors
 /// The first of: no user is named; the writer chose not to let it be known; one does not exist; they may not write to
-/// these.
+/// these for another reason.
 pub fn to_users(
     realm: &RealmSnapshot,
     user: &User,
     (op, to): (Op, Option<&[UserId]>),
     now_s: i64,
-) -> Result<Typing, TypingError> {
+) -> Result<Option<Typing>, TypingError> {
     let to = to.ok_or(TypingError::NoUsers)?;
     if to.is_empty() {
         return Err(TypingError::EmptyUsers);
@@ -127,8 +127,11 @@ pub fn to_users(
         return Err(SendError::NoUserWithId(*unknown).into());
     }
     let active: Vec<UserId> = all.iter().copied().filter(|id| is_active(realm, *id)).collect();
-    send::to_users(realm, user, &active, (false, now_s))?;
-    Ok(Typing { user_id: user.id, op, to: Place::Direct(all.into_iter().collect()) })
+    match send::to_users(realm, user, &active, (false, now_s)) {
+        Ok(_) => Ok(Some(Typing { user_id: user.id, op, to: Place::Direct(all.into_iter().collect()) })),
+        Err(SendError::DirectDisabled | SendError::DirectNotAuthorized | SendError::DirectNotInitiated) => Ok(None),
+        Err(refused) => Err(refused.into()),
+    }
 }
 
 /// Decides whether a channel may be told that the user writes to it. Channel and topic are `None` when they were left
@@ -249,7 +252,8 @@ mod tests {
 
     fn direct(realm: &RealmSnapshot, user: i64, to: &[i64]) -> Result<Typing, TypingError> {
         let to: Vec<UserId> = to.iter().copied().map(UserId).collect();
-        to_users(realm, realm.user(UserId(user)).unwrap(), (Op::Start, Some(&to)), NOW_S)
+        let typing = to_users(realm, realm.user(UserId(user)).unwrap(), (Op::Start, Some(&to)), NOW_S);
+        typing.map(|typing| typing.unwrap())
     }
 
     fn in_channel(realm: &RealmSnapshot, user: i64, channel: i64, topic: &str) -> Result<Typing, TypingError> {
@@ -330,7 +334,7 @@ mod tests {
     fn what_may_not_be_written_is_not_announced() {
         let rules = Rules { direct_messages: Policy::Nobody, ..Rules::default() };
         let realm = testing::realm(rules, Vec::new());
-        assert_eq!(said(direct(&realm, 4, &[2])), "Direct messages are disabled in this organization.");
+        assert_eq!(to_users(&realm, realm.user(UserId(4)).unwrap(), (Op::Start, Some(&[UserId(2)])), NOW_S), Ok(None));
         assert_eq!(said(direct(&realm, 4, &[2, 77])), "Invalid user ID 77");
         direct(&realm, 4, &[4]).unwrap();
         let announcements =

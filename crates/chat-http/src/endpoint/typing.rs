@@ -71,8 +71,12 @@ pub(crate) async fn post(call: Call<Caller>, typed: Typed) -> Result<Answer, Fau
     let now_s = call.app.now_s();
     let typing = match &typed.to {
         To::Users(to) => typing::to_users(realm, user, (typed.op, to.as_deref()), now_s)?,
-        To::Channel(channel, topic) => typing::to_channel(realm, user, (typed.op, *channel, topic.as_deref()), now_s)?,
+        To::Channel(channel, topic) => {
+            Some(typing::to_channel(realm, user, (typed.op, *channel, topic.as_deref()), now_s)?)
+        }
     };
-    call.app.typing.tell(typing);
+    if let Some(typing) = typing {
+        call.app.typing.tell(typing);
+    }
     Ok(Answer::empty())
 }

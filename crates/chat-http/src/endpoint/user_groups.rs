@@ -55,7 +55,7 @@ impl Params for Listing {
 
 /// All groups, those of the system first, in the order of their numbers.
 async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
-    access::require_member(&call.who.user)?;
+    access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
     let mut groups: Vec<_> = realm.groups().filter(|group| listing.with_deactivated || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
@@ -145,7 +145,7 @@ impl Params for Subgroups {
 
 /// Who is in a group.
 async fn members(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
-    access::require_member(&call.who.user)?;
+    access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
     let group = groups::known(realm, in_path(&call)?)?;
     Answer::of(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
@@ -158,7 +158,7 @@ fn members_told() -> Vec<Member> {
 
 /// Whether somebody is in a group.
 async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
-    access::require_member(&call.who.user)?;
+    access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
     let group = groups::known(realm, in_path(&call)?)?;
     let user = super::users::known(realm, UserId(call.path_id("user_id")?))?;
@@ -176,7 +176,7 @@ fn is_member_told() -> Vec<Member> {
 
 /// Which groups are inside a group.
 async fn subgroups(call: Call<Caller>, Subgroups(depth): Subgroups) -> Result<Answer, Fault> {
-    access::require_member(&call.who.user)?;
+    access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
     let group = groups::known(realm, in_path(&call)?)?;
     Answer::of(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))

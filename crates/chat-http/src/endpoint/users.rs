@@ -183,7 +183,8 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
             administer::may_set_role(realm, call.who.again(realm)?, &user, role)?;
             user = account::set_role(realm, &user, role, &figures, commit);
         }
-        if let Some(full_name) = &wish.full_name {
+        // Not specified; existing servers pass a blank name over, and their clients send one that was not changed.
+        if let Some(full_name) = wish.full_name.as_ref().filter(|name| !name.trim().is_empty()) {
             account::rename(&user, full_name, commit)?;
         }
         if user.bot.is_some() && !wish.answers.is_empty() {

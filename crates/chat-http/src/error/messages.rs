@@ -3,6 +3,7 @@
 use chat_core::edit::EditError;
 use chat_core::reaction::ReactionError;
 use chat_core::send::SendError;
+use chat_core::words::escaped;
 
 use super::{BAD_REQUEST, Verdict, refusal};
 
@@ -10,7 +11,7 @@ use super::{BAD_REQUEST, Verdict, refusal};
 pub(super) fn send(refused: &SendError) -> Verdict {
     match refused {
         SendError::NoChannelWithId(id) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream_id", id.0),
-        SendError::NoChannelNamed(name) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream", name.as_str()),
+        SendError::NoChannelNamed(name) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream", escaped(name)),
         SendError::ChannelWildcardRefused => refusal("STREAM_WILDCARD_MENTION_NOT_ALLOWED", refused),
         SendError::TopicWildcardRefused => refusal("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", refused),
         SendError::NoChannel

@@ -256,3 +256,17 @@ async fn guests_type_where_they_may_write_and_nobody_without_an_account_does() {
     town.call(&gus, "POST /typing", &channel).await.success();
     assert_eq!(town.call_as_nobody("POST /typing", &channel).await.status.as_u16(), 401);
 }
+
+#[tokio::test]
+async fn a_typing_notice_where_direct_messages_are_closed_succeeds_and_reaches_no_user() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let groups = state["realm_user_groups"].as_array().unwrap();
+    let closed = groups.iter().find(|group| group["name"] == "role:nobody").unwrap()["id"].to_string();
+    let mut ear = Ear::of(&town, &sam, &[]).await;
+    town.call(&town.ada, "PATCH /realm", &[("direct_message_permission_group", &closed)]).await.success();
+    types(&town, &town.ada, &[("op", "start"), ("to", &format!("[{}]", sam.id))]).await;
+    let heard = ear.hear().await;
+    assert!(heard.iter().all(|event| event["type"] != "typing"), "{heard:?}");
+}

@@ -176,6 +176,11 @@ async fn a_channel_that_is_not_there_is_named_in_the_refusal() {
     let answer = town.call(&town.ada, "POST /messages", &by_name).await;
     assert_eq!(answer.error(), (400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist"));
     assert_eq!(answer.body["stream"], "nowhere");
+    let quoted = [("type", "stream"), ("to", "<b>&\"'"), ("topic", "t"), ("content", "x")];
+    let answer = town.call(&town.ada, "POST /messages", &quoted).await;
+    let escaped = "&lt;b&gt;&amp;&quot;&#x27;";
+    assert_eq!(answer.error(), (400, "STREAM_DOES_NOT_EXIST", &*format!("Channel '{escaped}' does not exist")));
+    assert_eq!(answer.body["stream"], escaped);
     let by_id = [("type", "channel"), ("to", "[4711]"), ("topic", "t"), ("content", "x")];
     let answer = town.call(&town.ada, "POST /messages", &by_id).await;
     assert_eq!(answer.error(), (400, "STREAM_DOES_NOT_EXIST", "Channel with ID '4711' does not exist"));
