@@ -17,6 +17,7 @@ mod bench;
 mod check;
 mod definitions;
 mod demo;
+mod emoji;
 mod interrupt;
 mod postgres;
 mod process;
@@ -64,6 +65,11 @@ enum Command {
         /// Where profiles-resources.json and its neighbours are.
         folder: PathBuf,
     },
+    /// Make the table of Unicode emoji again, from `emoji.json` of the npm package `emoji-datasource` (15.1.2).
+    Emoji {
+        /// Where `emoji.json` is.
+        data: PathBuf,
+    },
     /// Start both servers with demonstration data and run their main job before your eyes.
     Demo(demo::Options),
     /// The benchmarks, as ratios against a limit measured in the same run.
@@ -92,6 +98,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::TestAll { release: true } => test_all::run(&workspace, Servers::Released),
         Command::Conformance { write } => test_all::conformance(&workspace, write),
         Command::Definitions { folder } => definitions::run(&workspace, &folder),
+        Command::Emoji { data } => emoji::run(&workspace, &data),
         Command::Demo(options) => demo::run(&workspace, options),
         Command::Bench(options) => bench::run(&workspace, &options),
         Command::Pg => postgres::serve(&workspace),

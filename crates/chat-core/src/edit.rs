@@ -2,6 +2,7 @@
 
 mod apply;
 mod history;
+mod html_diff;
 mod text;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::user::User;
 
 pub use apply::{Around, Text, apply, companions};
 pub use history::history;
+pub use html_diff::html_diff;
 pub use text::Rewriting;
 
 /// Which messages of a topic move with the one that is moved.

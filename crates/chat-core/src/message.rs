@@ -310,6 +310,18 @@ pub fn content(written: &str) -> Result<String, ContentError> {
     Ok(cut(body, MAX_MESSAGE_CHARS, CUT_MESSAGE))
 }
 
+/// The text of a message that is shown and not sent: as it was written, blanks at its end included, cut to
+/// [`MAX_MESSAGE_CHARS`].
+///
+/// # Errors
+/// See [`ContentError`].
+pub fn shown_content(written: &str) -> Result<String, ContentError> {
+    if written.contains('\0') {
+        return Err(ContentError::Nul);
+    }
+    Ok(cut(written, MAX_MESSAGE_CHARS, CUT_MESSAGE))
+}
+
 /// Why a text cannot be a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TopicError {

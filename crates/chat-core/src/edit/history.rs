@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::html_diff::{PAIRS_MAX, html_diff_within};
 use crate::event::add;
 use crate::message::{Message, Recipient};
 use crate::ports::PastEdit;
@@ -11,19 +12,20 @@ use crate::ports::PastEdit;
 /// `past` is the newest first, as the store gives it. Where a message was is told by channel numbers alone.
 ///
 /// # Source
-/// Not specified; the keys are those existing clients know. We leave out the difference in HTML, which they can make
-/// from the two texts.
+/// Not specified; the keys are those existing clients know.
 #[must_use]
 pub fn history(message: &Message, past: &[PastEdit]) -> Vec<Value> {
     let (mut content, mut html) = (message.content.as_str(), message.html.as_str());
-    let mut topic = message.topic.as_str();
+    let (mut topic, mut pairs) = (message.topic.as_str(), PAIRS_MAX);
     let state = |(topic, content, html): (&str, &str, &str), at_s: i64, user_id| json!({"topic": topic, "content": content, "rendered_content": html, "timestamp": at_s, "user_id": user_id});
     let mut states = Vec::with_capacity(past.len() + 1);
     for edit in past {
         let mut entry = state((topic, content, html), edit.at_s, edit.user_id);
         if let Some((old, old_html)) = &edit.content {
+            let diff = html_diff_within(old_html, html, &mut pairs);
             (content, html) = (old, old_html);
-            add(&mut entry, json!({"prev_content": old, "prev_rendered_content": old_html}));
+            let before = json!({"prev_content": old, "prev_rendered_content": old_html, "content_html_diff": diff});
+            add(&mut entry, before);
         }
         if let Some((old, _)) = edit.topic.as_ref().filter(|_| matches!(message.recipient, Recipient::Channel(_))) {
             topic = old;
@@ -76,6 +78,8 @@ mod tests {
                     json!({
                         "timestamp": NOW_S + 10, "user_id": 4,
                         "prev_content": "ho", "prev_rendered_content": "<p>ho</p>",
+                        "content_html_diff": "<div><p><span class=\"highlight_text_inserted\">hi</span> \
+                            <span class=\"highlight_text_deleted\">ho</span></p></div>",
                     })
                 ),
                 with(

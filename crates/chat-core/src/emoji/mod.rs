@@ -1,7 +1,8 @@
 //! The Unicode emoji this server knows: names to code points and back.
 //!
 //! Clients of this API name emoji in their own way, which no published list of short names follows;
-//! the table beside this file is therefore the project's own. Each line of `names.tsv` holds, separated
+//! the table beside this file is therefore the project's own. Which emoji there are and their codes are those of the npm
+//! package `emoji-datasource` (`cargo xtask emoji`). Each line of `names.tsv` holds, separated
 //! by tabs: the code (lower-case hexadecimal code points joined with `-`), the presentation (`e`: shown as
 //! an emoji as it stands; `t`: plain text unless the selector U+FE0F follows), the canonical name, and the
 //! other names separated by spaces.
@@ -23,6 +24,9 @@ use std::sync::LazyLock;
 
 pub use choice::{Choice, ChoiceError, checked, chosen, completed, is_default};
 pub use sequence::{Sequence, leading};
+
+/// A selector in a code.
+const SELECTOR: &str = "-fe0f";
 
 static NAMES: &str = include_str!("names.tsv");
 
@@ -65,11 +69,13 @@ pub fn named(name: &str) -> Option<&'static Emoji> {
     table.by_name.get(name).and_then(|&at| table.emoji.get(at))
 }
 
-/// The emoji of that code, as it appears in `emoji_code` on the wire.
+/// The emoji of that code, as it appears in `emoji_code` on the wire. A code with selectors, as older data have it, is that
+/// of the same emoji.
 #[must_use]
 pub fn coded(code: &str) -> Option<&'static Emoji> {
     let table = &*TABLE;
-    table.by_code.get(code).and_then(|&at| table.emoji.get(at))
+    let at = table.by_code.get(code).or_else(|| table.by_code.get(code.replace(SELECTOR, "").as_str()));
+    at.and_then(|&at| table.emoji.get(at))
 }
 
 /// All emoji in the order of their canonical names.
@@ -135,12 +141,12 @@ mod tests {
     fn every_line_of_the_table_is_an_emoji_with_a_name_and_a_code_of_its_own() {
         let table = &*TABLE;
         assert_eq!(table.emoji.len(), NAMES.lines().count());
-        assert_eq!(table.emoji.len(), 1826);
+        assert_eq!(table.emoji.len(), 1875);
         assert_eq!(table.by_code.len(), table.emoji.len());
         assert_eq!(table.by_characters.len(), table.emoji.len());
         let names: usize = table.emoji.iter().map(|emoji| 1 + emoji.aliases.len()).sum();
         assert_eq!(table.by_name.len(), names);
-        assert_eq!(names, 2887);
+        assert_eq!(names, 2936);
     }
 
     #[test]
@@ -152,6 +158,20 @@ mod tests {
             });
             assert!(decoded, "{} has the code {}", emoji.name, emoji.code);
         }
+    }
+
+    #[test]
+    fn emoji_of_the_level_are_known_by_its_codes() {
+        for (name, code) in [
+            ("shaking_face", "1fae8"),
+            ("phoenix", "1f426-200d-1f525"),
+            ("pink_heart", "1fa77"),
+            ("head_shaking_vertically", "1f642-200d-2195"),
+            ("eye_in_speech_bubble", "1f441-200d-1f5e8"),
+        ] {
+            assert_eq!(named(name).map(|emoji| emoji.code), Some(code));
+        }
+        assert_eq!(coded("1f441-fe0f-200d-1f5e8-fe0f"), named("eye_in_speech_bubble"));
     }
 
     #[test]

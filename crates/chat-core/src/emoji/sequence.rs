@@ -115,8 +115,8 @@ mod tests {
     fn an_unknown_combination_stays_text_as_a_whole() {
         let toned = "\u{1f44d}\u{1f3fd}x";
         assert_eq!(leading(toned).map(|found| (found.emoji, found.length_bytes)), Some((None, 8)));
-        let lime = "\u{1f34b}\u{200d}\u{1f7e9}";
-        assert_eq!(leading(lime).map(|found| (found.emoji, found.length_bytes)), Some((None, 11)));
+        let violet = "\u{1f34b}\u{200d}\u{1f7ea}";
+        assert_eq!(leading(violet).map(|found| (found.emoji, found.length_bytes)), Some((None, 11)));
     }
 
     #[test]

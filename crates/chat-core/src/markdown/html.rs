@@ -40,6 +40,7 @@ pub(super) enum Tag {
     Time,
     Tr,
     Ul,
+    Video,
 }
 
 impl Tag {
@@ -74,6 +75,7 @@ impl Tag {
             Self::Time => "time",
             Self::Tr => "tr",
             Self::Ul => "ul",
+            Self::Video => "video",
         }
     }
 }
@@ -96,6 +98,8 @@ pub(super) enum Attribute<'a> {
     Href(&'a Url),
     /// The size of the picture that a smaller one stands for.
     OriginalDimensions(&'a Picture),
+    /// A browser fetches how long a video is and what it begins with, and no more.
+    PreloadMetadata,
     RoleImage,
     Source(&'a Url),
     Start(u64),
@@ -125,6 +129,7 @@ impl Attribute<'_> {
             Self::OriginalDimensions(Picture { width, height, .. }) => {
                 ("data-original-dimensions", format!("{width}x{height}").into())
             }
+            Self::PreloadMetadata => ("preload", "metadata".into()),
             Self::RoleImage => ("role", "img".into()),
             Self::Source(url) => ("src", url.as_str().into()),
             Self::Start(start) => ("start", number(start)),

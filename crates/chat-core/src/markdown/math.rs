@@ -110,9 +110,42 @@ fn one(formula: &Formula) -> Typeset {
         .max_size(MAX_SIZE_EM)
         .build();
     match katex::render_to_string(&TYPESETTER, &formula.source, &settings) {
-        Ok(html) => markup::checked(&html).map_or_else(|| source(formula), Typeset::Markup),
+        Ok(html) => markup::checked(&repaired(&html)).map_or_else(|| source(formula), Typeset::Markup),
         Err(_) => Typeset::Error,
     }
+}
+
+/// How the library begins a named operator in `MathML`: with the command where its name should be.
+const COMMAND: &str = "<mo>\\";
+/// What applies a named operator to what follows it; nothing is drawn.
+const APPLIES: &str = "<mo>\u{2061}</mo>";
+/// A delimiter in the middle as the library writes it, with the sign for "divides".
+const DIVIDES: &str = "lspace=\"0.05em\" rspace=\"0.05em\">\u{2223}</mo>";
+/// The same with the bar that was typed, which stretches everywhere.
+const BAR: &str = "lspace=\"0.05em\" rspace=\"0.05em\">|</mo>";
+/// Elements whose first child has to be one element.
+const WITH_BASE: [&str; 6] = ["<msub>", "<msup>", "<msubsup>", "<munder>", "<mover>", "<munderover>"];
+
+/// The `MathML` of the library with its two mistakes mended: names of operators and bars in the middle.
+fn repaired(html: &str) -> String {
+    let html = html.replace(DIVIDES, BAR);
+    let mut mended = String::with_capacity(html.len());
+    let mut rest = html.as_str();
+    while let Some((before, after)) = rest.split_once(COMMAND) {
+        mended.push_str(before);
+        let named = after.split_once("</mo>").filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        let Some((name, following)) = named.filter(|(name, _)| !name.is_empty()) else {
+            mended.push_str(COMMAND);
+            rest = after;
+            continue;
+        };
+        let is_base = WITH_BASE.iter().any(|element| mended.ends_with(element));
+        let (begin, end) = if is_base { ("<mrow>", "</mrow>") } else { ("", "") };
+        mended.extend([begin, "<mi>", name, "</mi>", APPLIES, end]);
+        rest = following;
+    }
+    mended.push_str(rest);
+    mended
 }
 
 fn source(formula: &Formula) -> Typeset {
@@ -142,6 +175,26 @@ mod tests {
         ), "{first}");
         assert!(first.contains("<annotation encoding=\"application/x-tex\">a^2 + "), "{first}");
         assert!(first.contains("</span><span class=\"katex-html\" aria-hidden=\"true\">"), "{first}");
+    }
+
+    #[test]
+    fn a_delimiter_in_the_middle_is_set() {
+        let html = set("\\left( a \\middle| \\frac{b}{c} \\right)", FormulaStyle::Inline);
+        assert!(html.contains(BAR) && !html.contains('\u{2223}') && !html.contains("unknown"), "{html}");
+    }
+
+    #[test]
+    fn a_named_operator_is_a_word_in_mathml_and_not_a_command() {
+        let html = set("\\lim_{x \\to 0} f + \\lim g + \\max(a) + \\sin x", FormulaStyle::Inline);
+        for expected in [
+            "<msub><mrow><mi>lim</mi><mo>\u{2061}</mo></mrow><mrow><mi>x</mi>",
+            "<mo>+</mo><mi>lim</mi><mo>\u{2061}</mo><mi>g</mi>",
+            "<mi>max</mi><mo>\u{2061}</mo><mo stretchy=\"false\">(</mo>",
+            "<mi>sin</mi><mo>\u{2061}</mo><mi>x</mi>",
+        ] {
+            assert!(html.contains(expected), "{expected}: {html}");
+        }
+        assert!(!html.contains("<mo>\\"), "{html}");
     }
 
     #[test]

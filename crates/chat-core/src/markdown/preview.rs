@@ -1,4 +1,4 @@
-//! Pictures shown below the text that links them.
+//! Pictures and videos shown below the text that links them.
 //!
 //! Only uploads of the realm: a picture from elsewhere would tell its server who reads the message. Not specified
 //! which size is shown; a smaller one where the upload is known to be a picture, as existing clients expect, and else
@@ -8,7 +8,7 @@ use super::tree::Inline;
 use super::url::Url;
 use crate::file::{Picture, Uploads};
 
-/// A picture to show.
+/// A picture or video to show.
 pub(super) struct Preview<'d> {
     pub(super) url: &'d Url,
     /// What the link says, when that is not its address.
@@ -28,7 +28,7 @@ pub(super) fn thumbnail(url: &Url, uploads: &Uploads) -> Option<Thumbnail> {
     Some(Thumbnail { url: Url::parse(&path)?, picture })
 }
 
-/// The pictures linked in a text, in its order, each once.
+/// The pictures and videos linked in a text, in its order, each once.
 pub(super) fn previews(text: &[Inline]) -> Vec<Preview<'_>> {
     let mut found = Vec::new();
     gather(text, &mut found);
@@ -39,7 +39,7 @@ fn gather<'d>(text: &'d [Inline], found: &mut Vec<Preview<'d>>) {
     for inline in text {
         match inline {
             Inline::Strong(inside) | Inline::Emphasis(inside) | Inline::Struck(inside) => gather(inside, found),
-            Inline::Link { url, text, .. } if url.upload().is_some() && url.is_image() => {
+            Inline::Link { url, text, .. } if url.upload().is_some() && (url.is_image() || url.is_video()) => {
                 let mut label = String::new();
                 spell(text, &mut label);
                 let title = Some(label).filter(|label| !label.ends_with(url.as_str()));

@@ -157,6 +157,14 @@ impl Renderer<'_> {
             self.html.text(before.take().unwrap_or_default());
             let attributes: Vec<_> =
                 [Some(Attribute::Href(url)), title.as_deref().map(Attribute::Title)].into_iter().flatten().collect();
+            if url.is_video() {
+                self.html.element(Tag::Div, &[Attribute::Class("message_inline_image message_inline_video")], |html| {
+                    html.element(Tag::A, &attributes, |html| {
+                        html.element(Tag::Video, &[Attribute::PreloadMetadata, Attribute::Source(url)], |_| {});
+                    });
+                });
+                continue;
+            }
             let thumbnail = self.uploads.and_then(|uploads| preview::thumbnail(url, uploads));
             self.html.element(Tag::Div, &[Attribute::Class("message_inline_image")], |html| {
                 html.element(Tag::A, &attributes, |html| match &thumbnail {

@@ -70,6 +70,16 @@ impl Url {
     /// Whether the name of the file it leads to is that of an image browsers show.
     #[must_use]
     pub fn is_image(&self) -> bool {
+        self.ends_in(&["bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp", "avif"])
+    }
+
+    /// Whether the name of the file it leads to is that of a video every browser plays.
+    #[must_use]
+    pub fn is_video(&self) -> bool {
+        self.ends_in(&["mp4", "webm"])
+    }
+
+    fn ends_in(&self, known: &[&str]) -> bool {
         let path = self.0.split(['?', '#']).next().unwrap_or_default();
         let Some((folder, file)) = path.rsplit_once('/') else {
             return false;
@@ -77,7 +87,6 @@ impl Url {
         let Some((_, extension)) = file.rsplit_once('.') else {
             return false;
         };
-        let known = ["bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp", "avif"];
         !folder.is_empty() && known.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 

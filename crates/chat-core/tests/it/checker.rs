@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const VOID: [&str; 3] = ["br", "hr", "img"];
 
 /// Elements outside of formulas, with the attributes they may have.
-const ELEMENTS: [(&str, &[&str]); 29] = [
+const ELEMENTS: [(&str, &[&str]); 30] = [
     ("a", &["href", "title", "class", "data-stream-id"]),
     ("blockquote", &[]),
     ("br", &[]),
@@ -36,9 +36,10 @@ const ELEMENTS: [(&str, &[&str]); 29] = [
     ("time", &["datetime"]),
     ("tr", &[]),
     ("ul", &[]),
+    ("video", &["preload", "src"]),
 ];
 
-const CLASSES: [&str; 22] = [
+const CLASSES: [&str; 23] = [
     "c1",
     "cm",
     "k",
@@ -50,6 +51,7 @@ const CLASSES: [&str; 22] = [
     "katex",
     "katex-display",
     "message_inline_image",
+    "message_inline_video",
     "silent",
     "spoiler-block",
     "spoiler-content",

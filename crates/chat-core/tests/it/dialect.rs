@@ -554,6 +554,36 @@ fn pictures_of_the_realm_follow_the_text_that_links_them() {
 }
 
 #[test]
+fn an_uploaded_video_is_shown_below_its_link() {
+    let video = "/user_uploads/2/a/clip.mp4";
+    let shown = |title: &str| {
+        format!(
+            "<div class=\"message_inline_image message_inline_video\"><a href=\"{video}\"{title}>\
+             <video preload=\"metadata\" src=\"{video}\"></video></a></div>"
+        )
+    };
+    becomes(&[
+        (
+            "see [clip](/user_uploads/2/a/clip.mp4)",
+            &format!("<p>see <a href=\"{video}\">clip</a></p>\n{}", shown(" title=\"clip\"")),
+        ),
+        ("[](/user_uploads/2/a/clip.mp4)", &format!("<p><a href=\"{video}\">{video}</a></p>\n{}", shown(""))),
+        ("[x](http://other.test/clip.mp4)", "<p><a href=\"http://other.test/clip.mp4\">x</a></p>"),
+    ]);
+    assert!(html("[](/user_uploads/2/a/CLIP.WebM)").contains("<video"));
+    assert!(!html("[](/user_uploads/2/a/clip.avi)").contains("<video"));
+}
+
+#[test]
+fn blanks_at_the_ends_of_lines_stay() {
+    becomes(&[
+        ("test  ", "<p>test  </p>"),
+        ("one  \ntwo   ", "<p>one  <br>\ntwo   </p>"),
+        ("one \n\ntwo", "<p>one </p>\n<p>two</p>"),
+    ]);
+}
+
+#[test]
 fn what_a_message_links_is_known() {
     let plain = rendered("no link `http://a.b/c.png`");
     assert!(!plain.has_link() && !plain.has_image && !plain.has_attachment());

@@ -171,6 +171,7 @@ fn history_told() -> Vec<Member> {
         has("user_id", Schema::integer().or_null()),
         may("prev_content", Schema::string()),
         may("prev_rendered_content", Schema::string()),
+        may("content_html_diff", Schema::string()),
         may("prev_topic", Schema::string()),
         may("prev_stream", Schema::integer()),
         may("stream", Schema::integer()),

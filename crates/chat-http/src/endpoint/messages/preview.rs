@@ -1,7 +1,7 @@
 //! Rendering a text without sending it.
 
 use chat_core::lexicon::Setting;
-use chat_core::message::{self, ContentError};
+use chat_core::message;
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -23,12 +23,10 @@ impl Params for Asked {
     }
 }
 
-/// How a message of the caller would look. A text that is too long is cut as a message is.
+/// How a message of the caller would look. A text that is too long is cut as a message is; blanks at its end stay, which a
+/// message loses when it is sent.
 pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
-    let content = match message::content(&asked.content) {
-        Err(ContentError::Empty) => String::new(),
-        content => content?,
-    };
+    let content = message::shown_content(&asked.content)?;
     let realm = call.app.realm();
     let lexicon = call.app.lexicon(&realm);
     let uploads = uploads::usable(&call.app, &realm, &call.who.user, &content).await?;

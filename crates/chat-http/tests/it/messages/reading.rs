@@ -497,6 +497,7 @@ async fn a_text_is_rendered_without_being_sent() {
         json!("<p><strong>x</strong> <span class=\"user-mention\" data-user-id=\"9\">@Ada Lovelace</span></p>")
     );
     assert_eq!(render("").await, json!(""));
+    assert_eq!(render("test  ").await, json!("<p>test  </p>"));
     let nul = town.call(&town.ada, "POST /messages/render", &[("content", "a\0")]).await;
     nul.refused("Message must not contain null bytes");
     town.call(&town.ada, "POST /messages/render", &[]).await.refused("Missing 'content' argument");
