@@ -17,6 +17,16 @@ pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
     Db::open(config.url(), &config.data_dir, config.connections()).await.context("cannot open the database")
 }
 
+/// Opens a database that a server made, for a command that has nothing to do in an empty one.
+///
+/// # Errors
+/// When there is none, it cannot be reached, or is not ours. Nothing is created.
+pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db> {
+    tracing::info!("database: {}", place(config));
+    let opened = Db::open_existing(config.url(), &config.data_dir, config.connections()).await;
+    opened.context("cannot open the database")
+}
+
 /// Keeps other servers off an embedded database, for as long as it lives. Several nodes need Postgres:
 /// on SQLite a node hears of another's messages only by looking, once a second. The commands beside a running
 /// server take no such hold.

@@ -33,7 +33,8 @@ const DECISIONS_MAX: usize = 32;
 /// # Errors
 /// When storage fails, there is no such user, or the rules refuse: nothing was changed then.
 pub(crate) async fn run(config: &Config, command: &UserCommand) -> anyhow::Result<()> {
-    let store = Store::start(database::open(&config.database).await?).await.context("cannot read the organization")?;
+    let db = database::open_existing(&config.database).await?;
+    let store = Store::start(db).await.context("cannot read the organization")?;
     let done = match import::check(&store).await {
         Ok(()) => execute(&store, command).await,
         Err(error) => Err(error),

@@ -53,6 +53,12 @@ const FRAGMENTS: &[Fragment] = &[
     ("place", "e.key - 1", "e.key"),
     // Bytes that travel as text.
     ("from_hex", "decode(@, 'hex')", "unhex(@)"),
+    // Whether there is such a table.
+    (
+        "has_table",
+        "SELECT to_regclass('@') IS NOT NULL",
+        "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = '@'",
+    ),
     // Column definitions of a resource table.
     ("txid_column", "txid BIGINT NOT NULL DEFAULT nextval('transaction_id_seq')", "txid BIGINT NOT NULL DEFAULT 0"),
     (

@@ -41,6 +41,7 @@
 
 mod db;
 mod fault;
+mod reach;
 mod schema;
 
 mod admission;

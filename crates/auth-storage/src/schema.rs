@@ -56,7 +56,9 @@ const FILES: &[File] = &[
     file!(21, "0021_refused_scopes.sql"),
 ];
 
-const CREATE: &str = "CREATE TABLE IF NOT EXISTS schema_file (
+/// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.
+static HAS_SCHEMA: Sql = Sql::new("{has_table:schema_file}");
+const CREATE: &str = "CREATE TABLE schema_file (
     number BIGINT PRIMARY KEY,
     name TEXT NOT NULL
 )";
@@ -82,13 +84,22 @@ pub(crate) async fn apply(db: &Db) -> Result<(), OpenError> {
     tx.commit().await.map_err(OpenError::Connect)
 }
 
+/// Whether a server has prepared the database before.
+pub(crate) async fn is_there(db: &Db) -> Result<bool, sqlx::Error> {
+    run!(db.reader(), fetch_one: sqlx::query_scalar(HAS_SCHEMA.on(db.dialect())))
+}
+
 /// The number of the newest file applied, read when no other node is applying any. On SQLite the
 /// transaction itself is that lock.
 async fn lock_and_read(tx: &mut Tx) -> Result<i64, sqlx::Error> {
     if let On::Postgres(connection) = tx.on() {
         sqlx::query(LOCK.on(Dialect::Postgres)).bind(SCHEMA_LOCK).execute(connection).await?;
     }
-    run!(tx.on(), execute: sqlx::query(CREATE))?;
+    let has_schema = HAS_SCHEMA.on(tx.dialect());
+    let has_schema: bool = run!(tx.on(), fetch_one: sqlx::query_scalar(has_schema.clone()))?;
+    if !has_schema {
+        run!(tx.on(), execute: sqlx::query(CREATE))?;
+    }
     run!(tx.on(), fetch_one: sqlx::query_scalar(NEWEST))
 }
 

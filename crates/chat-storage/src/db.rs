@@ -12,6 +12,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
 use crate::fault::OpenError;
+use crate::reach::reach;
 use crate::schema;
 
 /// Name of the SQLite database in the data directory.
@@ -88,6 +89,36 @@ impl Db {
         } else {
             Self::open_file(data_dir).await?
         };
+        db.prepared().await
+    }
+
+    /// Opens a database that [`Db::open`] made before, for commands that have nothing to do in an empty one.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; [`OpenError::Absent`] when there is none. Nothing is created then.
+    pub async fn open_existing(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
+        let db = if let Some(url) = url {
+            Self::connect(url, connections).await?
+        } else {
+            let file = data_dir.join(DATABASE_FILE);
+            // An empty file is what an interrupted first start leaves behind.
+            if file.metadata().map_or(0, |file| file.len()) == 0 {
+                return Err(OpenError::Absent);
+            }
+            Self::open_file(data_dir).await?
+        };
+        match schema::is_there(&db).await {
+            Ok(true) => db.prepared().await,
+            absent => {
+                db.close().await;
+                Err(absent.map_or_else(OpenError::Connect, |_| OpenError::Absent))
+            }
+        }
+    }
+
+    /// The database with its schema up to date.
+    async fn prepared(self) -> Result<Self, OpenError> {
+        let db = self;
         if let Err(error) = schema::apply(&db).await {
             db.close().await;
             return Err(error);
@@ -102,6 +133,7 @@ impl Db {
         }
         let options =
             PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
+        reach(&options).await?;
         let all = pool(connections.max(MIN_CONNECTIONS), SETTINGS);
         let all = all.connect_with(options.clone()).await.map_err(OpenError::Connect)?;
         let words = pool(WORDS_CONNECTIONS, WORDS_SETTINGS).connect_lazy_with(options);

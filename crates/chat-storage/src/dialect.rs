@@ -19,6 +19,12 @@ pub(crate) enum Dialect {
 type Fragment = (&'static str, &'static str, &'static str);
 
 const FRAGMENTS: &[Fragment] = &[
+    // Whether there is such a table.
+    (
+        "has_table",
+        "SELECT to_regclass('@') IS NOT NULL",
+        "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = '@'",
+    ),
     // Row locks: SQLite has one writer at a time and needs none.
     ("for_update", "FOR UPDATE", ""),
     // A list that travels as one parameter, a JSON array.

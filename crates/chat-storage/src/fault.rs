@@ -25,6 +25,19 @@ pub enum OpenError {
     /// The engine cannot be reached, or refuses the connection.
     #[error("cannot connect to the database: {0}")]
     Connect(#[source] sqlx::Error),
+    /// No connection to Postgres within ten seconds. The text never holds a password.
+    #[error("Postgres at {host}:{port} cannot be reached: {reason}")]
+    Unreachable {
+        /// Name or address of the machine, or the folder of the socket.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// What the operating system, the TLS library or Postgres says.
+        reason: String,
+    },
+    /// There is no database of this server, and the caller wanted no new one.
+    #[error("there is no database of chat-server: it is created when the server starts for the first time")]
+    Absent,
     /// A schema file cannot be applied.
     #[error("schema file {name}: {source}")]
     Schema {

@@ -48,6 +48,7 @@
 mod db;
 mod fault;
 mod first;
+mod reach;
 mod schema;
 mod source;
 mod store;

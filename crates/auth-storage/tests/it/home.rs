@@ -33,6 +33,10 @@ impl Home {
         Db::open(self.url.as_deref(), self.folder.path(), 8).await
     }
 
+    pub(crate) async fn open_existing(&self) -> Result<Db, OpenError> {
+        Db::open_existing(self.url.as_deref(), self.folder.path(), 8).await
+    }
+
     /// What a second way into the database says to a statement: one text a row.
     pub(crate) async fn ask(&self, sql: &'static str) -> Vec<String> {
         if let Some(url) = &self.url {

@@ -123,3 +123,40 @@ async fn only_the_owner_reads_the_files() {
         assert_eq!(found, mode, "{} has {found:o}", path.display());
     }
 }
+
+#[tokio::test]
+async fn a_folder_without_a_database_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let refused = Db::open_existing(None, &missing, 1).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Absent), "{refused}");
+    assert!(!missing.exists());
+    std::fs::write(folder.path().join("auth.db"), b"").unwrap();
+    assert!(matches!(Db::open_existing(None, folder.path(), 1).await, Err(OpenError::Absent)));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    std::fs::remove_file(folder.path().join("auth.db")).unwrap();
+    Db::open(None, folder.path(), 1).await.unwrap().close().await;
+    Db::open_existing(None, folder.path(), 1).await.unwrap().close().await;
+}
+
+#[tokio::test]
+async fn postgres_that_cannot_be_reached_is_named_with_host_port_and_reason() {
+    // A port that was free a moment ago: nothing listens there.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let url = format!("postgres://box:hunter2@127.0.0.1:{port}/box");
+    let folder = tempfile::tempdir().unwrap();
+    let refused = Db::open(Some(&url), folder.path(), 1).await.unwrap_err().to_string();
+    assert!(refused.starts_with(&format!("Postgres at 127.0.0.1:{port} cannot be reached: ")), "{refused}");
+    assert!(refused.contains("refused") && !refused.contains("hunter2"), "{refused}");
+}
+
+told! {
+    async fn an_empty_database_is_refused_where_an_existing_one_is_wanted(home) {
+        let refused = home.open_existing().await.unwrap_err();
+        assert!(matches!(refused, OpenError::Absent), "{refused}");
+        home.open().await.close().await;
+        home.open_existing().await.unwrap().close().await;
+    }
+}
