@@ -30,8 +30,10 @@ WHERE t.hash = $1";
 /// Once a minute, so that the apps of one person do not wait for each other at its grant.
 const NOTE_USE: &str = "UPDATE member_grant SET used_s = $2
 WHERE id = (SELECT grant_id FROM token_family WHERE id = $1) AND (used_s IS NULL OR used_s <= $2 - 60)";
+/// Once the successor was used, its answer arrived: a request that repeats its predecessor is not the same request.
 const WHY_NOT: &str = "SELECT t.used_s,
-    t.expires_s > $2 AND f.expires_s > $2 AND f.revoked_s IS NULL
+    t.expires_s > $2 AND f.expires_s > $2 AND f.revoked_s IS NULL,
+    EXISTS (SELECT 1 FROM refresh_token s WHERE s.hash = $4 AND s.used_s IS NOT NULL)
 FROM refresh_token t JOIN token_family f ON f.id = t.family_id
 WHERE t.hash = $1 AND t.family_id = $3";
 
@@ -163,16 +165,17 @@ impl Work for Rotate {
 /// What a token that was not there to be used is worth; if it comes too late, its family ends here.
 async fn used_before(tx: &mut Tx, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
     let family_id = &rotation.successor.family_id;
-    let row: Option<(Option<i64>, bool)> = run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT)
+    let row: Option<(Option<i64>, bool, bool)> = run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT)
         .bind(rotation.hash.as_slice())
         .bind(rotation.now_s)
-        .bind(family_id))?;
+        .bind(family_id)
+        .bind(rotation.successor.hash.as_slice()))?;
     match row {
         None => Ok(RotationOutcome::Unknown),
-        Some((Some(used_s), true)) if rotation.now_s <= used_s.saturating_add(rotation.grace_s) => {
+        Some((Some(used_s), true, false)) if rotation.now_s <= used_s.saturating_add(rotation.grace_s) => {
             Ok(RotationOutcome::Repeated)
         }
-        Some((Some(_), true)) => {
+        Some((Some(_), true, _)) => {
             revoke_in(tx, family_id, rotation.now_s).await?;
             Ok(RotationOutcome::Reused)
         }

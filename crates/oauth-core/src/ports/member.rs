@@ -253,7 +253,7 @@ pub struct Rotation {
     /// Seconds since the UNIX epoch.
     pub now_s: i64,
     /// For how many seconds after its first use the token may be presented again and gives the same
-    /// successor.
+    /// successor, unless that was used in the meantime.
     pub grace_s: i64,
     /// What follows it. It is derived from the presented token, so a repeated request makes the same.
     pub successor: RefreshToken,
@@ -268,7 +268,7 @@ pub enum RotationOutcome {
     Rotated,
     /// Used again within the grace time: the successor was there, only the access token is new.
     Repeated,
-    /// Used again after it: the family has been revoked by now.
+    /// Used again after it, or after its successor was used: the family has been revoked by now.
     Reused,
     /// The family was revoked, or its time is over, or the token's; nothing was stored.
     Ended,
@@ -321,7 +321,8 @@ pub trait MemberStore: Send + Sync {
     /// its grant was taken back or its Client or User deleted.
     async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError>;
     /// Uses a refresh token. Of any number of simultaneous calls one is told
-    /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time.
+    /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time, as long as
+    /// the successor is unused.
     async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError>;
     /// Ends a family. One that is not there, or was revoked already, is no error: returns whether it was revoked by
     /// this.

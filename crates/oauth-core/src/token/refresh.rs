@@ -3,7 +3,8 @@
 //! Every use replaces the refresh token. The successor is derived from the token it follows, so a request
 //! that is repeated, because its answer was lost or two tabs asked at once, is answered with the same
 //! successor and not with a second chain, and the server keeps no secret to answer it with. After the
-//! grace time a repeated token means that two parties hold it, and the whole family ends.
+//! grace time, or once the successor was used, a repeated token means that two parties hold it, and the whole
+//! family ends.
 //!
 //! The road not taken is a stored copy of the last answer: it would keep tokens in the database that are
 //! good to whoever reads it.

@@ -122,8 +122,9 @@ impl Members {
             return RotationOutcome::Ended;
         }
         let grant_id = held.family.grant_id.clone();
+        let is_successor_used = self.refresh.get(&rotation.successor.hash).is_some_and(|(_, used_s)| used_s.is_some());
         match used_s {
-            Some(used_s) if now_s > used_s + rotation.grace_s => {
+            Some(used_s) if is_successor_used || now_s > used_s + rotation.grace_s => {
                 self.revoke(&token.family_id);
                 return RotationOutcome::Reused;
             }

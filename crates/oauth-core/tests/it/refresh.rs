@@ -82,6 +82,16 @@ async fn a_token_used_again_after_that_ends_the_family() {
 }
 
 #[tokio::test]
+async fn a_token_two_generations_old_ends_the_family_although_thirty_seconds_have_not_passed() {
+    let world = with_app().await;
+    let token = first(&world).await;
+    let successor = next(&world, &token).await;
+    let newest = next(&world, &successor).await;
+    assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
+    assert_eq!(refused(&world, None, &form(&newest)).await, "invalid_grant");
+}
+
+#[tokio::test]
 async fn a_narrower_scope_narrows_the_access_token_alone() {
     let world = with_app().await;
     let token = first(&world).await;

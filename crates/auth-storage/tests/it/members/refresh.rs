@@ -123,9 +123,21 @@ told! {
         for name in ["a1", "a2"] {
             assert_eq!(db.find_opaque(&hash(name)).await.unwrap(), Some(opaque(name)));
         }
-        assert_eq!(rotate(&db, "r2", "r3", NOW_S + 11).await, RotationOutcome::Rotated);
-        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 12).await, RotationOutcome::Repeated, "two tabs");
         assert!(lives(&db, "f").await);
+    }
+
+    async fn a_token_whose_successor_was_used_ends_its_family_within_the_grace_time(home) {
+        let db = home.open().await;
+        with_family(&db).await;
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S).await, RotationOutcome::Rotated);
+        assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 1).await, RotationOutcome::Repeated);
+        assert_eq!(rotate(&db, "r2", "r3", NOW_S + 2).await, RotationOutcome::Rotated);
+        assert_eq!(rotate(&db, "r2", "r3", NOW_S + 3).await, RotationOutcome::Repeated, "its own grace goes on");
+        let asked = Rotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + 4) };
+        assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Reused);
+        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), None);
+        assert!(!lives(&db, "f").await);
+        assert_eq!(rotate(&db, "r3", "r4", NOW_S + 4).await, RotationOutcome::Ended);
     }
 
     async fn that_a_grant_is_in_use_is_noted_once_a_minute(home) {
