@@ -13,8 +13,10 @@ FROM signing_key WHERE retired_s IS NULL ORDER BY created_s, kid";
 const INSERT: &str = "INSERT INTO signing_key
     (kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s)
 VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const RESEAL: &str = "UPDATE signing_key SET private_key = $2, sealed = $3 WHERE kid = $1 AND retired_s IS NULL";
+const FORGET_RETIRED: &str = "UPDATE signing_key SET private_key = $1 WHERE retired_s IS NOT NULL";
 const RETIRE: &str = "UPDATE signing_key SET retired_s = $2 WHERE kid = $1 AND retired_s IS NULL";
-/// Whoever establishes keys waits here for whoever does so already. SQLite's transaction is alone.
+/// Transactions that establish, add or change keys wait here for each other. SQLite has one writer at a time.
 const LOCK_POSTGRES: &str = "LOCK TABLE signing_key IN SHARE ROW EXCLUSIVE MODE";
 const OFFER_SECRET: &str = "INSERT INTO server_secret (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
 const SECRET: &str = "SELECT value FROM server_secret WHERE name = $1";
@@ -34,13 +36,8 @@ impl KeyStore for Db {
         retried(|| establish(self, &candidates)).await.map_err(oauth)
     }
 
-    async fn insert(&self, key: KeyRecord) -> Result<(), StoreError> {
-        let insert = async {
-            let mut tx = self.begin().await?;
-            insert(&mut tx, &key).await?;
-            tx.commit().await
-        };
-        insert.await.map_err(oauth)
+    async fn save_keys(&self, held: &[KeyRecord], keys: Vec<KeyRecord>) -> Result<bool, StoreError> {
+        retried(|| save_keys(self, held, &keys)).await.map_err(oauth)
     }
 
     /// The key disappears from [`KeyStore::keys`] at once, also when `at_s` is yet to come: this
@@ -55,11 +52,36 @@ impl KeyStore for Db {
     }
 }
 
-async fn establish(db: &Db, candidates: &[KeyRecord]) -> Result<Vec<KeyRecord>, sqlx::Error> {
+/// Begins a transaction that no other change of keys runs beside.
+async fn begin_alone(db: &Db) -> Result<Tx, sqlx::Error> {
     let mut tx = db.begin().await?;
     if let On::Postgres(connection) = tx.on() {
         sqlx::query(LOCK_POSTGRES).execute(connection).await?;
     }
+    Ok(tx)
+}
+
+async fn save_keys(db: &Db, held: &[KeyRecord], keys: &[KeyRecord]) -> Result<bool, sqlx::Error> {
+    let mut tx = begin_alone(db).await?;
+    let stored = records(run!(tx.on(), fetch_all: sqlx::query_as(KEYS))?)?;
+    if stored != held {
+        tx.roll_back().await?;
+        return Ok(false);
+    }
+    for key in keys {
+        let replaced =
+            run!(tx.on(), execute: sqlx::query(RESEAL).bind(&key.kid).bind(&key.private_key).bind(key.sealed))?;
+        if replaced == 0 {
+            insert(&mut tx, key).await?;
+        }
+    }
+    run!(tx.on(), execute: sqlx::query(FORGET_RETIRED).bind(Vec::<u8>::new()))?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+async fn establish(db: &Db, candidates: &[KeyRecord]) -> Result<Vec<KeyRecord>, sqlx::Error> {
+    let mut tx = begin_alone(db).await?;
     let mut rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS))?;
     if rows.is_empty() {
         for key in candidates {

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use crate::document::StaticDocument;
 use crate::env::Env;
@@ -73,12 +74,23 @@ pub enum KeyError {
     /// The cryptographic library refused.
     #[error(transparent)]
     Sign(#[from] SignError),
-    /// The key-encryption secret is not the one the keys were stored under.
+    /// A private key could not be encrypted.
     #[error(transparent)]
     Seal(#[from] SealError),
+    /// The key-encryption secret is not the one this key was stored under.
+    #[error(
+        "the stored private key {kid} cannot be decrypted: the key-encryption secret is not the one it was stored under"
+    )]
+    WrongSecret {
+        /// Identifier of the first such key.
+        kid: String,
+    },
     /// The keys are encrypted and no secret was given.
     #[error("the stored private keys are encrypted and no key-encryption secret is set")]
     SecretMissing,
+    /// New keys would be encrypted beside keys that are not: a server without the secret could not start any more.
+    #[error("the stored private keys are not encrypted, and a key that is added would be")]
+    NotEncrypted,
     /// A stored public key is not one.
     #[error("the stored public key {kid} is damaged: {fault}")]
     Damaged {
@@ -116,17 +128,69 @@ impl KeyRecord {
         })
     }
 
+    /// The private key as PKCS#8 DER.
+    fn open(&self, sealer: Option<&Sealer>) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        match (self.sealed, sealer) {
+            (true, None) => Err(KeyError::SecretMissing),
+            (true, Some(sealer)) => {
+                sealer.open(&self.kid, &self.private_key).map_err(|_| KeyError::WrongSecret { kid: self.kid.clone() })
+            }
+            (false, _) => Ok(Zeroizing::new(self.private_key.clone())),
+        }
+    }
+
     fn load(&self, sealer: Option<&Sealer>) -> Result<HeldKey, KeyError> {
-        let signer = match (self.sealed, sealer) {
-            (true, None) => return Err(KeyError::SecretMissing),
-            (true, Some(sealer)) => SigningKey::load(self.alg, &sealer.open(&self.kid, &self.private_key)?)?,
-            (false, _) => SigningKey::load(self.alg, &self.private_key)?,
-        };
+        let signer = SigningKey::load(self.alg, &self.open(sealer)?)?;
         let damaged = |fault| KeyError::Damaged { kid: self.kid.clone(), fault };
         let jwk: Value = serde_json::from_str(&self.public_jwk).map_err(|_| damaged(JwkFault::Malformed))?;
         let verifier = PublicKey::for_alg(&jwk, self.alg).map_err(damaged)?;
         Ok(HeldKey { signer, verifier, public_jwk: self.public_jwk.clone(), signs_from_s: self.signs_from_s })
     }
+}
+
+/// Checks that keys encrypted with `sealer` can be added to `held`: every node that reads the keys held today
+/// must be able to read the new ones at its next start.
+///
+/// # Errors
+/// [`KeyError::SecretMissing`], [`KeyError::WrongSecret`], and [`KeyError::NotEncrypted`] when a secret is given
+/// and no key held is encrypted.
+pub fn check_secret(held: &[KeyRecord], sealer: Option<&Sealer>) -> Result<(), KeyError> {
+    let mut encrypted = held.iter().filter(|key| key.sealed).peekable();
+    if encrypted.peek().is_none() && sealer.is_some() {
+        return Err(KeyError::NotEncrypted);
+    }
+    encrypted.try_for_each(|key| key.open(sealer).map(drop))
+}
+
+/// Returns `held` with every private key encrypted by `new`, whether it was encrypted by `old` or not at all.
+///
+/// # Errors
+/// [`KeyError::SecretMissing`], [`KeyError::WrongSecret`] and [`KeyError::Seal`].
+pub fn reseal(
+    env: &Env<'_>,
+    held: &[KeyRecord],
+    old: Option<&Sealer>,
+    new: &Sealer,
+) -> Result<Vec<KeyRecord>, KeyError> {
+    let resealed = held.iter().map(|key| {
+        let private_key = new.seal(env, &key.kid, &key.open(old)?)?;
+        Ok(KeyRecord { private_key, sealed: true, ..key.clone() })
+    });
+    resealed.collect()
+}
+
+/// The key of `alg` that signs at `now_s`: of those that may sign already, the one that began last.
+///
+/// When none may sign yet, the clock was set back, because the first key signs from its creation on. Then the
+/// oldest key signs: every cache of the published set that knows any key of `alg` knows that one.
+#[must_use]
+pub fn signing_at(held: &[KeyRecord], alg: SigningAlg, now_s: i64) -> Option<&KeyRecord> {
+    signing(held.iter().filter(|key| key.alg == alg), now_s, |key| key.signs_from_s)
+}
+
+fn signing<K: Copy>(keys: impl Iterator<Item = K> + Clone, now_s: i64, since_s: impl Fn(K) -> i64) -> Option<K> {
+    let begun = keys.clone().filter(|key| since_s(*key) <= now_s).max_by_key(|key| since_s(*key));
+    begun.or_else(|| keys.min_by_key(|key| since_s(*key)))
 }
 
 struct HeldKey {
@@ -153,7 +217,15 @@ pub struct KeySnapshot {
     keys: Vec<Arc<HeldKey>>,
     by_kid: HashMap<String, Arc<HeldKey>>,
     jwks: Arc<StaticDocument>,
+    clock_warning: ClockWarning,
 }
+
+/// When the last warning about a clock that was set back was logged, in seconds since the UNIX epoch.
+#[derive(Default)]
+struct ClockWarning(AtomicI64);
+
+/// How often that warning is logged, in seconds; tokens are signed a thousand times as often.
+const CLOCK_WARNING_INTERVAL_S: i64 = 60;
 
 impl KeyRing {
     /// Loads the keys, generating one per algorithm when the database holds none yet.
@@ -246,18 +318,28 @@ impl KeySnapshot {
         let by_kid = keys.iter().map(|key| (key.signer.kid().to_owned(), Arc::clone(key))).collect();
         let published: Vec<&str> = keys.iter().rev().map(|key| key.public_jwk.as_str()).collect();
         let jwks = StaticDocument::json(Bytes::from(format!("{{\"keys\":[{}]}}", published.join(","))));
-        Ok(Self { keys, by_kid, jwks: Arc::new(jwks) })
+        Ok(Self { keys, by_kid, jwks: Arc::new(jwks), clock_warning: ClockWarning::default() })
     }
 
     fn holds_exactly(&self, records: &[KeyRecord]) -> bool {
         self.keys.len() == records.len() && records.iter().all(|record| self.by_kid.contains_key(&record.kid))
     }
 
-    /// The key that signs `alg` at `now_s`: of those that may sign already, the one that began last.
+    /// The key that signs `alg` at `now_s`, by the rule of [`signing_at`]. A clock that was set back is logged.
     #[must_use]
     pub fn signer(&self, alg: SigningAlg, now_s: i64) -> Option<&SigningKey> {
-        let begun = self.keys.iter().filter(|key| key.signer.alg() == alg && key.signs_from_s <= now_s);
-        begun.max_by_key(|key| key.signs_from_s).map(|key| &key.signer)
+        let of_alg = self.keys.iter().filter(|key| key.signer.alg() == alg);
+        let key = signing(of_alg, now_s, |key| key.signs_from_s)?;
+        if key.signs_from_s > now_s && self.clock_warning.is_due(now_s) {
+            tracing::warn!(
+                kid = key.signer.kid(),
+                signs_from_s = key.signs_from_s,
+                now_s,
+                "clock of this machine is set back: it is before the time from which the oldest signing key signs, \
+                 which is used all the same"
+            );
+        }
+        Some(&key.signer)
     }
 
     /// The published key of this identifier.
@@ -270,5 +352,17 @@ impl KeySnapshot {
     #[must_use]
     pub fn jwks(&self) -> Arc<StaticDocument> {
         Arc::clone(&self.jwks)
+    }
+}
+
+impl ClockWarning {
+    /// Whether to log now. A clock that jumps either way is logged again.
+    fn is_due(&self, now_s: i64) -> bool {
+        let last_s = self.0.load(Ordering::Relaxed);
+        let is_due = now_s.saturating_sub(last_s).saturating_abs() >= CLOCK_WARNING_INTERVAL_S;
+        if is_due {
+            self.0.store(now_s, Ordering::Relaxed);
+        }
+        is_due
     }
 }

@@ -33,6 +33,9 @@ pub enum SealError {
     Open,
 }
 
+/// Fewest characters of a key-encryption secret. Not specified; a shorter one can be guessed by those who have a copy
+/// of the database, in spite of Argon2id.
+pub const SECRET_MIN_CHARS: usize = 16;
 const SALT_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 

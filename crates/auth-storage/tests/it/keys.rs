@@ -28,10 +28,31 @@ told! {
             key("d", SigningAlg::RS384, 4),
         ];
         for key in keys.iter().rev() {
-            db.insert(key.clone()).await.unwrap();
+            assert!(db.save_keys(&db.keys().await.unwrap(), vec![key.clone()]).await.unwrap());
         }
         assert_eq!(db.keys().await.unwrap(), keys);
-        assert!(db.insert(keys[0].clone()).await.is_err());
+    }
+
+    async fn keys_that_have_changed_in_the_meantime_are_left_as_they_are(home) {
+        let (db, other) = (home.open().await, home.open().await);
+        let first = db.establish(vec![key("a", SigningAlg::ES256, 1)]).await.unwrap();
+        let resealed = vec![KeyRecord { private_key: vec![9; 40], sealed: true, ..first[0].clone() }];
+        assert!(other.save_keys(&first, vec![key("b", SigningAlg::ES256, 3)]).await.unwrap());
+        let held = db.keys().await.unwrap();
+        assert!(!db.save_keys(&first, resealed.clone()).await.unwrap());
+        assert_eq!(db.keys().await.unwrap(), held);
+        assert!(db.save_keys(&held, resealed.clone()).await.unwrap());
+        assert_eq!(other.keys().await.unwrap(), [resealed[0].clone(), held[1].clone()]);
+    }
+
+    async fn the_private_part_of_a_retired_key_is_forgotten_when_keys_are_resealed(home) {
+        let db = home.open().await;
+        db.establish(vec![key("a", SigningAlg::ES256, 1), key("b", SigningAlg::ES256, 2)]).await.unwrap();
+        db.retire("a", NOW_S).await.unwrap();
+        let held = db.keys().await.unwrap();
+        assert!(db.save_keys(&held, held.clone()).await.unwrap());
+        let lengths = "SELECT kid || ' ' || CAST(length(private_key) AS TEXT) FROM signing_key ORDER BY kid";
+        assert_eq!(home.ask(lengths).await, ["a 0", "b 3"]);
     }
 
     async fn nodes_that_start_at_once_get_the_keys_of_one(home) {

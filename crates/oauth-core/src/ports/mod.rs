@@ -207,8 +207,12 @@ pub trait KeyStore: Send + Sync {
     /// check, and returns what the database then holds: of several nodes that start at once, all
     /// get the first one's keys.
     async fn establish(&self, candidates: Vec<KeyRecord>) -> Result<Vec<KeyRecord>, StoreError>;
-    /// Adds a key.
-    async fn insert(&self, key: KeyRecord) -> Result<(), StoreError>;
+    /// Stores `keys`, new ones and held ones with another private part, if the keys that are not retired are
+    /// exactly `held`, in one transaction with that check. Returns whether it did; nothing is changed otherwise.
+    ///
+    /// The private parts of retired keys are forgotten: they never sign again, and may be stored in clear or under
+    /// a secret that was given up.
+    async fn save_keys(&self, held: &[KeyRecord], keys: Vec<KeyRecord>) -> Result<bool, StoreError>;
     /// Retires a key: it is neither published nor used from `at_s` on. Returns whether there was
     /// such a key.
     async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError>;
@@ -249,4 +253,17 @@ pub enum JwksFetchError {
     /// The body was larger than the limit.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
+}
+
+impl JwksFetchError {
+    /// Whether the host could not be asked: there was no answer, or one of a server that is overloaded or broken at
+    /// the moment (408, 429 and 5xx). Every other answer says that there is no key set at the address.
+    #[must_use]
+    pub const fn is_outage(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Status(status) => matches!(*status, 408 | 429 | 500..=599),
+            Self::Refused(_) | Self::TooLarge(_) => false,
+        }
+    }
 }

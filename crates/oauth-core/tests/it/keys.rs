@@ -5,14 +5,19 @@ use std::sync::Arc;
 use oauth_core::env::Env;
 use oauth_core::keys::{KeyError, KeyRecord, KeyRing, SigningAlg, signs_from};
 use oauth_core::ports::KeyStore as _;
-use oauth_core::seal::{SealError, Sealer};
+use oauth_core::seal::Sealer;
 use serde_json::{Value, json};
 
-use crate::world::{Memory, World, with_partner};
+use crate::world::{Memory, Partner, World, with_partner};
 
 fn published(world: &World) -> Vec<Value> {
     let document: Value = serde_json::from_slice(&world.authority.published_keys().body).unwrap();
     document["keys"].as_array().unwrap().clone()
+}
+
+async fn add(world: &World, key: KeyRecord) {
+    let held = world.memory.keys().await.unwrap();
+    assert!(world.memory.save_keys(&held, vec![key]).await.unwrap());
 }
 
 #[tokio::test]
@@ -60,7 +65,7 @@ async fn rotation_publishes_first_signs_later_and_keeps_the_old_key() {
     let (mut world, partner) = with_partner().await;
     let before = world.assert(&partner.assertion("before")).await.unwrap().access_token;
     let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, world.now_s + 200).unwrap();
-    world.memory.insert(successor.clone()).await.unwrap();
+    add(&world, successor.clone()).await;
     world.authority.keys.refresh().await.unwrap();
     assert_eq!(published(&world).len(), 5);
     assert_eq!(published(&world)[0]["kid"], successor.kid, "newest first");
@@ -89,7 +94,7 @@ async fn private_keys_are_encrypted_under_the_secret_and_open_with_no_other() {
     assert!(stored.iter().all(|key| key.sealed));
     KeyRing::open(&env, memory.clone(), sealer("right")).await.unwrap();
     let wrong = KeyRing::open(&env, memory.clone(), sealer("wrong")).await.unwrap_err();
-    assert!(matches!(wrong, KeyError::Seal(SealError::Open)), "{wrong}");
+    assert!(matches!(wrong, KeyError::WrongSecret { .. }), "{wrong}");
     let missing = KeyRing::open(&env, memory.clone(), None).await.unwrap_err();
     assert!(matches!(missing, KeyError::SecretMissing), "{missing}");
 }
@@ -102,7 +107,7 @@ async fn of_keys_added_within_one_second_the_last_one_signs_in_the_end() {
         let held = world.memory.keys.lock().unwrap().clone();
         let from_s = signs_from(&held, SigningAlg::ES256, world.now_s);
         let key = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, from_s).unwrap();
-        world.memory.insert(key.clone()).await.unwrap();
+        add(&world, key.clone()).await;
         successor = Some(key);
     }
     let successor = successor.unwrap();
@@ -111,4 +116,20 @@ async fn of_keys_added_within_one_second_the_last_one_signs_in_the_end() {
     let token = world.assert(&partner.assertion("after")).await.unwrap().access_token;
     assert_eq!(jsonwebtoken::decode_header(&token).unwrap().kid.unwrap(), successor.kid);
     assert_eq!(successor.signs_from_s, crate::world::NOW_S + 6);
+}
+
+#[tokio::test]
+async fn a_clock_set_back_before_every_activation_signs_with_the_oldest_key() {
+    let (mut world, partner) = with_partner().await;
+    let oldest = jsonwebtoken::decode_header(&world.assert(&partner.assertion("before")).await.unwrap().access_token);
+    let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, world.now_s + 200).unwrap();
+    add(&world, successor).await;
+    world.authority.keys.refresh().await.unwrap();
+    world.now_s -= 86_400;
+    let mut claims = crate::world::claims("back");
+    claims["exp"] = json!(world.now_s + 300);
+    let assertion = partner.sign(&Partner::header(jsonwebtoken::Algorithm::ES384), &claims);
+    let token = world.assert(&assertion).await.unwrap().access_token;
+    assert_eq!(jsonwebtoken::decode_header(&token).unwrap().kid, oldest.unwrap().kid);
+    assert_eq!(world.claims(&token)["sub"], "partner");
 }

@@ -187,9 +187,18 @@ impl KeyStore for Memory {
         }
         Ok(keys.clone())
     }
-    async fn insert(&self, key: KeyRecord) -> Result<(), StoreError> {
-        self.keys.lock().unwrap().push(key);
-        Ok(())
+    async fn save_keys(&self, held: &[KeyRecord], changed: Vec<KeyRecord>) -> Result<bool, StoreError> {
+        let mut keys = self.keys.lock().unwrap();
+        if *keys != held {
+            return Ok(false);
+        }
+        for key in changed {
+            match keys.iter_mut().find(|held| held.kid == key.kid) {
+                Some(held) => *held = key,
+                None => keys.push(key),
+            }
+        }
+        Ok(true)
     }
     async fn retire(&self, kid: &str, _at_s: i64) -> Result<bool, StoreError> {
         let mut keys = self.keys.lock().unwrap();
@@ -206,6 +215,7 @@ impl KeyStore for Memory {
 #[derive(Default)]
 pub(crate) struct Host {
     pub(crate) answer: Mutex<Option<FetchedJwks>>,
+    pub(crate) refusal: Mutex<Option<JwksFetchError>>,
     pub(crate) asked: AtomicUsize,
 }
 
@@ -214,8 +224,15 @@ impl Host {
         let body = json!({ "keys": keys }).to_string().into_bytes();
         *self.answer.lock().unwrap() = Some(FetchedJwks { body, fresh_for_s });
     }
+    pub(crate) fn answer(&self, body: &[u8]) {
+        *self.answer.lock().unwrap() = Some(FetchedJwks { body: body.to_vec(), fresh_for_s: None });
+    }
     pub(crate) fn go_down(&self) {
         *self.answer.lock().unwrap() = None;
+    }
+    pub(crate) fn refuse(&self, refusal: JwksFetchError) {
+        *self.refusal.lock().unwrap() = Some(refusal);
+        self.go_down();
     }
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
@@ -228,7 +245,8 @@ impl JwksFetch for Host {
         self.asked.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
         let answer = self.answer.lock().unwrap().clone();
-        answer.ok_or_else(|| JwksFetchError::Unreachable("connection refused".to_owned()))
+        let refusal = self.refusal.lock().unwrap().clone();
+        answer.ok_or_else(|| refusal.unwrap_or_else(|| JwksFetchError::Unreachable("connection refused".to_owned())))
     }
 }
 
