@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::assertion::WantedKey;
 use crate::env::Env;
 use crate::jose::{KeySet, KeySetFault, SigningAlg};
+use crate::limits::CLOCK_LEEWAY_S;
 use crate::ports::{JwksFetch, JwksFetchError};
 
 /// A set is kept at least this long, in seconds, whatever its `Cache-Control` says: without a floor
@@ -30,8 +31,10 @@ pub const FRESH_DEFAULT_S: i64 = 300;
 pub const UNKNOWN_KID_THROTTLE_S: i64 = 30;
 /// After a failed fetch the next attempt waits this long, in seconds.
 pub const RETRY_AFTER_FAILURE_S: i64 = 10;
-/// A set whose host is down is used at most this long past its freshness, in seconds.
-pub const STALE_MAX_S: i64 = 24 * 3600;
+/// A set whose host cannot be reached is used at most this long past its freshness, in seconds. Not specified; an
+/// hour outlasts the restart of a partner's host, and bounds for how long a stolen key that was withdrawn works
+/// for a thief who keeps that host unreachable.
+pub const STALE_MAX_S: i64 = 3600;
 /// Most addresses remembered.
 const URIS_MAX: u64 = 10_000;
 
@@ -90,11 +93,13 @@ impl JwksCache {
     /// The key set of `uri`; fetched when none is kept, when the kept one is no longer fresh, or
     /// once when it does not have `wanted`.
     ///
-    /// While the partner's host is down the kept set is used at once, and the host is tried beside it.
+    /// While the partner's host cannot be reached the kept set is used at once, and the host is tried beside it. Any
+    /// answer that is not a key set withdraws the kept one ([`JwksFetchError::is_outage`] says which answers
+    /// count as none).
     ///
     /// # Errors
-    /// [`JwksFault`] when no set was ever obtained (or it is older than [`STALE_MAX_S`] past its
-    /// freshness).
+    /// [`JwksFault`] when no set was ever obtained, when it was withdrawn, or when it is older than
+    /// [`STALE_MAX_S`] past its freshness.
     pub async fn keys(&self, env: &Env<'_>, uri: &str, wanted: WantedKey<'_>) -> Result<Arc<KeySet>, JwksFault> {
         let slot = self.slots.get_with_by_ref(uri, Arc::default);
         let now_s = env.now_s();
@@ -156,7 +161,14 @@ impl Refresh {
         let wanted = WantedKey { kid: &self.kid, alg: self.alg };
         if attempts.is_due(self.now_us, held.as_deref(), wanted) {
             let outcome = self.fetch_once().await;
-            self.slot.down.store(outcome.is_err(), Ordering::Relaxed);
+            let is_down = outcome.as_ref().is_err_and(JwksFault::is_outage);
+            self.slot.down.store(is_down, Ordering::Relaxed);
+            if let Err(error) = outcome.as_ref()
+                && !is_down
+                && self.slot.held.swap(None).is_some()
+            {
+                tracing::warn!(uri = self.uri, %error, "key set withdrawn: its address no longer answers with one");
+            }
             if outcome.is_err() {
                 attempts.retry_from_s = self.now_s() + RETRY_AFTER_FAILURE_S;
             }
@@ -183,13 +195,13 @@ impl Attempts {
     /// Whether to fetch now. An attempt because of an unknown key is noted.
     fn is_due(&mut self, asked_us: i64, held: Option<&Held>, wanted: WantedKey<'_>) -> bool {
         let now_s = asked_us.div_euclid(1_000_000);
-        if now_s < self.retry_from_s {
+        if is_pausing(now_s, self.retry_from_s, RETRY_AFTER_FAILURE_S) {
             return false;
         }
         match held.filter(|held| held.is_fresh(now_s)) {
             None => true,
             Some(held) if wanted.is_in(&held.keys) || held.fetched_us >= asked_us => false,
-            Some(_) if now_s < self.unknown_kid_from_s => false,
+            Some(_) if is_pausing(now_s, self.unknown_kid_from_s, UNKNOWN_KID_THROTTLE_S) => false,
             Some(_) => {
                 self.unknown_kid_from_s = now_s + UNKNOWN_KID_THROTTLE_S;
                 true
@@ -198,9 +210,27 @@ impl Attempts {
     }
 }
 
+/// Whether `now_s` lies in the pause of `pause_s` seconds that ends at `until_s`. A clock that was set back does not
+/// make the pause longer.
+const fn is_pausing(now_s: i64, until_s: i64, pause_s: i64) -> bool {
+    now_s < until_s && until_s - now_s <= pause_s
+}
+
+impl JwksFault {
+    /// Whether the partner's host could not be asked, so that nothing is known of its keys.
+    const fn is_outage(&self) -> bool {
+        match self {
+            Self::Fetch(error) => error.is_outage(),
+            Self::Document(_) => false,
+            Self::Stopping => true,
+        }
+    }
+}
+
 impl Held {
+    /// A set that was fetched after `now_s` is not fresh: the clock was set back, and how old it is cannot be told.
     const fn is_fresh(&self, now_s: i64) -> bool {
-        now_s < self.fresh_until_s
+        now_s < self.fresh_until_s && self.fetched_us.div_euclid(1_000_000) <= now_s + CLOCK_LEEWAY_S
     }
 
     const fn is_usable(&self, now_s: i64) -> bool {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use jsonwebtoken::Algorithm;
 use oauth_core::jwks::{FRESH_CEILING_S, FRESH_FLOOR_S, RETRY_AFTER_FAILURE_S, STALE_MAX_S, UNKNOWN_KID_THROTTLE_S};
+use oauth_core::ports::JwksFetchError;
 use serde_json::json;
 
 use crate::world::{JWT_BEARER, Partner, World, claims};
@@ -102,6 +103,52 @@ async fn old_keys_are_kept_while_the_partners_host_is_down() {
     ask(&mut world, &partner, 60 + RETRY_AFTER_FAILURE_S, "ec-1").await.unwrap();
     let error = ask(&mut world, &partner, 60 + STALE_MAX_S + 60, "ec-1").await.unwrap_err();
     assert!(error.contains("could not be fetched"), "{error}");
+}
+
+#[tokio::test]
+async fn an_address_that_answers_without_a_key_set_withdraws_the_keys_at_once() {
+    let statuses = [301, 400, 401, 403, 404, 410].map(|status| Some(JwksFetchError::Status(status)));
+    let other = [JwksFetchError::TooLarge(9), JwksFetchError::Refused("the host has no public address".to_owned())];
+    for refusal in statuses.into_iter().chain(other.map(Some)).chain([None]) {
+        for fresh_for_s in [Some(0), Some(60)] {
+            let (mut world, partner) = published().await;
+            world.host.serve(std::slice::from_ref(&partner.ec_jwk), fresh_for_s);
+            ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+            match refusal.clone() {
+                Some(refusal) => world.host.refuse(refusal),
+                None => world.host.answer(b"<!doctype html><title>Sign in</title>"),
+            }
+            for later_s in [60, 61, 60 + RETRY_AFTER_FAILURE_S] {
+                assert!(ask(&mut world, &partner, later_s, "ec-1").await.is_err(), "{refusal:?} {later_s}");
+            }
+            world.host.serve(std::slice::from_ref(&partner.ec_jwk), fresh_for_s);
+            ask(&mut world, &partner, 100, "ec-1").await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn old_keys_are_kept_while_the_partners_host_is_overloaded() {
+    for status in [408, 429, 500, 502, 503, 504] {
+        let (mut world, partner) = published().await;
+        ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+        world.host.refuse(JwksFetchError::Status(status));
+        ask(&mut world, &partner, 60, "ec-1").await.unwrap();
+        assert!(ask(&mut world, &partner, 61 + STALE_MAX_S, "ec-1").await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_clock_set_back_neither_keeps_keys_fresh_nor_stops_attempts() {
+    let (mut world, partner) = published().await;
+    ask(&mut world, &partner, 86_400, "ec-1").await.unwrap();
+    ask(&mut world, &partner, 0, "ec-1").await.unwrap();
+    assert_eq!(world.host.asked(), 2, "they were fetched in the future");
+    let (mut world, partner) = published().await;
+    world.host.go_down();
+    ask(&mut world, &partner, 86_400, "ec-1").await.unwrap_err();
+    world.host.serve(std::slice::from_ref(&partner.ec_jwk), None);
+    ask(&mut world, &partner, 0, "ec-1").await.unwrap();
 }
 
 #[tokio::test]
