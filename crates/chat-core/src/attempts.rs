@@ -59,6 +59,10 @@ const BUDGETS: [Budget; 4] = [
     Budget { at_once: 600, pause_us: 100_000 },
 ];
 
+/// A time that is this much earlier than the one before, in microseconds, is of a clock that was set back: requests
+/// that are answered at once do not lie an hour apart.
+const CLOCK_SET_BACK_US: u64 = 3_600_000_000;
+
 /// The attempts of one node.
 pub struct Attempts {
     secret: [u8; 32],
@@ -131,8 +135,7 @@ impl Attempts {
         let regular = from.map(|_| here);
 
         let mut state = self.state();
-        // An attempt that tells an earlier time than another gains nothing by it.
-        state.now_us = state.now_us.max(u64::try_from(now_us).unwrap_or_default());
+        state.advance(u64::try_from(now_us).unwrap_or_default());
         let is_regular = regular.is_some_and(|mark| state.is_regular(mark));
         let everywhere = (!is_regular).then_some(everywhere);
         let places = [Some(place(here)), everywhere, address, neighbourhood];
@@ -195,6 +198,18 @@ fn leading(address: IpAddr, (v4, v6): (usize, usize)) -> Vec<u8> {
 }
 
 impl State {
+    /// An attempt that tells an earlier time than another gains nothing by it. When the clock was set back, all that
+    /// is counted moves with it: an account that is held would otherwise stay held until the clock is as late again.
+    fn advance(&mut self, now_us: u64) {
+        match self.now_us.checked_sub(now_us) {
+            Some(back_us) if back_us >= CLOCK_SET_BACK_US => {
+                self.now_us = now_us;
+                self.counters.iter_mut().for_each(|counter| counter.set_back(back_us));
+            }
+            _ => self.now_us = self.now_us.max(now_us),
+        }
+    }
+
     fn is_regular(&self, mark: u64) -> bool {
         self.regulars.get(usize::from(place(mark))) == Some(&mark)
     }
@@ -272,6 +287,12 @@ impl Counter {
     fn forget(&mut self, place: u16) {
         if let Some(whole_at_us) = self.whole_at_us.get_mut(usize::from(place)) {
             *whole_at_us = 0;
+        }
+    }
+
+    fn set_back(&mut self, back_us: u64) {
+        for whole_at_us in &mut self.whole_at_us {
+            *whole_at_us = whole_at_us.saturating_sub(back_us);
         }
     }
 

@@ -172,6 +172,16 @@ fn an_attempt_that_tells_an_earlier_time_gains_nothing() {
 }
 
 #[test]
+fn a_clock_set_back_by_a_day_does_not_hold_anyone_for_a_day() {
+    let attempts = attempts();
+    for _ in 0..5 {
+        assert_eq!(wrong(&attempts, 86_400, "ada", "192.0.2.1"), Ok(()));
+    }
+    assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Err(360));
+    assert_eq!(wrong(&attempts, 360, "ada", "192.0.2.1"), Ok(()));
+}
+
+#[test]
 fn which_place_a_name_has_is_another_in_each_process() {
     let places = |attempts: &Attempts| {
         let marks = (0..8).map(|number| attempts.mark(Kind::Account, &[format!("name-{number}").as_bytes()]));

@@ -39,6 +39,10 @@ const NETWORK_BYTES: (usize, usize) = (4, 8);
 /// Leading bytes that name the neighbourhood: what is commonly rented together.
 const NEIGHBOURHOOD_BYTES: (usize, usize) = (3, 6);
 
+/// A time that is this much earlier than the one before, in microseconds, is of a clock that was set back: requests
+/// that are answered at once do not lie an hour apart.
+const CLOCK_SET_BACK_US: u64 = 3_600_000_000;
+
 /// What is counted for, in the order of [`State::counters`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -177,9 +181,17 @@ fn place(mark: u64) -> u16 {
 }
 
 impl State {
-    /// A request that tells an earlier time than another gains nothing by it.
+    /// A request that tells an earlier time than another gains nothing by it. When the clock was set back, all that
+    /// is counted moves with it: an account that is held would otherwise stay held until the clock is as late again.
     fn advance(&mut self, env: &Env<'_>) {
-        self.now_us = self.now_us.max(u64::try_from(env.now_us).unwrap_or_default());
+        let now_us = u64::try_from(env.now_us).unwrap_or_default();
+        match self.now_us.checked_sub(now_us) {
+            Some(back_us) if back_us >= CLOCK_SET_BACK_US => {
+                self.now_us = now_us;
+                self.counters.iter_mut().for_each(|counter| counter.set_back(back_us));
+            }
+            _ => self.now_us = self.now_us.max(now_us),
+        }
     }
 
     fn is_regular(&self, mark: u64) -> bool {
@@ -257,6 +269,12 @@ impl Counter {
         with_one_more.saturating_sub(now_us.saturating_add(at_once.saturating_mul(pause_us)))
     }
 
+    fn set_back(&mut self, back_us: u64) {
+        for whole_at_us in &mut self.whole_at_us {
+            *whole_at_us = whole_at_us.saturating_sub(back_us);
+        }
+    }
+
     fn hold(&mut self, place: u16) {
         if let Some(pending) = self.pending.get_mut(usize::from(place)) {
             *pending = pending.saturating_add(1);
@@ -296,7 +314,7 @@ impl<'a> Origin<'a> {
     }
 
     /// The address that is counted, or of IPv6 its network.
-    fn network(self) -> Option<Vec<u8>> {
+    pub(crate) fn network(self) -> Option<Vec<u8>> {
         match self {
             Self::Device(address) => Some(leading(address, NETWORK_BYTES)),
             Self::Unknown | Self::App(_) => None,
@@ -304,7 +322,7 @@ impl<'a> Origin<'a> {
     }
 
     /// What is near enough to be one guesser; for an app itself.
-    fn neighbourhood(self) -> (&'static [u8], Vec<u8>) {
+    pub(crate) fn neighbourhood(self) -> (&'static [u8], Vec<u8>) {
         match self {
             Self::Unknown => (b"unknown", Vec::new()),
             Self::Device(address) => (b"device", leading(address, NEIGHBOURHOOD_BYTES)),

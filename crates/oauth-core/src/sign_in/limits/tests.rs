@@ -187,6 +187,16 @@ fn a_request_that_tells_an_earlier_time_gains_nothing() {
 }
 
 #[test]
+fn a_clock_set_back_by_a_day_does_not_hold_anyone_for_a_day() {
+    let limits = limits();
+    for _ in 0..10 {
+        assert_eq!(wrong(&limits, 86_400, "ada", "192.0.2.1"), Ok(()));
+    }
+    assert_eq!(wrong(&limits, 0, "ada", "192.0.2.1"), Err(30));
+    assert_eq!(wrong(&limits, 30, "ada", "192.0.2.1"), Ok(()));
+}
+
+#[test]
 fn which_place_a_name_has_is_another_in_each_process() {
     let other = AttemptLimits::new(&Env { now_us: 0, random: &Bytes(1) });
     let places = |limits: &AttemptLimits| {
