@@ -1,10 +1,13 @@
 //! Users: people and bots.
 
+mod common_passwords;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use self::common_passwords::COMMON_PASSWORDS;
 use crate::address::AddressVisibility;
 use crate::id::UserId;
 use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MAX_TIMEZONE_CHARS, MIN_PASSWORD_CHARS};
@@ -184,13 +187,15 @@ pub fn email(written: &str) -> Result<&str, MalformedEmail> {
 #[error("The password is too weak.")]
 pub struct WeakPassword;
 
-/// Whether a new password may be one. Not specified; we ask for a length alone, the one clients are told of: what a
-/// person would guess is kept out by the bound on attempts.
+/// Whether a new password may be one. Not specified; we demand the length that the API announces, and refuse the
+/// passwords that are tried first. The bound on attempts keeps out what else a person would guess.
 ///
 /// # Errors
-/// When it has less than [`MIN_PASSWORD_CHARS`].
+/// When it has less than [`MIN_PASSWORD_CHARS`], or is a common one in any case of its letters.
 pub fn check_password(password: &str) -> Result<(), WeakPassword> {
-    if password.chars().count() < MIN_PASSWORD_CHARS { Err(WeakPassword) } else { Ok(()) }
+    let is_short = password.chars().count() < MIN_PASSWORD_CHARS;
+    let is_common = COMMON_PASSWORDS.iter().any(|common| common.eq_ignore_ascii_case(password));
+    if is_short || is_common { Err(WeakPassword) } else { Ok(()) }
 }
 
 /// The bearer secret of a user: 32 letters and digits.
@@ -336,6 +341,10 @@ mod tests {
     #[test]
     fn a_password_has_six_characters() {
         assert_eq!(check_password("12345"), Err(WeakPassword));
+        for common in ["123456", "password", "PassWord123", "qwerty", "iloveyou"] {
+            assert_eq!(check_password(common), Err(WeakPassword), "{common}");
+        }
+        assert!(COMMON_PASSWORDS.is_sorted());
         assert_eq!(check_password("äöüäöü"), Ok(()));
     }
 }

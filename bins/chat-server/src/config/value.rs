@@ -167,7 +167,7 @@ pub(super) fn password(flag: &str, text: &str) -> Result<(), String> {
     }
     Err(format!(
         "invalid value '…' for '{flag} <SECRET>': must have {MIN_PASSWORD_CHARS} characters at least and \
-         {PASSWORD_MAX_BYTES} bytes at most"
+         {PASSWORD_MAX_BYTES} bytes at most, and must not be one of the most common passwords"
     ))
 }
 
