@@ -4,6 +4,7 @@ mod append;
 mod conditions;
 mod history;
 mod list;
+mod logins;
 mod put;
 mod reads;
 mod superseded;

@@ -236,6 +236,7 @@ impl From<&WriteFault> for Outcome {
             WriteFault::AlreadyExists(key) => {
                 DUPLICATE.outcome().diagnostics(format!("Duplicate key: {key} already exists"))
             }
+            WriteFault::Taken(_) => with(DUPLICATE),
             WriteFault::VersionMismatch { .. } => with(VERSION_MISMATCH),
             WriteFault::MultipleMatches { .. } => with(MULTIPLE_MATCHES),
             WriteFault::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),

@@ -301,6 +301,9 @@ pub enum WriteFault {
     /// A create of what is already there.
     #[error("{0} already exists")]
     AlreadyExists(ResourceKey),
+    /// Another resource is found by this element already, which one alone may be found by.
+    #[error("another resource has the same {0} already")]
+    Taken(&'static str),
     /// `If-Match` named another version than the current one.
     #[error("{key} is not in the expected version")]
     VersionMismatch {

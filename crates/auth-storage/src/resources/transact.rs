@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use super::append::new_id;
 use super::list;
+use super::logins::NewLogins;
 use super::table::{self, Found, Table};
 use super::versions::{self, State, Unwritten};
 use crate::db::Db;
@@ -110,6 +111,8 @@ struct Attempt {
     numbers: Vec<i64>,
     /// What is written and not in the tables yet.
     unwritten: Unwritten,
+    /// Users that get other names to sign in with.
+    logins: NewLogins,
     /// What becomes of the index of searches.
     search: Pending,
     /// The last write whose effect happened.
@@ -121,7 +124,8 @@ impl Attempt {
         let (progress, search) = (progress.clone(), Pending::new(db));
         let (tables, states) = (HashMap::new(), HashMap::new());
         let (numbers, unwritten) = (Vec::new(), Unwritten::default());
-        Self { tx, now_us, progress, tables, states, numbers, unwritten, search, concluded: None }
+        let logins = NewLogins::default();
+        Self { tx, now_us, progress, tables, states, numbers, unwritten, logins, search, concluded: None }
     }
 }
 
@@ -194,7 +198,9 @@ impl Attempt {
             let left = targets.get(index..).unwrap_or_default();
             let current = self.current(target, left, &write.operation).await?;
             let decision = plan::decide(write.clone(), target, current, &urls);
-            let answer = self.carry_out(decision.map_err(refused_at(index))?, left.len()).await?;
+            let decision = decision.map_err(refused_at(index))?;
+            self.logins.note(index, &decision);
+            let answer = self.carry_out(decision, left.len()).await?;
             written.push(match effects.get(&index) {
                 Some(effect) => self.conclude((index, write), effect, answer).await?,
                 None => answer,
@@ -202,7 +208,10 @@ impl Attempt {
         }
         self.flush().await?;
         self.search.write(&mut self.tx).await?;
-        Ok(written)
+        match self.logins.taken(&mut self.tx).await? {
+            Some(index) => Err(refused_at(index)(WriteFault::Taken("userName or email"))),
+            None => Ok(written),
+        }
     }
 
     /// Commits what was done, or takes it back; returns the tables that are known to exist then.

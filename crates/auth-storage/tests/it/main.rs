@@ -14,6 +14,8 @@ mod jobs;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod logins;
+#[cfg(test)]
 mod members;
 #[cfg(test)]
 mod migration;
