@@ -11,6 +11,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::client::JWT_BEARER;
 use crate::env::Env;
 use crate::form::printable;
 use crate::jose::{CompactFault, CompactJws, Header, KeySet, SigningAlg, numeric_date};
@@ -109,6 +110,9 @@ pub enum AssertionFault {
         /// Seconds since the UNIX epoch.
         now: i64,
     },
+    /// The Client's `client_assertion_types` does not list the type.
+    #[error("client_assertion: the client is not registered for client_assertion_type {JWT_BEARER} here")]
+    TypeNotRegistered,
     /// `jku` is there and not the registered `jwks_uri`.
     #[error("client_assertion: jku differs from the registered jwks_uri")]
     Jku,

@@ -167,6 +167,7 @@ fn refused_token(error: &TokenError) -> Option<String> {
         | TokenError::Target { .. }
         | TokenError::UnauthorizedClient
         | TokenError::NoScope
+        | TokenError::TooLong { .. }
         | TokenError::Grant(_) => return Some(format!("{}: {error}", error.code())),
         TokenError::Repeated(_)
         | TokenError::UnsupportedGrant(_)
@@ -184,6 +185,7 @@ fn refused_client(fault: &ClientFault) -> Option<String> {
         ClientFault::Assertion { .. } => "the client assertion fails a check".to_owned(),
         ClientFault::UnknownSubject { .. } => Rejection::Unknown.to_string(),
         ClientFault::NoCredentials => fault.to_string(),
+        ClientFault::TooManyAttempts { .. } => "too many attempts".to_owned(),
         ClientFault::Store(_) => return None,
     })
 }

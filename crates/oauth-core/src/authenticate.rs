@@ -3,6 +3,7 @@
 //! # Source
 //! RFC 6749, section 2.3; RFC 7523; specification, Authentication and POST /auth/token variants.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -10,10 +11,12 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::assertion::{Assertion, AssertionFault, Seen};
 use crate::authority::Authority;
-use crate::client::{Client, JWT_BEARER};
+use crate::client::{Client, JWT_BEARER, TokenProfile};
 use crate::env::Env;
 use crate::form::{Form, printable};
 use crate::ports::{Admission, Admitted, Claim, Nonce, StoreError};
+use crate::secret_attempts::Held;
+use crate::sign_in::Origin;
 
 /// The credentials of one request, of exactly one kind.
 #[derive(Debug)]
@@ -33,6 +36,7 @@ pub struct Secret {
     /// The pair as sent, and, when it differs, with both halves percent-decoded: RFC 6749, section
     /// 2.3.1 asks for that encoding, most clients leave it out.
     candidates: Vec<(String, String)>,
+    address: Option<IpAddr>,
 }
 
 impl std::fmt::Debug for Secret {
@@ -91,9 +95,21 @@ pub enum ClientFault {
         /// What an operator wants to see.
         seen: Box<Seen>,
     },
+    /// Wrong secrets of this client came from this address too often: the secret was not looked at.
+    #[error("too many wrong secrets of this client from this address; try again in {retry_after_s} s")]
+    TooManyAttempts {
+        /// Seconds.
+        retry_after_s: u64,
+    },
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<Held> for ClientFault {
+    fn from(held: Held) -> Self {
+        Self::TooManyAttempts { retry_after_s: held.wait_s }
+    }
 }
 
 /// The reason behind [`ClientFault::Rejected`].
@@ -167,7 +183,9 @@ impl<'a> Credentials<'a> {
             return Secret::from_header(header, client_id).map(|secret| Ok(Self::Secret(secret)));
         }
         Ok(Ok(match (client_id, form.get("client_secret")) {
-            (Some(id), Some(secret)) => Self::Secret(Secret { candidates: vec![(id.to_owned(), secret.to_owned())] }),
+            (Some(id), Some(secret)) => {
+                Self::Secret(Secret { candidates: vec![(id.to_owned(), secret.to_owned())], address: None })
+            }
             (None, Some(_)) => return Err(CredentialsFault::NoClientId),
             (Some(id), None) => Self::Public(id),
             (None, None) => Self::None,
@@ -184,6 +202,15 @@ impl<'a> Credentials<'a> {
             });
         }
         Ok(Self::Assertion(Box::new(assertion)))
+    }
+
+    /// The same credentials with where they came from, as far as the wire knows.
+    #[must_use]
+    pub fn sent_from(self, address: Option<&str>) -> Self {
+        match self {
+            Self::Secret(secret) => Self::Secret(secret.sent_from(address)),
+            other => other,
+        }
     }
 
     /// The id they claim.
@@ -219,7 +246,17 @@ impl Secret {
         if client_id.is_some_and(|in_form| candidates.iter().all(|(id, _)| id != in_form)) {
             return Err(CredentialsFault::SeveralMethods);
         }
-        Ok(Self { candidates })
+        Ok(Self { candidates, address: None })
+    }
+
+    /// The same secret with where it came from, as far as the wire knows: wrong ones are counted there.
+    #[must_use]
+    pub fn sent_from(self, address: Option<&str>) -> Self {
+        Self { address: address.and_then(|address| address.parse().ok()), ..self }
+    }
+
+    pub(crate) fn origin(&self) -> Origin<'_> {
+        self.address.map_or(Origin::Unknown, |address| Origin::Device(address.to_canonical()))
     }
 
     /// The id as sent.
@@ -249,6 +286,24 @@ fn form_decode(text: &str) -> String {
 /// # Errors
 /// [`ClientFault`].
 pub async fn authenticate(
+    env: &Env<'_>,
+    authority: &Authority,
+    credentials: &Credentials<'_>,
+) -> Result<Authenticated, ClientFault> {
+    let Credentials::Secret(secret) = credentials else { return proved(env, authority, credentials).await };
+    authority.secret_attempts.check(env, secret)?;
+    let outcome = proved(env, authority, credentials).await;
+    match &outcome {
+        Ok(_) => authority.secret_attempts.succeeded(secret),
+        // The secret was right.
+        Err(ClientFault::Rejected { rejection: Rejection::Inactive, .. }) => {}
+        Err(ClientFault::Rejected { .. }) => authority.secret_attempts.failed(env, secret),
+        Err(_) => {}
+    }
+    outcome
+}
+
+async fn proved(
     env: &Env<'_>,
     authority: &Authority,
     credentials: &Credentials<'_>,
@@ -309,6 +364,20 @@ fn check_public(id: &str, client: Option<Arc<Client>>) -> Result<Authenticated, 
         Some(client) => return Ok(Authenticated { client, nonce: None, method: Method::Public }),
     };
     Err(ClientFault::Rejected { client_id: printable(id), rejection })
+}
+
+impl Authenticated {
+    /// Refuses an assertion where the grant's `client_assertion_types` does not list its type.
+    ///
+    /// # Errors
+    /// [`AssertionFault::TypeNotRegistered`] as a [`ClientFault`].
+    pub(crate) fn check_method(&self, grant: &TokenProfile) -> Result<(), ClientFault> {
+        if self.method != Method::Assertion || !grant.refuses_assertions {
+            return Ok(());
+        }
+        let seen = Seen { client: printable(&self.client.id), ..Seen::default() };
+        Err(ClientFault::Assertion { fault: AssertionFault::TypeNotRegistered, seen: Box::new(seen) })
+    }
 }
 
 /// Authenticates and claims the assertion's nonce: for the endpoints that ask who calls and issue
@@ -411,6 +480,9 @@ async fn verify_assertion(
     client: &Client,
     assertion: &Assertion<'_>,
 ) -> Result<Nonce, AssertionFault> {
+    if client.refuses_assertions() {
+        return Err(AssertionFault::TypeNotRegistered);
+    }
     let nonce = assertion.check_claims(env, authority.documents().token_endpoint())?;
     assertion.check_jku(client.jwks_uri.as_deref())?;
     let fetched = match &client.jwks_uri {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use crate::authenticate::Secret;
+use crate::authenticate::{ClientFault, Secret};
 use crate::authorize::PendingKey;
 use crate::csrf::FormKey;
 use crate::directory::Directory;
@@ -20,6 +20,7 @@ use crate::ports::{
 use crate::root::RootClient;
 use crate::seal::Sealer;
 use crate::secret::Pepper;
+use crate::secret_attempts::SecretAttempts;
 use crate::settings::Settings;
 use crate::sign_in::AttemptLimits;
 use crate::token::SuccessorKey;
@@ -58,6 +59,7 @@ pub struct Authority {
     pub(crate) successors: SuccessorKey,
     pub(crate) pending: PendingKey,
     pub(crate) attempts: AttemptLimits,
+    pub(crate) secret_attempts: SecretAttempts,
     forms: FormKey,
     documents: Documents,
 }
@@ -113,6 +115,7 @@ impl Authority {
         Ok(Self {
             directory: Directory::new(stores.parties, &setup.settings),
             documents: Documents::new(&setup.settings),
+            secret_attempts: SecretAttempts::new(env, setup.settings.secret_attempts),
             settings: setup.settings,
             keys,
             jwks: JwksCache::new(setup.jwks_fetch),
@@ -160,17 +163,38 @@ impl Authority {
         self.verifier.hashing()
     }
 
-    /// Whether an `Authorization` header is the bootstrap administrator's.
-    #[must_use]
-    pub fn is_root(&self, authorization: Option<&str>) -> bool {
-        let secret = authorization.and_then(|header| Secret::from_header(header, None).ok());
-        secret.is_some_and(|secret| self.is_roots(&secret))
+    /// Whether an `Authorization` header that came from `address` is the bootstrap administrator's.
+    ///
+    /// # Errors
+    /// [`ClientFault::TooManyAttempts`] where wrong secrets of the administrator came from there too often.
+    pub(crate) fn is_root(
+        &self,
+        env: &Env<'_>,
+        authorization: Option<&str>,
+        address: Option<&str>,
+    ) -> Result<bool, ClientFault> {
+        match authorization.and_then(|header| Secret::from_header(header, None).ok()) {
+            Some(secret) => self.is_roots(env, &secret.sent_from(address)),
+            None => Ok(false),
+        }
     }
 
-    /// The same of what an `Authorization` header was read as.
-    #[must_use]
-    pub fn is_roots(&self, secret: &Secret) -> bool {
-        self.root.as_ref().is_some_and(|root| secret.candidates().any(|(id, secret)| root.is(id, secret)))
+    /// Whether the secret is the bootstrap administrator's. One that is not is counted where the Client is looked
+    /// up that it may be of.
+    ///
+    /// # Errors
+    /// [`ClientFault::TooManyAttempts`].
+    pub(crate) fn is_roots(&self, env: &Env<'_>, secret: &Secret) -> Result<bool, ClientFault> {
+        let Some(root) = &self.root else { return Ok(false) };
+        if !secret.candidates().any(|(id, _)| id == root.id()) {
+            return Ok(false);
+        }
+        self.secret_attempts.check(env, secret)?;
+        let is_root = secret.candidates().any(|(id, secret)| root.is(id, secret));
+        if is_root {
+            self.secret_attempts.succeeded(secret);
+        }
+        Ok(is_root)
     }
 
     /// The algorithm access tokens of a Client with this preference are signed with.

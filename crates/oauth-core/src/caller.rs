@@ -47,7 +47,7 @@ pub struct TokenBearer {
     pub scopes: Option<ScopeSet>,
 }
 
-/// Why a caller with credentials is not let in: 401.
+/// Why a caller with credentials is not let in: 401, unless said otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum CallerFault {
     /// The `Authorization` header is of no known scheme or malformed.
@@ -56,6 +56,12 @@ pub enum CallerFault {
     /// HTTP Basic with an unknown id, a wrong secret, or a Client without the grant `basic`.
     #[error("unknown or inactive client, wrong secret, or a client that may not use HTTP Basic")]
     Basic(Rejection),
+    /// Wrong secrets of this client came from this address too often: 429.
+    #[error("too many wrong secrets of this client from this address; try again in {retry_after_s} s")]
+    TooManyAttempts {
+        /// Seconds.
+        retry_after_s: u64,
+    },
     /// The access token is good for nothing.
     #[error("{0}")]
     Token(TokenFault),
@@ -64,7 +70,19 @@ pub enum CallerFault {
     Store(#[from] StoreError),
 }
 
-/// Identifies the caller from its `Authorization` header. Credentials that are there and wrong are
+/// Identifies a caller whose address the wire does not know, as [`identify_from`] does.
+///
+/// # Errors
+/// [`CallerFault`].
+pub async fn identify(
+    env: &Env<'_>,
+    authority: &Authority,
+    authorization: Option<&str>,
+) -> Result<Caller, CallerFault> {
+    identify_from(env, authority, authorization, None).await
+}
+
+/// Identifies the caller at `address` from its `Authorization` header. Credentials that are there and wrong are
 /// refused; they never count as absent.
 ///
 /// # Errors
@@ -72,10 +90,11 @@ pub enum CallerFault {
 ///
 /// # Source
 /// CONTRACT, Who may call; RFC 6750, section 2.1; RFC 7617.
-pub async fn identify(
+pub async fn identify_from(
     env: &Env<'_>,
     authority: &Authority,
     authorization: Option<&str>,
+    address: Option<&str>,
 ) -> Result<Caller, CallerFault> {
     let Some(header) = authorization else {
         return Ok(Caller { identity: Identity::Anonymous, policy_revision: policy_revision(authority, None).await? });
@@ -85,7 +104,7 @@ pub async fn identify(
         return identify_bearer(env, authority, rest.trim()).await;
     }
     if scheme.eq_ignore_ascii_case("Basic") {
-        return identify_basic(env, authority, header).await;
+        return identify_basic(env, authority, header, address).await;
     }
     Err(CallerFault::Header)
 }
@@ -108,9 +127,15 @@ async fn identify_bearer(env: &Env<'_>, authority: &Authority, token: &str) -> R
     Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
 }
 
-async fn identify_basic(env: &Env<'_>, authority: &Authority, header: &str) -> Result<Caller, CallerFault> {
+async fn identify_basic(
+    env: &Env<'_>,
+    authority: &Authority,
+    header: &str,
+    address: Option<&str>,
+) -> Result<Caller, CallerFault> {
     let secret = Secret::from_header(header, None).map_err(|_: CredentialsFault| CallerFault::Header)?;
-    if authority.is_roots(&secret) {
+    let secret = secret.sent_from(address);
+    if authority.is_roots(env, &secret).map_err(unidentified)? {
         return Ok(Caller { identity: Identity::Root, policy_revision: 0 });
     }
     let credentials = Credentials::Secret(secret);
@@ -135,11 +160,17 @@ async fn authenticate_basic(
     authority: &Authority,
     credentials: &Credentials<'_>,
 ) -> Result<Arc<Client>, CallerFault> {
-    match authenticate(env, authority, credentials).await {
-        Ok(authenticated) => Ok(authenticated.client),
-        Err(ClientFault::Store(error)) => Err(CallerFault::Store(error)),
-        Err(ClientFault::Rejected { rejection, .. }) => Err(CallerFault::Basic(rejection)),
-        Err(_) => Err(CallerFault::Header),
+    authenticate(env, authority, credentials).await.map(|authenticated| authenticated.client).map_err(unidentified)
+}
+
+fn unidentified(fault: ClientFault) -> CallerFault {
+    match fault {
+        ClientFault::Store(error) => CallerFault::Store(error),
+        ClientFault::Rejected { rejection, .. } => CallerFault::Basic(rejection),
+        ClientFault::TooManyAttempts { retry_after_s } => CallerFault::TooManyAttempts { retry_after_s },
+        ClientFault::NoCredentials | ClientFault::Assertion { .. } | ClientFault::UnknownSubject { .. } => {
+            CallerFault::Header
+        }
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Client {
     pub first_party: bool,
     /// The issuers whose tokens it may exchange for its own (`allowedIssuers`).
     pub allowed_issuers: Vec<String>,
+    /// Of which audiences those tokens must name one (`allowedAudiences`, an extension of ours); `None` where the
+    /// element is absent.
+    pub allowed_audiences: Option<Vec<String>>,
     /// How pages present it, and where an EHR opens it.
     pub app: App,
     /// What `auth.authorization_code` says.
@@ -132,6 +135,9 @@ pub struct TokenProfile {
     /// `access_token_signing_alg`: an extension of ours, because the specification leaves the
     /// signature algorithm open and partners differ in what they can verify.
     pub alg: Option<SigningAlg>,
+    /// Whether `client_assertion_types` is there and does not list [`JWT_BEARER`], the one type this server knows.
+    /// Absent, it limits nothing.
+    pub refuses_assertions: bool,
 }
 
 /// `token_format`.
@@ -169,6 +175,9 @@ impl Client {
             b2b: Registration::from_client(resource, ext_base, "client_credentials"),
             first_party: flag(resource, "first_party"),
             allowed_issuers: strings(resource, "allowedIssuers").map(str::to_owned).collect(),
+            allowed_audiences: resource
+                .get("allowedAudiences")
+                .map(|_| strings(resource, "allowedAudiences").map(str::to_owned).collect()),
             app: App::read(resource),
             authorization_code: MemberSettings::read(resource, ext_base, "authorization_code"),
             password: MemberSettings::read(resource, ext_base, "password"),
@@ -221,6 +230,15 @@ impl Client {
         self.app.name.as_deref().unwrap_or(&self.id)
     }
 
+    /// Whether no grant of the Client takes an assertion, although one says which types it takes.
+    #[must_use]
+    pub fn refuses_assertions(&self) -> bool {
+        let auth = self.document.get("auth").and_then(Value::as_object).into_iter().flat_map(|auth| auth.values());
+        let said = auth.filter(|grant| grant.get("client_assertion_types").is_some_and(|types| !types.is_null()));
+        let mut said = said.peekable();
+        said.peek().is_some() && said.all(refuses_assertions)
+    }
+
     /// Whether the Client is a member-authorized app.
     #[must_use]
     pub fn is_smart_app(&self) -> bool {
@@ -240,6 +258,7 @@ impl TokenProfile {
             format,
             lifetime_s: lifetime_s.filter(|lifetime| (1..=crate::limits::TOKEN_LIFETIME_MAX_S).contains(lifetime)),
             alg: alg.and_then(|name| name.parse().ok()),
+            refuses_assertions: refuses_assertions(profile),
         }
     }
 }
@@ -310,6 +329,14 @@ fn asserts(resource: &Value) -> bool {
     says(resource.get("jwks_uri"))
         || says(resource.get("jwks"))
         || grants.into_iter().any(|grant| says(grant.get("client_assertion_types")))
+}
+
+fn refuses_assertions(profile: &Value) -> bool {
+    let types = profile.get("client_assertion_types").filter(|types| !types.is_null());
+    types.is_some_and(|types| {
+        let listed = types.as_array().into_iter().flatten();
+        !listed.into_iter().any(|listed| listed.as_str() == Some(JWT_BEARER))
+    })
 }
 
 fn registered_scopes(resource: &Value) -> ScopeSet {

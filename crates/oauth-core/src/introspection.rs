@@ -14,7 +14,7 @@ use crate::authenticate::{ClientFault, Credentials, authenticate_and_claim, auth
 use crate::authority::Authority;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::bearer::{self, TokenFault, VerifiedToken};
-use crate::caller::{Caller, CallerFault, Identity, identify};
+use crate::caller::{Caller, CallerFault, Identity, identify_from};
 use crate::client::Client;
 use crate::env::Env;
 use crate::identity::PersonClaims;
@@ -106,14 +106,15 @@ async fn caller_of(
     authority: &Authority,
     request: &TokenRequest<'_>,
 ) -> Result<Caller, IntrospectionError> {
-    if authority.is_root(request.authorization) || is_bearer(request.authorization) {
-        return identify(env, authority, request.authorization).await.map_err(|fault| match fault {
+    let (authorization, address) = (request.authorization, request.address);
+    if authority.is_root(env, authorization, address)? || is_bearer(authorization) {
+        return identify_from(env, authority, authorization, address).await.map_err(|fault| match fault {
             CallerFault::Store(error) => IntrospectionError::Store(error),
             _ => IntrospectionError::Unauthenticated,
         });
     }
     let credentials = Credentials::read(request.authorization, request.form).map_err(TokenError::from)?;
-    let credentials = credentials.map_err(TokenError::from)?;
+    let credentials = credentials.map_err(TokenError::from)?.sent_from(address);
     if matches!(credentials, Credentials::None) {
         return Err(IntrospectionError::Unauthenticated);
     }
@@ -214,10 +215,10 @@ impl VerifiedRefresh {
 /// [`TokenError`] for the request and the credentials; an unknown or foreign token is no error
 /// (RFC 7009, section 2.2).
 pub async fn revoke(env: &Env<'_>, authority: &Authority, request: &TokenRequest<'_>) -> Result<(), TokenError> {
-    let client = if authority.is_root(request.authorization) {
+    let client = if authority.is_root(env, request.authorization, request.address)? {
         None
     } else {
-        let credentials = Credentials::read(request.authorization, request.form)??;
+        let credentials = Credentials::read(request.authorization, request.form)??.sent_from(request.address);
         Some(authenticate_to_revoke(env, authority, &credentials).await?)
     };
     let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;

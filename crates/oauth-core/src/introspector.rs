@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::jose::{PublicKey, SharedKey, SigningAlg};
 use crate::limits::{INTROSPECTOR_MAX_KEYS, SECRET_MAX_BYTES};
 use crate::policy::{Issue, IssueCode};
-use crate::registration::is_web_address;
+use crate::registration::{self, is_web_address};
 
 /// What verifies the tokens of an issuer.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ impl Trust {
             Some(_) => return Err(one(IssueCode::Value, "jwt.iss", "must be a string that is not empty")),
             None => return Err(one(IssueCode::Required, "jwt.iss", "is required: whose tokens these are")),
         }
+        expected_audiences(resource)?;
         match (jwt.get("secret"), jwt.get("keys"), resource.get("jwks_uri")) {
             (Some(secret), None, None) => Ok(Self::Keys(vec![shared("jwt.secret", secret)?])),
             (None, Some(keys), None) => trusted(keys).map(Self::Keys),
@@ -55,6 +56,48 @@ impl Trust {
             _ => Err(one(IssueCode::Invariant, "jwt", "exactly one of jwt.secret, jwt.keys and jwks_uri is required")),
         }
     }
+}
+
+/// The audiences of which a token of the issuer must name one, `jwt.audience`; none where it is absent: then any token
+/// of the issuer is taken, whatever application it was made for.
+///
+/// An extension of ours: the platform does not check `aud`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn expected_audiences(resource: &Value) -> Result<Vec<&str>, Vec<Issue>> {
+    let wrong =
+        || one(IssueCode::Structure, "jwt.audience", "must be a string, or an array of strings with one at least");
+    let Some(audience) = resource.pointer("/jwt/audience") else { return Ok(Vec::new()) };
+    let texts = match audience {
+        Value::Array(several) if !several.is_empty() => several.iter().map(Value::as_str).collect(),
+        other => other.as_str().map(|text| vec![text]),
+    };
+    texts.filter(|texts| texts.iter().all(|text| !text.is_empty())).ok_or_else(wrong)
+}
+
+/// The members that are misspelt: an audience that is not read would limit nothing.
+pub(crate) fn misspelt(resource: &Value) -> Vec<Issue> {
+    let Some(jwt) = resource.get("jwt") else { return Vec::new() };
+    let mut issues = registration::misspelt(&["iss", "secret", "keys", "audience"], "TokenIntrospector.jwt", jwt);
+    if jwt.get("aud").is_some() {
+        issues.extend(one(
+            IssueCode::Structure,
+            "jwt.aud",
+            "is not known and would have no effect: is audience meant?",
+        ));
+    }
+    issues
+}
+
+/// What the writer of a `TokenIntrospector` that may be stored should know.
+pub(crate) fn warnings(resource: &Value) -> Vec<Issue> {
+    if expected_audiences(resource).is_ok_and(|expected| !expected.is_empty()) {
+        return Vec::new();
+    }
+    let text = "is not set: a token that the issuer made for any other application is accepted in token exchange, \
+                unless the client has allowedAudiences";
+    one(IssueCode::Security, "jwt.audience", text)
 }
 
 impl TrustedKey {
@@ -209,6 +252,20 @@ mod tests {
         assert_eq!(found(&with(&json!({"secret": "0123456789"}))), at("jwt.secret", IssueCode::Security));
         assert_eq!(found(&with(&json!({"secret": 7}))), at("jwt.secret", IssueCode::Structure));
         assert_eq!(found(&with(&json!({"secret": "x".repeat(1025)}))), at("jwt.secret", IssueCode::TooLong));
+    }
+
+    #[test]
+    fn an_expected_audience_is_a_text_or_texts_and_its_absence_is_warned_of() {
+        for wrong in [json!(null), json!(""), json!([]), json!([""]), json!(["a", 7]), json!({})] {
+            let introspector = with(&json!({"secret": SECRET, "audience": wrong}));
+            assert_eq!(found(&introspector), at("jwt.audience", IssueCode::Structure), "{wrong}");
+        }
+        for right in [json!("a"), json!(["a", "b"])] {
+            let introspector = with(&json!({"secret": SECRET, "audience": right}));
+            assert!(Trust::read(&introspector).is_ok() && warnings(&introspector).is_empty(), "{right}");
+        }
+        let warned = warnings(&with(&json!({"secret": SECRET})));
+        assert_eq!(warned[0].expression, "TokenIntrospector.jwt.audience");
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
 use crate::ports::{AuditAction, AuditRecord, Hash, StoreError, Visit, VisitQuery};
 
-/// How long a session lasts, in seconds, and so `Max-Age` of its cookie: five days, as the platform does.
+/// How long a session lasts unless the operator says otherwise, in seconds, and so `Max-Age` of its cookie: five days,
+/// as the platform does.
 pub const SESSION_LIFETIME_S: i64 = 432_000;
 
 /// Longest cookie value that is looked up, in bytes.

@@ -2,6 +2,9 @@
 
 use crate::jose::SigningAlg;
 use crate::launch::LAUNCH_LIFETIME_S;
+use crate::password::PASSWORD_MIN_CHARS;
+use crate::secret_attempts::SECRET_ATTEMPTS;
+use crate::session::SESSION_LIFETIME_S;
 
 /// Addresses and defaults, fixed at start.
 #[derive(Debug, Clone)]
@@ -14,10 +17,17 @@ pub struct Settings {
     pub access_token_alg: SigningAlg,
     /// How long the launch context of an EHR launch can be used, in seconds.
     pub launch_lifetime_s: i64,
+    /// How long a person stays signed in with a browser, in seconds.
+    pub session_lifetime_s: i64,
+    /// Fewest characters of a new password.
+    pub password_min_chars: usize,
+    /// Wrong secrets of one client from one neighbourhood of addresses that are answered at once; 0 is no limit.
+    pub secret_attempts: u32,
 }
 
 impl Settings {
-    /// Settings with the defaults: ES256, five minutes for a launch. A trailing slash of either address is dropped.
+    /// Settings with the defaults: ES256, five minutes for a launch, five days for a session, eight characters for a
+    /// password, ten wrong secrets. A trailing slash of either address is dropped.
     #[must_use]
     pub fn new(base_url: &str, ext_base: &str) -> Self {
         Self {
@@ -25,6 +35,9 @@ impl Settings {
             ext_base: ext_base.trim_end_matches('/').to_owned(),
             access_token_alg: SigningAlg::ES256,
             launch_lifetime_s: LAUNCH_LIFETIME_S,
+            session_lifetime_s: SESSION_LIFETIME_S,
+            password_min_chars: PASSWORD_MIN_CHARS,
+            secret_attempts: SECRET_ATTEMPTS,
         }
     }
 

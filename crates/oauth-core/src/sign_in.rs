@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-pub(crate) use limits::AttemptLimits;
-use limits::{Origin, Outcome};
+use limits::Outcome;
+pub(crate) use limits::{AttemptLimits, Origin};
 
 use crate::authority::Authority;
 use crate::env::Env;
@@ -20,7 +20,7 @@ use crate::jose::sha256;
 use crate::person::Person;
 use crate::ports::{AuditAction, AuditRecord, BrowserSession, StoreError};
 use crate::secret::SecretHash;
-use crate::session::{SESSION_LIFETIME_S, cookie_hash, fresh_cookie};
+use crate::session::{cookie_hash, fresh_cookie};
 
 /// Longest name that is looked up, in bytes: the longest e-mail address there is.
 const LOGIN_MAX_BYTES: usize = 320;
@@ -88,16 +88,16 @@ pub async fn sign_in(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>
     let outcome = checked(env, authority, attempt).await;
     record(env, authority, attempt, &outcome);
     let person = outcome.map_err(|refused| refused.fault)?;
-    let cookie = fresh_cookie(env);
+    let (cookie, lifetime_s) = (fresh_cookie(env), authority.settings.session_lifetime_s);
     let session = BrowserSession {
         hash: sha256(cookie.expose_secret().as_bytes()),
         user_id: person.id.clone(),
         credential: person.credential,
         signed_in_s: env.now_s(),
-        expires_s: env.now_s() + SESSION_LIFETIME_S,
+        expires_s: env.now_s() + lifetime_s,
     };
     authority.members.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
-    Ok(SignedIn { cookie, lifetime_s: SESSION_LIFETIME_S, user_id: person.id.clone() })
+    Ok(SignedIn { cookie, lifetime_s, user_id: person.id.clone() })
 }
 
 /// Checks a name and a password without beginning a session, within the same limits. What it opens is
@@ -144,7 +144,7 @@ struct Refused {
 /// Checks, and counts what was wrong.
 async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
     let origin = Origin::of(attempt.address, attempt.app);
-    let admitted = authority.attempts.admit(env, attempt.login, origin).map_err(|held| Refused {
+    let admitted = authority.attempts.admit(env, attempt.login.trim(), origin).map_err(|held| Refused {
         user_id: None,
         reason: held.reason,
         fault: SignInFault::TooMany { retry_after_s: held.wait_s },
@@ -162,7 +162,8 @@ async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) ->
 
 async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
     let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
-    let person = find(authority, attempt.login).await.map_err(|error| refused(None, "", error.into()))?;
+    // Keyboards add a blank after a name that they complete. A password is taken as it is typed.
+    let person = find(authority, attempt.login.trim()).await.map_err(|error| refused(None, "", error.into()))?;
     let user_id = person.as_ref().map(|person| person.id.clone());
     let stored = person.as_ref().and_then(|person| person.password.clone());
     let hash = stored.unwrap_or_else(SecretHash::dummy);

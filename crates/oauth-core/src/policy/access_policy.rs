@@ -4,9 +4,29 @@ use serde_json::Value;
 
 use super::engine::Engine;
 use super::issue::{Issue, IssueCode};
+use crate::registration::misspelt;
 
 /// Most entries of `link`. Not specified; a policy for more parties than this links a role.
 const MAX_LINKS: usize = 1000;
+
+/// The members of a policy, by which misspelt ones are found.
+const MEMBERS: [&str; 15] = [
+    "resourceType",
+    "id",
+    "meta",
+    "engine",
+    "link",
+    "roleName",
+    "type",
+    "description",
+    "module",
+    "matcho",
+    "schema",
+    "sql",
+    "rpc",
+    "and",
+    "or",
+];
 
 /// A policy ready to judge requests.
 #[derive(Debug, Clone)]
@@ -69,6 +89,17 @@ impl AccessPolicy {
             }
             _ => Err(issues),
         }
+    }
+
+    /// The members of a policy that are misspelt: whom it applies to would not be limited by them. Asked when a policy is
+    /// written, and not of a stored one, which goes on as it is.
+    pub(crate) fn misspelt(resource: &Value) -> Vec<Issue> {
+        let mut issues = misspelt(&MEMBERS, "AccessPolicy", resource);
+        if resource.get("role").is_some() {
+            let text = "is not known, and the policy would apply to everyone: is roleName meant?";
+            issues.push(Issue::new(IssueCode::Structure, "AccessPolicy.role", text));
+        }
+        issues
     }
 
     /// What a writer should know although the policy is valid: that it opens the server to

@@ -39,6 +39,7 @@ const CLIENT: Members = &[
     ("scopes", Shape::Objects),
     ("allowed-scopes", Shape::Objects),
     ("allowedIssuers", Shape::Texts),
+    ("allowedAudiences", Shape::Texts),
     ("allowed_origins", Shape::Texts),
     ("jwks_uri", Shape::WebUrl),
     ("jwks", Shape::By(jwks::validate)),

@@ -10,8 +10,8 @@
 //! holds hashes, and sealing it again would destroy them. So what is sealed is always what came
 //! from outside, never what came from storage.
 //!
-//! Elements nobody described are kept unchecked, because documents of the platform carry more
-//! fields than the specification shows. The described ones are checked, because a Client that is
+//! Elements that are not described are kept unchecked, because documents of the platform carry more
+//! fields than the specification shows, unless their name is nearly that of a described one. The described ones are checked, because a Client that is
 //! stored with `pkce: "true"` is one whose owner believes something false.
 //!
 //! ```
@@ -33,17 +33,19 @@ mod organization;
 mod redact;
 mod seal;
 mod shape;
+mod spelling;
 mod user;
 
 pub use crate::policy::{Issue, IssueCode};
 pub use redact::{has_secrets, redact};
-pub use seal::{seal, seal_patch};
+pub use seal::{Sealing, holds_secret, seal, seal_patch};
 pub(crate) use shape::{is_redirect_uri, is_web_address};
+pub(crate) use spelling::misspelt;
 pub(crate) use user::PERSONS;
 
 use serde_json::Value;
 
-use crate::introspector::Trust;
+use crate::introspector::{self, Trust};
 use crate::policy::AccessPolicy;
 use crate::settings::Settings;
 
@@ -65,8 +67,14 @@ pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue>
     match kind {
         "Client" => client::validate(resource, &settings.ext_base),
         "User" => user::validate(resource, &settings.base_url),
-        "AccessPolicy" => AccessPolicy::parse("", resource).err().unwrap_or_default(),
-        "TokenIntrospector" => Trust::read(resource).err().unwrap_or_default(),
+        "AccessPolicy" => {
+            let wrong = AccessPolicy::parse("", resource).err().unwrap_or_default();
+            wrong.into_iter().chain(AccessPolicy::misspelt(resource)).collect()
+        }
+        "TokenIntrospector" => {
+            let wrong = Trust::read(resource).err().unwrap_or_default();
+            wrong.into_iter().chain(introspector::misspelt(resource)).collect()
+        }
         _ => organization::validate(resource),
     }
 }
@@ -78,6 +86,7 @@ pub fn warnings(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
     match kind {
         "Client" => client::warnings(resource, ext_base),
         "AccessPolicy" => AccessPolicy::parse("", resource).map(|policy| policy.warnings()).unwrap_or_default(),
+        "TokenIntrospector" => introspector::warnings(resource),
         _ => Vec::new(),
     }
 }

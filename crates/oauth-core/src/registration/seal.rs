@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::shape::{one, structure};
 use super::{Issue, IssueCode};
 use crate::env::Env;
-use crate::secret::{Pepper, hash_password, hash_secret};
+use crate::password::check_new_password;
+use crate::secret::{Pepper, SecretHash, hash_password, hash_secret};
 
 /// A type with secrets. Of a `TokenIntrospector` they are kept as they are, because they verify tokens.
 #[derive(Clone, Copy)]
@@ -34,6 +35,14 @@ impl Sealed {
         }
     }
 
+    /// The top-level elements that a person signs in by.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::UserPassword => &["userName", "email"],
+            Self::ClientSecret | Self::IntrospectorKeys => &[],
+        }
+    }
+
     fn expression(self) -> &'static str {
         match self {
             Self::ClientSecret => "Client.secret",
@@ -52,22 +61,48 @@ impl Sealed {
     }
 }
 
-/// Replaces the secret in a document, or in a merge patch (RFC 7396), by its hash.
+/// What secrets on their way in are judged and hashed by.
+pub struct Sealing<'a> {
+    /// Time and randomness.
+    pub env: &'a Env<'a>,
+    /// The pepper of the deployment.
+    pub pepper: &'a Pepper,
+    /// Fewest characters of a new password.
+    pub password_min_chars: usize,
+    /// The resource as it is stored, where there is one: a secret that it has already keeps its hash, so that writing it
+    /// again changes nothing and ends no token.
+    pub held: Option<&'a Value>,
+}
+
+/// Whether a document, or a merge patch, has what [`seal`] replaces, so that it needs [`Sealing::held`].
+#[must_use]
+pub fn holds_secret(kind: &str, resource: &Value) -> bool {
+    let key = Sealed::of(kind).and_then(Sealed::key);
+    key.and_then(|key| resource.get(key)).is_some_and(Value::is_string)
+}
+
+/// Replaces the secret in a document, or in a merge patch (RFC 7396), by its hash, and takes blanks off both ends of
+/// the names a User signs in with: they cannot be seen.
 ///
 /// For what came from outside only: sealing a stored document would hash the hash. A text that
 /// looks like a hash is hashed like any other, so nobody can choose what is stored. A null stays:
 /// in a merge patch it removes the secret, in a document [`validate`](super::validate) refuses it.
+///
+/// A new password must be what [`check_new_password`] demands; one that is stored already is taken as it is.
 ///
 /// Costs about 15 ms when there is a password or a short secret (see [`crate::secret`]); an async
 /// caller runs it in a bounded blocking pool.
 ///
 /// # Errors
 /// What is wrong with the secret; the document is then as it was.
-pub fn seal(env: &Env<'_>, pepper: &Pepper, kind: &str, resource: &mut Value) -> Result<(), Vec<Issue>> {
+pub fn seal(by: &Sealing<'_>, kind: &str, resource: &mut Value) -> Result<(), Vec<Issue>> {
     let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
+    for name in sealed.names() {
+        resource.get_mut(*name).into_iter().for_each(trim);
+    }
     match sealed.key().and_then(|key| resource.get_mut(key)) {
         None | Some(Value::Null) => Ok(()),
-        Some(value) => hash(env, pepper, sealed, value),
+        Some(value) => hash(by, sealed, value),
     }
 }
 
@@ -79,13 +114,13 @@ pub fn seal(env: &Env<'_>, pepper: &Pepper, kind: &str, resource: &mut Value) ->
 ///
 /// # Errors
 /// What is wrong; the patch may then be partly sealed and must be dropped.
-pub fn seal_patch(env: &Env<'_>, pepper: &Pepper, kind: &str, patch: &mut Value) -> Result<(), Vec<Issue>> {
+pub fn seal_patch(by: &Sealing<'_>, kind: &str, patch: &mut Value) -> Result<(), Vec<Issue>> {
     let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
     let operations = patch.as_array_mut().into_iter().flatten();
-    operations.into_iter().try_for_each(|operation| seal_operation(env, pepper, sealed, operation))
+    operations.into_iter().try_for_each(|operation| seal_operation(by, sealed, operation))
 }
 
-fn seal_operation(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, operation: &mut Value) -> Result<(), Vec<Issue>> {
+fn seal_operation(by: &Sealing<'_>, sealed: Sealed, operation: &mut Value) -> Result<(), Vec<Issue>> {
     let text = |key| operation.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (op, path, from) = (text("op"), text("path"), text("from"));
     let is_guarded = |pointer: &str| sealed.guarded().iter().any(|place| is_related(pointer, place));
@@ -101,10 +136,14 @@ fn seal_operation(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, operation: &mu
     let Some(value) = operation.get_mut("value") else { return Ok(()) };
     match path.strip_prefix('/') {
         None if path.is_empty() => match sealed.key().and_then(|key| value.get_mut(key)) {
-            Some(secret) => hash(env, pepper, sealed, secret),
+            Some(secret) => hash(by, sealed, secret),
             None => Ok(()),
         },
-        Some(key) if sealed.key() == Some(key) => hash(env, pepper, sealed, value),
+        Some(key) if sealed.key() == Some(key) => hash(by, sealed, value),
+        Some(key) if sealed.names().contains(&key) => {
+            trim(value);
+            Ok(())
+        }
         _ => Ok(()),
     }
 }
@@ -117,11 +156,30 @@ fn is_related(a: &str, b: &str) -> bool {
     leads_to(a, b) || leads_to(b, a)
 }
 
-fn hash(env: &Env<'_>, pepper: &Pepper, sealed: Sealed, value: &mut Value) -> Result<(), Vec<Issue>> {
+fn trim(name: &mut Value) {
+    if let Value::String(name) = name {
+        *name = name.trim().to_owned();
+    }
+}
+
+fn hash(by: &Sealing<'_>, sealed: Sealed, value: &mut Value) -> Result<(), Vec<Issue>> {
     let Some(secret) = value.as_str() else { return Err(structure(sealed.expression(), "a string")) };
+    if let Some(held) = sealed.key().and_then(|key| by.held?.get(key)?.as_str())
+        && SecretHash::parse(held).is_ok_and(|hash| hash.verify(by.pepper, secret.as_bytes()))
+    {
+        *value = Value::from(held);
+        return Ok(());
+    }
     let hashed = match sealed {
-        Sealed::ClientSecret => hash_secret(env, pepper, secret.as_bytes()),
-        Sealed::UserPassword => hash_password(env, secret.as_bytes()),
+        Sealed::ClientSecret => hash_secret(by.env, by.pepper, secret.as_bytes()),
+        Sealed::UserPassword => {
+            // An empty one is refused for being empty, below.
+            if !secret.is_empty() {
+                let checked = check_new_password(secret, by.password_min_chars);
+                checked.map_err(|fault| one(IssueCode::Value, sealed.expression(), fault.to_string()))?;
+            }
+            hash_password(by.env, secret.as_bytes())
+        }
         Sealed::IntrospectorKeys => return Ok(()),
     };
     let hashed = hashed.map_err(|error| one(IssueCode::Value, sealed.expression(), error.to_string()))?;
@@ -135,13 +193,21 @@ mod tests {
 
     use super::*;
     use crate::env::Random;
-    use crate::secret::SecretHash;
+    use crate::password::PASSWORD_MIN_CHARS;
 
     struct Fixed;
 
     impl Random for Fixed {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(0x5a);
+        }
+    }
+
+    struct Other;
+
+    impl Random for Other {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0x11);
         }
     }
 
@@ -156,13 +222,59 @@ mod tests {
         SecretHash::parse(stored.as_str().unwrap()).unwrap().verify(&pepper(), secret.as_bytes())
     }
 
-    fn sealed(kind: &str, mut resource: Value) -> Value {
-        seal(&ENV, &pepper(), kind, &mut resource).unwrap();
-        resource
+    fn sealed_by(held: Option<&Value>, kind: &str, mut resource: Value) -> Result<Value, Vec<Issue>> {
+        let (pepper, password_min_chars) = (pepper(), PASSWORD_MIN_CHARS);
+        let by = Sealing { env: &ENV, pepper: &pepper, password_min_chars, held };
+        seal(&by, kind, &mut resource).map(|()| resource)
+    }
+
+    fn sealed(kind: &str, resource: Value) -> Value {
+        sealed_by(None, kind, resource).unwrap()
+    }
+
+    #[test]
+    fn a_secret_that_is_stored_already_keeps_its_hash() {
+        for (kind, key, secret) in [("Client", "secret", GENERATED), ("User", "password", "correct horse")] {
+            let mut first = json!({key: secret});
+            let (pepper, env) = (pepper(), Env { now_us: 0, random: &Other });
+            let by = Sealing { env: &env, pepper: &pepper, password_min_chars: 8, held: None };
+            seal(&by, kind, &mut first).unwrap();
+            assert_eq!(sealed_by(Some(&first), kind, json!({key: secret})).unwrap(), first);
+            let changed = sealed_by(Some(&first), kind, json!({key: "another secret of them"})).unwrap();
+            assert!(opens(&changed[key], "another secret of them") && !opens(&changed[key], secret));
+            // The hash itself is no secret that opens anything.
+            let hash = first[key].clone();
+            assert_ne!(sealed_by(Some(&first), kind, json!({key: hash})).unwrap(), first);
+        }
+    }
+
+    #[test]
+    fn a_new_password_is_held_to_the_rule_and_an_old_one_is_not() {
+        for (password, expected) in [("seven 7", "at least 8 characters"), ("Password123", "most common passwords")] {
+            let issues = sealed_by(None, "User", json!({"password": password})).unwrap_err();
+            assert!(issues[0].diagnostics.contains(expected), "{issues:?}");
+            assert!(!issues[0].diagnostics.contains(password));
+        }
+        let stored = json!({"password": hash_password(&ENV, b"short").unwrap().to_text()});
+        assert_eq!(sealed_by(Some(&stored), "User", json!({"password": "short"})).unwrap(), stored);
+        assert!(sealed_by(None, "Client", json!({"secret": "short"})).is_ok(), "the rule is for people");
+    }
+
+    #[test]
+    fn names_to_sign_in_with_lose_the_blanks_around_them_and_a_password_does_not() {
+        let user = json!({"userName": " ada ", "email": "ada@example.org\n", "password": " correct horse "});
+        let stored = sealed("User", user);
+        assert_eq!((&stored["userName"], &stored["email"]), (&json!("ada"), &json!("ada@example.org")));
+        assert!(opens(&stored["password"], " correct horse "));
+        let patch = json!([{"op": "replace", "path": "/userName", "value": "ada "}]);
+        assert_eq!(sealed_patch("User", patch).unwrap()[0]["value"], "ada");
+        assert_eq!(sealed("Client", json!({"name": " n "}))["name"], " n ");
     }
 
     fn sealed_patch(kind: &str, mut patch: Value) -> Result<Value, Vec<Issue>> {
-        seal_patch(&ENV, &pepper(), kind, &mut patch).map(|()| patch)
+        let (pepper, password_min_chars) = (pepper(), PASSWORD_MIN_CHARS);
+        let by = Sealing { env: &ENV, pepper: &pepper, password_min_chars, held: None };
+        seal_patch(&by, kind, &mut patch).map(|()| patch)
     }
 
     #[test]
@@ -199,8 +311,7 @@ mod tests {
     #[test]
     fn a_secret_that_cannot_be_hashed_is_refused_and_kept_out_of_the_text() {
         for secret in [json!(5), json!(["s3cr3t"]), json!(""), json!("s3cr3t".repeat(200))] {
-            let mut client = json!({"secret": secret});
-            let issues = seal(&ENV, &pepper(), "Client", &mut client).unwrap_err();
+            let issues = sealed_by(None, "Client", json!({"secret": secret})).unwrap_err();
             assert_eq!(issues[0].expression, "Client.secret");
             assert!(!issues[0].diagnostics.contains("s3cr3t"));
         }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use url::Url;
 
+use super::spelling::misspelt;
 use super::{Issue, IssueCode};
 use crate::limits::SECRET_MAX_BYTES;
 
@@ -31,12 +32,17 @@ pub(super) enum Shape {
     Members(Members),
     /// Whatever this finds wrong with the value at the expression.
     By(fn(&str, &Value) -> Vec<Issue>),
+    /// Anything: a name that is known, and looks like that of another member.
+    Free,
 }
 
-/// What is wrong with the described members of `object`, which stands at `at`.
+/// What is wrong with the described members of `object`, which stands at `at`, and which of the others are described
+/// members misspelt.
 pub(super) fn members(table: Members, at: &str, object: &Value) -> Vec<Issue> {
     let described = table.iter().filter_map(|(key, shape)| Some((key, shape, object.get(key)?)));
-    described.flat_map(|(key, shape, value)| shape.check(&format!("{at}.{key}"), value)).collect()
+    let wrong = described.flat_map(|(key, shape, value)| shape.check(&format!("{at}.{key}"), value));
+    let names: Vec<&str> = table.iter().map(|(key, _)| *key).collect();
+    wrong.chain(misspelt(&names, at, object)).collect()
 }
 
 /// What is wrong with each item of the array `value`, which stands at `at`.
@@ -77,6 +83,7 @@ impl Shape {
             Self::Members(table) if value.is_object() => members(table, at, value),
             Self::Members(_) => structure(at, "an object"),
             Self::By(check) => check(at, value),
+            Self::Free => Vec::new(),
         }
     }
 }

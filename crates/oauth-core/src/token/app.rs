@@ -62,6 +62,7 @@ pub(super) fn check(who: &Authenticated, grant: GrantType) -> Result<(), TokenEr
     let client = &who.client;
     let settings = client.member_settings(grant).filter(|_| client.may_use(grant));
     let settings = settings.ok_or(TokenError::UnauthorizedClient)?;
+    who.check_method(&settings.profile)?;
     // Who exchanges a token has no other proof that it is its own to use, neither a code challenge nor a
     // password; not specified for public apps, the platform knows Basic there.
     let demanded = grant == GrantType::TokenExchange || !client.is_public(settings);

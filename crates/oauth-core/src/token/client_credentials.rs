@@ -38,7 +38,7 @@ pub(super) async fn grant(
             authenticated.nonce = None;
         }
         let client = &authenticated.client;
-        let granted = match decide(client, requested.as_ref()) {
+        let granted = match decide(&authenticated, requested.as_ref()) {
             Ok(granted) => granted,
             Err(refusal) => {
                 // A refusal is never made from an old copy.
@@ -101,12 +101,13 @@ fn replayed(credentials: &Credentials<'_>) -> TokenError {
     TokenError::Client(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(seen) })
 }
 
-fn decide(client: &Client, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
-    if client.may_use(GrantType::ClientCredentials) {
-        decide_scopes(client, requested)
-    } else {
-        Err(TokenError::UnauthorizedClient)
+fn decide(who: &Authenticated, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
+    let client = &who.client;
+    if !client.may_use(GrantType::ClientCredentials) {
+        return Err(TokenError::UnauthorizedClient);
     }
+    who.check_method(&client.client_credentials)?;
+    decide_scopes(client, requested)
 }
 
 /// Requested ∩ registered; `None` only for a Client that is registered without scopes and asks for

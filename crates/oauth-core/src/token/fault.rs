@@ -4,6 +4,7 @@ use super::subject::SubjectFault;
 use crate::authenticate::{ClientFault, CredentialsFault};
 use crate::form::Repeated;
 use crate::jose::SignError;
+use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::ports::StoreError;
 
 /// Why no token was issued, each with its `error` code of RFC 6749, section 5.2.
@@ -58,13 +59,24 @@ pub enum TokenError {
     /// A requested scope does not exist in this grant: `invalid_scope`.
     #[error("scope: {0} needs a person who authorizes it; this grant gives system/ scopes")]
     ScopeNeedsUser(String),
+    /// The token would be longer than what is accepted: `invalid_scope`, because its scopes make it so.
+    #[error(
+        "scope: with all that was granted the access token would be {size_bytes} bytes long, and at most {max} are \
+         accepted: request fewer scopes, or register token_format opaque",
+        max = ACCESS_TOKEN_MAX_BYTES
+    )]
+    TooLong {
+        /// Of the token, in bytes.
+        size_bytes: usize,
+    },
     /// A requested scope is more than the person granted: `invalid_scope`.
     #[error("scope: {0} was not granted; leave the parameter out to get what was")]
     ScopeNotGranted(String),
     /// The code, refresh token, password or person is not what it takes: `invalid_grant`.
     #[error(transparent)]
     Grant(#[from] GrantFault),
-    /// Too many passwords were tried for this account, or too many people sign in at this moment.
+    /// Too many passwords were tried for this account, or secrets for this client, or too many people sign in at this
+    /// moment.
     #[error("too many attempts; try again in {retry_after_s} s")]
     TooManyAttempts {
         /// Seconds.
@@ -97,7 +109,8 @@ impl TokenError {
             | Self::ScopeNotAllowed(_)
             | Self::NoScope
             | Self::ScopeNeedsUser(_)
-            | Self::ScopeNotGranted(_) => "invalid_scope",
+            | Self::ScopeNotGranted(_)
+            | Self::TooLong { .. } => "invalid_scope",
             Self::Grant(_) => "invalid_grant",
             Self::Store(_) | Self::Sign(_) => "server_error",
             Self::Unsettled | Self::TooManyAttempts { .. } => "temporarily_unavailable",
@@ -109,6 +122,7 @@ impl From<ClientFault> for TokenError {
     fn from(fault: ClientFault) -> Self {
         match fault {
             ClientFault::Store(error) => Self::Store(error),
+            ClientFault::TooManyAttempts { retry_after_s } => Self::TooManyAttempts { retry_after_s },
             other => Self::Client(other),
         }
     }

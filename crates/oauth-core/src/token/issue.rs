@@ -9,6 +9,7 @@ use crate::client::{Client, TokenFormat, TokenProfile};
 use crate::directory::Organization;
 use crate::env::Env;
 use crate::jose::{SignError, base64url, sha256};
+use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::ports::OpaqueToken;
 
 /// An access token as it goes out, and the row it needs when it is opaque. Nothing is stored yet.
@@ -18,15 +19,22 @@ pub(super) struct Minted {
 }
 
 /// Signs `claims`, or draws an opaque token that stands for them.
+///
+/// # Errors
+/// [`TokenError::TooLong`] for a token that this server, and most proxies before others, would refuse when it is
+/// presented.
 pub(super) fn mint(
     env: &Env<'_>,
     authority: &Authority,
     profile: TokenProfile,
     claims: &AccessClaims,
-) -> Result<Minted, SignError> {
+) -> Result<Minted, TokenError> {
     match profile.format {
         TokenFormat::Jwt => {
             let text = authority.sign(env, authority.access_token_alg(profile.alg), claims)?;
+            if text.len() > ACCESS_TOKEN_MAX_BYTES {
+                return Err(TokenError::TooLong { size_bytes: text.len() });
+            }
             Ok(Minted { text, row: None })
         }
         TokenFormat::Opaque => {

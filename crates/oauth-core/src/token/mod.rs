@@ -106,7 +106,7 @@ pub async fn exchange(
         }
         _ => return Err(unsupported()),
     };
-    let credentials = Credentials::read(request.authorization, form)??;
+    let credentials = Credentials::read(request.authorization, form)??.sent_from(request.address);
     if grant_type == GrantType::ClientCredentials {
         return client_credentials::grant(env, authority, &credentials, form.get("scope")).await;
     }

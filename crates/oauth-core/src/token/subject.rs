@@ -8,7 +8,7 @@ use crate::authority::Authority;
 use crate::client::Client;
 use crate::env::Env;
 use crate::form::printable;
-use crate::introspector::{HS256, Trust, TrustedKey};
+use crate::introspector::{HS256, Trust, TrustedKey, expected_audiences};
 use crate::jose::{CompactFault, CompactJws, SigningAlg, numeric_date};
 use crate::jwks::JwksFault;
 use crate::limits::{CLOCK_LEEWAY_S, KID_MAX_BYTES, SUBJECT_TOKEN_MAX_BYTES};
@@ -28,6 +28,7 @@ pub(super) struct Subject<'a> {
 struct Claims {
     iss: Option<Value>,
     sub: Option<Value>,
+    aud: Option<Value>,
     exp: Option<Value>,
     nbf: Option<Value>,
     iat: Option<Value>,
@@ -61,6 +62,15 @@ pub enum SubjectFault {
     /// What is stored for the issuer is not what registration would take.
     #[error("subject_token: the TokenIntrospector of the issuer {0} cannot be used")]
     BadIntrospector(String),
+    /// `aud` names none of the audiences that the `TokenIntrospector`, or the Client, expects: the token was made
+    /// for another application.
+    #[error("subject_token: aud is {seen}, and the {by} expects another audience")]
+    Audience {
+        /// What was sent.
+        seen: String,
+        /// `TokenIntrospector` or `Client`.
+        by: &'static str,
+    },
     /// `exp` has passed.
     #[error("subject_token: expired, exp is {exp}, server time is {now}")]
     Expired {
@@ -118,8 +128,8 @@ impl<'a> Subject<'a> {
     /// Checks everything up to the signature, and returns the id of the User the token is about. The address
     /// of an issuer's keys is asked only after all that costs nothing.
     ///
-    /// Not specified whether `aud` is checked; we do not, because neither the Client nor the
-    /// `TokenIntrospector` says what it should be, and both were registered by whoever runs the deployment.
+    /// `aud` is checked where the `TokenIntrospector` or the Client says what it should be; RFC 8693 leaves it open.
+    /// Where both say it, the token must please both.
     pub(super) async fn verified(
         &self,
         env: &Env<'_>,
@@ -131,7 +141,13 @@ impl<'a> Subject<'a> {
         }
         let user_id = self.user_id()?;
         self.check_times(env.now_s())?;
-        let trust = self.trust(authority).await??;
+        let introspector = self.introspector(authority).await??;
+        let unusable = |_| SubjectFault::BadIntrospector(printable(&self.issuer));
+        let trust = Trust::read(&introspector).map_err(unusable)?;
+        self.check_audience(&expected_audiences(&introspector).map_err(unusable)?, "TokenIntrospector")?;
+        if let Some(expected) = &client.allowed_audiences {
+            self.check_named(&expected.iter().map(String::as_str).collect::<Vec<_>>(), "Client")?;
+        }
         match &trust {
             Trust::Keys(keys) => self.check_signature(keys)?,
             Trust::At(uri) => self.check_signature_at(env, authority, uri).await?,
@@ -163,13 +179,30 @@ impl<'a> Subject<'a> {
         Ok(())
     }
 
-    async fn trust(&self, authority: &Authority) -> Result<Result<Trust, SubjectFault>, StoreError> {
+    /// Whether `aud` names one of `expected`, if there are any.
+    fn check_audience(&self, expected: &[&str], by: &'static str) -> Result<(), SubjectFault> {
+        if expected.is_empty() { Ok(()) } else { self.check_named(expected, by) }
+    }
+
+    /// Whether `aud` names one of `expected`.
+    fn check_named(&self, expected: &[&str], by: &'static str) -> Result<(), SubjectFault> {
+        let is_expected = |named: &Value| named.as_str().is_some_and(|named| expected.contains(&named));
+        let aud = self.claims.aud.as_ref().ok_or(SubjectFault::Claim("aud"))?;
+        let (named, seen) = match aud {
+            Value::String(one) => (is_expected(aud), printable(one)),
+            Value::Array(several) => (several.iter().any(is_expected), printable(&aud.to_string().replace('"', "'"))),
+            _ => return Err(SubjectFault::Claim("aud")),
+        };
+        if named { Ok(()) } else { Err(SubjectFault::Audience { seen, by }) }
+    }
+
+    async fn introspector(&self, authority: &Authority) -> Result<Result<Value, SubjectFault>, StoreError> {
         let found = authority.directory.store().introspectors(&self.issuer).await?;
         let issuer = printable(&self.issuer);
-        Ok(match found.as_slice() {
-            [] => Err(SubjectFault::NoIntrospector(issuer)),
-            [one] => Trust::read(one).map_err(|_| SubjectFault::BadIntrospector(issuer)),
-            _ => Err(SubjectFault::SeveralIntrospectors(issuer)),
+        Ok(match <[Value; 1]>::try_from(found) {
+            Ok([one]) => Ok(one),
+            Err(none) if none.is_empty() => Err(SubjectFault::NoIntrospector(issuer)),
+            Err(_) => Err(SubjectFault::SeveralIntrospectors(issuer)),
         })
     }
 

@@ -4,7 +4,7 @@ use jsonwebtoken::Algorithm;
 use oauth_core::jose::base64url;
 use serde_json::{Value, json};
 
-use crate::world::{NOW_S, Partner, TOKEN_URL, World, assertion_form, claims, with_partner};
+use crate::world::{JWT_BEARER, NOW_S, Partner, TOKEN_URL, World, assertion_form, claims, with_partner};
 
 async fn refused(world: &World, assertion: &str) -> String {
     let error = world.assert(assertion).await.unwrap_err();
@@ -287,4 +287,51 @@ async fn a_change_on_another_node_counts_for_the_next_request() {
     }
     world.assert(&successor.assertion("4")).await.unwrap();
     other.assert(&successor.assertion("5")).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_assertion_is_refused_where_the_grant_lists_other_types_of_assertion() {
+    let (world, partner) = with_partner().await;
+    for (number, types) in [json!([]), json!(["urn:other"]), json!("text")].into_iter().enumerate() {
+        let mut client = partner.client();
+        client["auth"]["client_credentials"]["client_assertion_types"] = types.clone();
+        world.memory.put("Client", "partner", client);
+        let error = world.assert(&partner.assertion(&format!("other {number}"))).await.unwrap_err();
+        assert_eq!(error.code(), "invalid_client", "{types}");
+        assert!(error.to_string().contains("not registered for client_assertion_type"), "{types}: {error}");
+    }
+    let mut client = partner.client();
+    client["auth"]["client_credentials"].as_object_mut().unwrap().remove("client_assertion_types");
+    world.memory.put("Client", "partner", client);
+    world.assert(&partner.assertion("absent")).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_types_of_assertion_are_those_of_the_grant_that_is_used() {
+    let (world, partner) = with_partner().await;
+    let mut client = partner.client();
+    client["auth"]["client_credentials"]["client_assertion_types"] = json!([]);
+    client["auth"]["authorization_code"] = json!({"client_assertion_types": [JWT_BEARER]});
+    world.memory.put("Client", "partner", client);
+    let error = world.assert(&partner.assertion("other grant")).await.unwrap_err();
+    assert!(error.to_string().contains("not registered for client_assertion_type"), "{error}");
+}
+
+#[tokio::test]
+async fn a_token_longer_than_what_is_accepted_is_not_issued() {
+    let (world, partner) = with_partner().await;
+    let mut client = partner.client();
+    let scopes: Vec<_> = (0..200).map(|number| format!("scope-{number:040}")).collect();
+    client["scope"] = json!(scopes);
+    world.memory.put("Client", "partner", client.clone());
+    let ask = async |assertion: String| {
+        let form = assertion_form(&assertion).into_iter().filter(|(name, _)| *name != "scope").collect::<Vec<_>>();
+        world.token(&form).await
+    };
+    let error = ask(partner.assertion("long")).await.unwrap_err();
+    assert_eq!(error.code(), "invalid_scope");
+    assert!(error.to_string().contains("at most 8192 are accepted"), "{error}");
+    client["scope"] = json!(scopes[..100]);
+    world.memory.put("Client", "partner", client);
+    assert!(ask(partner.assertion("short")).await.unwrap().access_token.len() <= 8192);
 }

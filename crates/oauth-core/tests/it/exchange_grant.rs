@@ -120,6 +120,46 @@ fn signed(alg: Algorithm, kid: Option<&str>, key: &GeneratedKey) -> String {
 }
 
 #[tokio::test]
+async fn a_token_made_for_another_application_is_refused_where_an_audience_is_expected() {
+    for expected in [json!("https://payer.example"), json!(["other", "https://payer.example"])] {
+        let world = with_exchange().await;
+        let mut introspector = by_secret();
+        introspector["jwt"]["audience"] = expected;
+        world.memory.put("TokenIntrospector", "idp", introspector);
+        for aud in [json!("https://payer.example"), json!(["x", "https://payer.example"])] {
+            assert!(exchanged(&world, &form(&token(&with("aud", aud)))).await.is_ok());
+        }
+        for aud in [json!("another application"), json!(["x", "y"]), json!([]), json!("https://payer.example/")] {
+            refused(&world, &token(&with("aud", aud)), "the TokenIntrospector expects another audience").await;
+        }
+        refused(&world, &token(&without("aud")), "the claim aud").await;
+        refused(&world, &token(&with("aud", json!(7))), "the claim aud").await;
+    }
+}
+
+#[tokio::test]
+async fn the_audiences_of_a_client_count_beside_those_of_the_issuer() {
+    let world = with_exchange().await;
+    let mut limited = app();
+    limited["secret"] = json!(world.sealed_secret(GENERATED));
+    limited["allowedAudiences"] = json!(["mine"]);
+    world.memory.put("Client", "app", limited.clone());
+    assert!(exchanged(&world, &form(&token(&with("aud", json!("mine"))))).await.is_ok());
+    refused(&world, &token(&with("aud", json!("yours"))), "the Client expects another audience").await;
+    refused(&world, &token(&without("aud")), "the claim aud").await;
+    let mut introspector = by_secret();
+    introspector["jwt"]["audience"] = json!("theirs");
+    world.memory.put("TokenIntrospector", "idp", introspector);
+    refused(&world, &token(&with("aud", json!("mine"))), "the TokenIntrospector expects").await;
+    refused(&world, &token(&with("aud", json!("theirs"))), "the Client expects").await;
+    assert!(exchanged(&world, &form(&token(&with("aud", json!(["mine", "theirs"]))))).await.is_ok());
+    // What was stored past the checks of registration opens nothing.
+    limited["allowedAudiences"] = json!("mine");
+    world.memory.put("Client", "app", limited);
+    refused(&world, &token(&with("aud", json!(["mine", "theirs"]))), "the Client expects").await;
+}
+
+#[tokio::test]
 async fn a_token_of_a_trusted_issuer_gives_one_of_ours_for_the_user_it_names() {
     let world = with_exchange().await;
     let response = exchanged(&world, &form(&token(&claims()))).await.unwrap();
