@@ -55,7 +55,9 @@ impl FromRequest<App> for Call {
     async fn from_request(request: Request, app: &App) -> Result<Self, Fault> {
         let (parts, body) = request.into_parts();
         let authorization = form::authorization(&parts.headers)?;
-        let caller = caller::identify(&app.env(), &app.authority, authorization).await?;
+        let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        let from = form::address(&parts.extensions);
+        let caller = caller::identify_from(&app.env(), &app.authority, authorization, from.as_deref()).await?;
         let anonymous = matches!(caller.identity, Identity::Anonymous);
         if anonymous && !access::admits_anonymous(&app.authority, &caller).await? {
             return Err(Denied::Unauthenticated.into());
@@ -75,7 +77,7 @@ impl FromRequest<App> for Call {
         let condition = parts.headers.get(IF_NONE_EXIST).and_then(|value| value.to_str().ok());
         Ok(Self {
             caller,
-            address: parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip()),
+            address,
             dialect: Dialect::of(parts.uri.path()),
             query: form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned().collect(),
             asked: Asked::new(query, condition.map(str::to_owned)),

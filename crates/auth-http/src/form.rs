@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, FromRequest, Request};
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue};
+use http::{Extensions, HeaderMap, HeaderValue};
 use oauth_core::limits::FORM_MAX_BYTES;
 use oauth_core::token::{TokenError, TokenRequest};
 
@@ -68,10 +68,13 @@ impl FromRequest<App> for Form {
             cause: TokenError::Repeated(repeated),
             credentials: CredentialsIn::Form,
         })?;
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        let address = peer.map(|peer| peer.0.ip().to_canonical().to_string());
-        Ok(Self { parameters, authorization, address })
+        Ok(Self { parameters, authorization, address: address(&parts.extensions) })
     }
+}
+
+/// The address a request comes from; `None` where the listener names no peer.
+pub(crate) fn address(of: &Extensions) -> Option<String> {
+    of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_canonical().to_string())
 }
 
 /// The one `Authorization` header of a request.

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use fhir_store::{Filter, Operation, PatchDocument, ResourceType, Write, patch};
+use fhir_store::{
+    Filter, ListQuery, Lookup, Operation, PatchDocument, ResourceKey, ResourceType, Stored, Write, patch,
+};
 use migrations::Migration;
-use oauth_core::env::Env;
-use oauth_core::registration::{self, Issue, IssueCode};
+use oauth_core::registration::{self, Issue, IssueCode, Sealing};
 use serde_json::Value;
 
 use crate::error::Fault;
@@ -20,31 +21,60 @@ pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, Fault> {
     if let Some(criteria) = &write.precondition.if_none_exist {
         check_filters(&write.kind, &criteria.filters)?;
     }
+    let held = held(app, &write).await?;
     let operation = match write.operation {
-        Operation::Create(body) => Operation::Create(admit_document(app, &write.kind, body).await?),
-        Operation::Put(body) => Operation::Put(admit_document(app, &write.kind, body).await?),
+        Operation::Create(body) => Operation::Create(admit_document(app, &write.kind, (body, held)).await?),
+        Operation::Put(body) => Operation::Put(admit_document(app, &write.kind, (body, held)).await?),
         Operation::Patch(_) if is_ruled(&write.kind) => return Err(Fault::PatchInBundle(write.kind)),
         as_it_is @ (Operation::Patch(_) | Operation::Delete) => as_it_is,
     };
     Ok(Write { operation, ..write })
 }
 
-async fn admit_document(app: &App, kind: &ResourceType, body: Value) -> Result<Value, Fault> {
-    let body = seal(app, kind, body, registration::seal).await?;
+/// The resource that a write with a secret replaces, as it is stored: a secret that it has already is not hashed again.
+async fn held(app: &App, write: &Write) -> Result<Option<Value>, Fault> {
+    let Operation::Put(body) = &write.operation else { return Ok(None) };
+    if !registration::holds_secret(write.kind.as_str(), body) {
+        return Ok(None);
+    }
+    if let Some(id) = &write.id {
+        let key = ResourceKey { kind: write.kind.clone(), id: id.clone() };
+        return Ok(match app.resources.read(&key).await? {
+            Lookup::Found(stored) => Some(stored.resource),
+            Lookup::Deleted { .. } | Lookup::Missing => None,
+        });
+    }
+    // What a search finds is read in the transaction alone; then the secret gets another hash.
+    let by_elements = write.precondition.if_none_exist.as_ref().filter(|criteria| criteria.sought.is_none());
+    let Some(criteria) = by_elements else { return Ok(None) };
+    let query = ListQuery { filters: criteria.filters.clone(), count: 2, ..ListQuery::all(write.kind.clone()) };
+    let found = app.resources.list(&query).await?.entries;
+    Ok(<[Stored; 1]>::try_from(found).ok().map(|[only]| only.resource))
+}
+
+async fn admit_document(app: &App, kind: &ResourceType, (body, held): (Value, Option<Value>)) -> Result<Value, Fault> {
+    let body = seal(app, kind, (body, held), registration::seal).await?;
     check(app, kind, &body)?;
     Ok(body)
 }
 
-/// Hashes the secrets in a patch from outside; the patched document is still to be checked.
+/// Hashes the secrets in a patch from outside of a resource that is `held` as it is; the patched document is still to be
+/// checked.
 ///
 /// # Errors
 /// What is wrong with a secret, or that the patch would probe one.
-pub(crate) async fn admit_patch(app: &App, kind: &ResourceType, change: PatchDocument) -> Result<PatchDocument, Fault> {
+pub(crate) async fn admit_patch(
+    app: &App,
+    kind: &ResourceType,
+    (change, held): (PatchDocument, Value),
+) -> Result<PatchDocument, Fault> {
     match change {
-        PatchDocument::Merge(change) => seal(app, kind, change, registration::seal).await.map(PatchDocument::Merge),
+        PatchDocument::Merge(change) => {
+            seal(app, kind, (change, Some(held)), registration::seal).await.map(PatchDocument::Merge)
+        }
         PatchDocument::Json(operations) => {
             let operations = serde_json::to_value(operations).map_err(Fault::Unwritable)?;
-            let sealed = seal(app, kind, operations, registration::seal_patch).await?;
+            let sealed = seal(app, kind, (operations, Some(held)), registration::seal_patch).await?;
             patch::read_json_patch(sealed).map_err(Fault::NotAPatch)
         }
     }
@@ -130,17 +160,23 @@ pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
     )
 }
 
-type Seal = fn(&Env<'_>, &oauth_core::secret::Pepper, &str, &mut Value) -> Result<(), Vec<Issue>>;
+type Seal = fn(&Sealing<'_>, &str, &mut Value) -> Result<(), Vec<Issue>>;
 
 /// Hashes what is secret in a document or a patch of a type that has secrets, and keeps patches off the rest.
-async fn seal(app: &App, kind: &ResourceType, mut body: Value, seal: Seal) -> Result<Value, Fault> {
+async fn seal(
+    app: &App,
+    kind: &ResourceType,
+    (mut body, held): (Value, Option<Value>),
+    seal: Seal,
+) -> Result<Value, Fault> {
     if !registration::has_secrets(kind.as_str()) {
         return Ok(body);
     }
     let (site, kind) = (Arc::clone(app), kind.clone());
     let sealed = app.hashing.run(move || {
-        let pepper = site.authority.pepper();
-        seal(&site.env(), pepper, kind.as_str(), &mut body).map(|()| body)
+        let password_min_chars = site.authority.settings.password_min_chars;
+        let (env, pepper, held) = (site.env(), site.authority.pepper(), held.as_ref());
+        seal(&Sealing { env: &env, pepper, password_min_chars, held }, kind.as_str(), &mut body).map(|()| body)
     });
     sealed.await?.map_err(|issues| Fault::Invalid { issues, entry: None })
 }

@@ -86,7 +86,7 @@ pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &Resourc
         let change = match sealed.take() {
             Some(change) => change,
             // Hashing is dear, so it is done for whom it is of use.
-            None => guarded::admit_patch(app, &key.kind, change.clone()).await?,
+            None => guarded::admit_patch(app, &key.kind, (change.clone(), stored.resource.clone())).await?,
         };
         let expected = match write.precondition.if_match {
             Some(IfMatch::Version(version)) => version,

@@ -58,9 +58,17 @@ pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleR
 /// The entries of a batch's answer that say why they failed.
 fn failures(answered: &Value) -> Vec<(usize, String)> {
     let entries = answered.get("entry").and_then(Value::as_array);
-    let outcomes = entries.into_iter().flatten().map(|entry| entry.pointer("/response/outcome"));
-    let failed = outcomes.enumerate().filter_map(|(index, outcome)| Some((index, error::issues_in_words(outcome?))));
+    let outcome = |entry: &Value| entry.pointer("/response/outcome").filter(|outcome| is_failure(outcome)).cloned();
+    let outcomes = entries.into_iter().flatten().map(outcome);
+    let failed = outcomes.enumerate().filter_map(|(index, outcome)| Some((index, error::issues_in_words(&outcome?))));
     failed.collect()
+}
+
+/// Whether an outcome says more than what the writer of a stored resource should know.
+fn is_failure(outcome: &Value) -> bool {
+    let issues = outcome.get("issue").and_then(Value::as_array).into_iter().flatten();
+    let severities = issues.filter_map(|issue| issue.get("severity").and_then(Value::as_str));
+    severities.into_iter().any(|severity| matches!(severity, "fatal" | "error"))
 }
 
 /// The server while it gets ready: `/health` tells what it is doing, everything is 503.

@@ -246,7 +246,15 @@ async fn written_entry(app: &App, call: &Call, written: &Written, budget: &Budge
             }
             entry
         }
-        (_, shown) => bundle::written_entry(written, shown),
+        (_, shown) => {
+            let mut entry = bundle::written_entry(written, shown);
+            if let (Some(warned), Some(response)) = (answer::warned_of(app, written), entry.get_mut("response"))
+                && let Some(response) = response.as_object_mut()
+            {
+                response.insert("outcome".to_owned(), warned);
+            }
+            entry
+        }
     }
 }
 

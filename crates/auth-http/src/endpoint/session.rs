@@ -22,7 +22,8 @@ use crate::state::App;
 /// `reference/auth/oauth-smart.md`, section 0. The answer is not specified; we say nothing, with 204.
 pub(crate) async fn delete(State(app): State<App>, headers: HeaderMap, visitor: Visitor) -> Result<Response, Fault> {
     let Some(authorization) = form::authorization(&headers)? else { return sign_out(&app, &headers, &visitor).await };
-    let caller = caller::identify(&app.env(), &app.authority, Some(authorization)).await?;
+    let address = visitor.address.as_deref();
+    let caller = caller::identify_from(&app.env(), &app.authority, Some(authorization), address).await?;
     let Identity::Token(bearer) = &caller.identity else { return Err(Denied::Unauthenticated.into()) };
     session::close(&app.env(), &app.authority, (&bearer.token, visitor.address.as_deref())).await?;
     Ok(StatusCode::NO_CONTENT.into_response())

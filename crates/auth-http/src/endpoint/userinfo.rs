@@ -1,6 +1,6 @@
 //! `/auth/userinfo`.
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
 use oauth_core::access::Denied;
@@ -16,8 +16,9 @@ use crate::state::App;
 ///
 /// # Source
 /// OpenID Connect Core 1.0, section 5.3.1.
-pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {
+pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap, request: Request) -> Result<Response, Fault> {
     let authorization = form::authorization(&headers)?;
-    let caller = caller::identify(&app.env(), &app.authority, authorization).await?;
+    let address = form::address(request.extensions());
+    let caller = caller::identify_from(&app.env(), &app.authority, authorization, address.as_deref()).await?;
     private_json(&userinfo(&app.authority, &caller).map_err(Denied::from)?)
 }

@@ -31,6 +31,7 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         | TokenError::NoScope
         | TokenError::ScopeNeedsUser(_)
         | TokenError::ScopeNotGranted(_)
+        | TokenError::TooLong { .. }
         | TokenError::Grant(_) => row(cause.code()),
         TokenError::Client(fault) => client(fault, credentials),
         TokenError::TooManyAttempts { retry_after_s } => {
@@ -56,6 +57,11 @@ fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
             CredentialsIn::Header => row.challenge(Challenge::Basic),
             CredentialsIn::Form => row,
         },
+        ClientFault::TooManyAttempts { retry_after_s } => {
+            Verdict::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
+                .oauth("temporarily_unavailable")
+                .retry_after(*retry_after_s)
+        }
         ClientFault::Store(cause) => parties(cause),
     }
 }
@@ -91,7 +97,8 @@ pub(crate) const fn label(cause: &TokenError) -> &'static str {
         | TokenError::ScopeNotAllowed(_)
         | TokenError::NoScope
         | TokenError::ScopeNeedsUser(_)
-        | TokenError::ScopeNotGranted(_) => "scope",
+        | TokenError::ScopeNotGranted(_)
+        | TokenError::TooLong { .. } => "scope",
         TokenError::Grant(_) | TokenError::TooManyAttempts { .. } => "grant",
         TokenError::Unsettled | TokenError::Store(_) | TokenError::Sign(_) => "failure",
     }

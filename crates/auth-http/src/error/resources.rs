@@ -30,7 +30,7 @@ pub(super) fn gone(key: &ResourceKey) -> Verdict {
 pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
     let row = |status, kind| Verdict::new(status, kind, cause.to_string());
     let verdict = match cause {
-        WriteFault::AlreadyExists(_) => row(StatusCode::CONFLICT, outcome::DUPLICATE),
+        WriteFault::AlreadyExists(_) | WriteFault::Taken(_) => row(StatusCode::CONFLICT, outcome::DUPLICATE),
         WriteFault::VersionMismatch { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::VERSION_MISMATCH),
         WriteFault::MultipleMatches { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::MULTIPLE_MATCHES),
         WriteFault::NotFound(_) | WriteFault::NothingMatches(_) => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
@@ -138,6 +138,11 @@ pub(super) fn unidentified(cause: &CallerFault) -> Verdict {
     match cause {
         CallerFault::Header => row().challenge(Challenge::Bearer),
         CallerFault::Basic(_) => row().oauth("invalid_client").challenge(Challenge::Basic),
+        CallerFault::TooManyAttempts { retry_after_s } => {
+            Verdict::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
+                .oauth("temporarily_unavailable")
+                .retry_after(*retry_after_s)
+        }
         CallerFault::Token(_) => row().oauth("invalid_token").challenge(Challenge::InvalidToken),
         CallerFault::Store(cause) => parties(cause),
     }

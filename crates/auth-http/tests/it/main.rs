@@ -52,6 +52,8 @@ mod payers;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod registrations;
+#[cfg(test)]
 mod resources;
 #[cfg(test)]
 mod rpc;

@@ -153,6 +153,18 @@ async fn a_refresh_repeated_soon_has_one_successor_and_later_ends_the_family() {
 }
 
 #[tokio::test]
+async fn a_user_written_again_with_the_same_password_keeps_every_token() {
+    on_every_engine(async |world| {
+        register(world, "jwt").await;
+        let tokens = redeem(world, &code(world, "one").await).await.body;
+        register(world, "jwt").await;
+        assert_eq!(introspected(world, &tokens["access_token"]).await["active"], true);
+        assert_eq!(refresh(world, &tokens["refresh_token"]).await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn another_password_or_an_inactive_user_ends_every_token_at_ask() {
     on_every_engine(async |world| {
         let changes = [json!({"userName": "ada", "password": "another horse"}), json!({"active": false})];

@@ -48,7 +48,7 @@ pub(crate) const NOW_S: i64 = 1_767_225_600;
 /// A secret as a generator makes it: 256 bits of base64url.
 pub(crate) const SECRET: &str = "q8Zk3vX1mT0yR7bW5nJ2cF9dL4hG6sPaUeIoKxNvBtY";
 /// The bootstrap administrator's.
-const ROOT_SECRET: &str = "bootstrap";
+pub(crate) const ROOT_SECRET: &str = "bootstrap";
 
 /// One deployment.
 pub(crate) struct World {
