@@ -1,9 +1,11 @@
 //! What has to exist before the first request: the administrator of the environment.
 
 use anyhow::Context as _;
-use fhir_store::{Lookup, Operation, Precondition, ResourceKey, ResourceStore, Write, WriteFault};
+use fhir_store::limits::MAX_COUNT;
+use fhir_store::{ListQuery, Lookup, Operation, Precondition, ResourceKey, ResourceStore, Write, WriteFault};
 use oauth_core::env::Env;
 use oauth_core::ports::KeyStore;
+use oauth_core::registration;
 use oauth_core::secret::hash_password;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
@@ -51,14 +53,28 @@ pub(crate) async fn warn_of_open_keys(store: &dyn KeyStore, sealing: bool) -> an
         (0, _) => {}
         (_, false) => tracing::warn!(
             keys = open,
-            "PRIVATE SIGNING KEYS ARE STORED UNENCRYPTED: set --key-encryption-secret \
-             (BOX_KEY_ENCRYPTION_SECRET), then `keys rotate` and `keys retire` the old ones"
+            "PRIVATE SIGNING KEYS ARE STORED UNENCRYPTED: encrypt them with `keys reseal`, and set \
+             --key-encryption-secret (BOX_KEY_ENCRYPTION_SECRET)"
         ),
         (_, true) => tracing::warn!(
             keys = open,
             "PRIVATE SIGNING KEYS FROM BEFORE --key-encryption-secret ARE STORED UNENCRYPTED: \
-             `keys rotate`, then `keys retire` the old ones"
+             encrypt them with `keys reseal`"
         ),
+    }
+    Ok(())
+}
+
+/// Says which issuers' tokens are exchanged whatever application they were made for.
+///
+/// # Errors
+/// When storage fails.
+pub(crate) async fn warn_of_open_audiences(store: &dyn ResourceStore) -> anyhow::Result<()> {
+    let every = ListQuery { count: MAX_COUNT, ..ListQuery::all("TokenIntrospector".parse()?) };
+    for stored in store.list(&every).await?.entries {
+        for warning in registration::warnings("TokenIntrospector", &stored.resource, "") {
+            tracing::warn!(introspector = %stored.key, "{} {}", warning.expression, warning.diagnostics);
+        }
     }
     Ok(())
 }
@@ -66,7 +82,7 @@ pub(crate) async fn warn_of_open_keys(store: &dyn KeyStore, sealing: bool) -> an
 #[cfg(test)]
 mod tests {
     use auth_storage::Db;
-    use fhir_store::{ListQuery, Stored};
+    use fhir_store::Stored;
     use oauth_core::secret::{Pepper, SecretHash};
 
     use super::*;

@@ -17,6 +17,16 @@ pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
     Db::open(config.url(), &config.data_dir, config.connections()).await.context("cannot open the database")
 }
 
+/// Opens a database that a server made, for a command that has nothing to do in an empty one.
+///
+/// # Errors
+/// When there is none, it cannot be reached, or is not ours. Nothing is created.
+pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db> {
+    tracing::info!("database: {}", place(config));
+    let opened = Db::open_existing(config.url(), &config.data_dir, config.connections()).await;
+    opened.context("cannot open the database")
+}
+
 /// Keeps other servers off an embedded database, for as long as it lives. Several nodes need Postgres:
 /// on SQLite each would keep its own copies and batches over one file. The commands beside a running
 /// server take no such hold.
@@ -81,6 +91,26 @@ mod tests {
         assert!(refusal.contains("several nodes need Postgres"), "{refusal}");
         drop(first);
         hold(&config).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_key_command_in_a_folder_without_a_database_is_refused_and_creates_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("wrong");
+        for verb in [
+            &["list"][..],
+            &["rotate"],
+            &["retire", "kid"],
+            &["reseal", "--new-key-encryption-secret=0123456789abcdef"],
+        ] {
+            let flags = ["auth-server", "--data-dir", folder.to_str().unwrap(), "keys"];
+            let arguments = flags.iter().chain(verb).copied().map(OsString::from);
+            let config = crate::config::read(arguments, |_| None).unwrap();
+            let crate::config::Command::Keys(command) = config.task() else { panic!("{verb:?}") };
+            let refusal = format!("{:#}", crate::keys::run(&config, command).await.unwrap_err());
+            assert!(refusal.contains("there is no database of auth-server"), "{verb:?}: {refusal}");
+            assert!(!folder.exists(), "{verb:?}");
+        }
     }
 
     #[test]

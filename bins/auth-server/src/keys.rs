@@ -1,4 +1,4 @@
-//! The commands `keys list`, `keys rotate` and `keys retire`. A running server sees what they did
+//! The commands `keys list`, `keys rotate`, `keys retire` and `keys reseal`. A running server sees what they did
 //! within seconds.
 
 use anyhow::{Context as _, bail};
@@ -6,19 +6,23 @@ use auth_storage::Db;
 use jiff::Timestamp;
 use oauth_core::env::Env;
 use oauth_core::jose::SigningAlg;
-use oauth_core::keys::{self, KeyRecord};
+use oauth_core::keys::{self, KeyError, KeyRecord};
 use oauth_core::ports::KeyStore;
 use oauth_core::seal::Sealer;
 
-use crate::config::{Config, KeysCommand, RotateArgs};
+use crate::config::{Config, KeysCommand, ResealArgs, RotateArgs};
 use crate::{clock, database};
+
+/// Said when the keys changed between reading them and storing what was made of them.
+const CHANGED: &str = "the keys have changed in the meantime and nothing was stored: run the command again";
 
 /// Runs one command and prints its result on stdout.
 ///
 /// # Errors
-/// When storage fails, or the command would leave the server without a key that signs.
+/// When storage fails, when there is no database, or when the command would leave the server without a key that
+/// signs or with keys that it cannot read at its next start.
 pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Result<()> {
-    let db = database::open(&config.database).await?;
+    let db = database::open_existing(&config.database).await?;
     let sealer = config.trust.key_encryption_secret().cloned().map(Sealer::new);
     let done = execute(&clock::env(), &db, sealer.as_ref(), command).await;
     db.close().await;
@@ -38,6 +42,7 @@ async fn execute(
         KeysCommand::List => list(env, db).await,
         KeysCommand::Rotate(how) => rotate(env, db, sealer, how).await,
         KeysCommand::Retire { kid } => retire(env, db, kid).await,
+        KeysCommand::Reseal(how) => reseal(env, db, sealer, how).await,
     }
 }
 
@@ -61,16 +66,55 @@ async fn rotate(
     if held.is_empty() {
         bail!("there are no keys yet: the server makes them at its first start");
     }
+    keys::check_secret(&held, sealer).map_err(explain)?;
     let asked_s = env.now_s().saturating_add_unsigned(how.activate_after);
-    let mut lines = Vec::new();
+    let (mut lines, mut added) = (Vec::new(), Vec::new());
     for alg in SigningAlg::ALL.into_iter().filter(|alg| how.alg.is_none_or(|only| only == *alg)) {
         let signs_from_s = keys::signs_from(&held, alg, asked_s);
         let key = KeyRecord::generate(env, alg, sealer, signs_from_s)?;
-        let (kid, name) = (key.kid.clone(), alg.name());
-        store.insert(key).await?;
-        lines.push(format!("{name} {kid} signs from {}", time(signs_from_s)));
+        lines.push(format!("{} {} signs from {}", alg.name(), key.kid, time(signs_from_s)));
+        added.push(key);
+    }
+    if !store.save_keys(&held, added).await? {
+        bail!(CHANGED);
     }
     Ok(lines)
+}
+
+async fn reseal(
+    env: &Env<'_>,
+    store: &dyn KeyStore,
+    sealer: Option<&Sealer>,
+    how: &ResealArgs,
+) -> anyhow::Result<Vec<String>> {
+    let held = store.keys().await?;
+    if held.is_empty() {
+        bail!("there are no keys yet: the server makes them at its first start");
+    }
+    let new = Sealer::new(how.secret().clone());
+    let resealed = keys::reseal(env, &held, sealer, &new).map_err(explain)?;
+    if !store.save_keys(&held, resealed).await? {
+        bail!(CHANGED);
+    }
+    let done = held.iter().map(|key| format!("{} {} is encrypted under the new secret", key.alg.name(), key.kid));
+    let next = "start every node with the new secret as --key-encryption-secret (BOX_KEY_ENCRYPTION_SECRET) from now \
+                on, and rotate keys when all of them have it";
+    Ok(done.chain([next.to_owned()]).collect())
+}
+
+/// The error with the flag that mends it.
+pub(crate) fn explain(error: KeyError) -> anyhow::Error {
+    let advice = match &error {
+        KeyError::WrongSecret { .. } => {
+            "--key-encryption-secret (BOX_KEY_ENCRYPTION_SECRET) is not the secret of the keys in this database"
+        }
+        KeyError::SecretMissing => {
+            "--key-encryption-secret (BOX_KEY_ENCRYPTION_SECRET) is not set and the keys in this database need it"
+        }
+        KeyError::NotEncrypted => "encrypt the stored keys first, with `keys reseal`",
+        _ => "cannot use the signing keys",
+    };
+    anyhow::Error::new(error).context(advice)
 }
 
 async fn retire(env: &Env<'_>, store: &dyn KeyStore, kid: &str) -> anyhow::Result<Vec<String>> {
@@ -87,12 +131,14 @@ async fn retire(env: &Env<'_>, store: &dyn KeyStore, kid: &str) -> anyhow::Resul
 
 /// The key of its algorithm that began to sign last signs; those before it only verify.
 fn state(env: &Env<'_>, keys: &[KeyRecord], key: &KeyRecord) -> String {
+    let signer = keys::signing_at(keys, key.alg, env.now_s());
+    if signer.is_some_and(|signer| signer.kid == key.kid) {
+        return "signs".to_owned();
+    }
     if key.signs_from_s > env.now_s() {
         return format!("signs from {}", time(key.signs_from_s));
     }
-    let begun = keys.iter().filter(|other| other.alg == key.alg && other.signs_from_s <= env.now_s());
-    let signer = begun.max_by_key(|other| other.signs_from_s);
-    if signer.is_some_and(|signer| signer.kid == key.kid) { "signs" } else { "verifies" }.to_owned()
+    "verifies".to_owned()
 }
 
 fn time(seconds: i64) -> String {
@@ -188,5 +234,93 @@ mod tests {
         assert!(rotate_es256(&db, 0).await.is_err());
         assert!(retire(&at(NOW_S), &db, "nope").await.is_err());
         assert!(db.keys().await.unwrap().is_empty());
+    }
+
+    fn sealer(secret: &str) -> Sealer {
+        Sealer::new(secret.to_owned().into())
+    }
+
+    async fn sealed(secret: &str) -> (TempDir, Db) {
+        let (dir, db) = started().await;
+        KeyRing::open(&at(NOW_S), Arc::new(db.clone()), Some(sealer(secret))).await.unwrap();
+        (dir, db)
+    }
+
+    async fn opens(db: &Db, secret: &str) -> bool {
+        KeyRing::open(&at(NOW_S), Arc::new(db.clone()), Some(sealer(secret))).await.is_ok()
+    }
+
+    const ALL_AT_ONCE: RotateArgs = RotateArgs { activate_after: 0, alg: None };
+
+    #[tokio::test]
+    async fn rotation_without_the_secret_or_with_a_wrong_one_is_refused_and_stores_nothing() {
+        let (_dir, db) = sealed("the secret of the keys").await;
+        let before = db.keys().await.unwrap();
+        let missing = rotate(&at(NOW_S), &db, None, &ALL_AT_ONCE).await.unwrap_err();
+        assert!(missing.to_string().contains("is not set and the keys in this database need it"), "{missing}");
+        let wrong = sealer("another secret of keys");
+        let wrong = rotate(&at(NOW_S), &db, Some(&wrong), &ALL_AT_ONCE).await.unwrap_err();
+        assert!(wrong.to_string().contains("is not the secret of the keys in this database"), "{wrong}");
+        assert_eq!(db.keys().await.unwrap(), before);
+        rotate(&at(NOW_S), &db, Some(&sealer("the secret of the keys")), &ALL_AT_ONCE).await.unwrap();
+        let after = db.keys().await.unwrap();
+        assert_eq!(after.len(), 8);
+        assert!(after.iter().all(|key| key.sealed));
+        assert!(opens(&db, "the secret of the keys").await);
+    }
+
+    #[tokio::test]
+    async fn rotation_with_a_secret_is_refused_while_the_keys_are_not_encrypted() {
+        let (_dir, db) = started().await;
+        ring(&db).await;
+        let refused = rotate(&at(NOW_S), &db, Some(&sealer("a secret of keys")), &ALL_AT_ONCE).await.unwrap_err();
+        assert!(format!("{refused:#}").contains("`keys reseal`"), "{refused:#}");
+        assert_eq!(db.keys().await.unwrap().len(), 4);
+    }
+
+    #[tokio::test]
+    async fn resealing_changes_the_secret_of_every_key_and_the_keys_stay_the_same() {
+        let (_dir, db) = sealed("the old secret of keys").await;
+        let published = |keys: Vec<KeyRecord>| -> Vec<_> { keys.into_iter().map(|key| key.public_jwk).collect() };
+        let before = published(db.keys().await.unwrap());
+        let how = ResealArgs::to("the new secret of keys");
+        let wrong = reseal(&at(NOW_S), &db, Some(&sealer("no secret of the keys")), &how).await.unwrap_err();
+        assert!(wrong.to_string().contains("is not the secret of the keys in this database"), "{wrong}");
+        assert!(reseal(&at(NOW_S), &db, None, &how).await.is_err());
+        assert!(opens(&db, "the old secret of keys").await);
+        let said = reseal(&at(NOW_S), &db, Some(&sealer("the old secret of keys")), &how).await.unwrap();
+        assert_eq!(said.len(), 5, "{said:?}");
+        assert!(!opens(&db, "the old secret of keys").await);
+        assert!(opens(&db, "the new secret of keys").await);
+        assert_eq!(published(db.keys().await.unwrap()), before);
+    }
+
+    #[tokio::test]
+    async fn resealing_encrypts_keys_that_were_stored_in_clear() {
+        let (_dir, db) = started().await;
+        let ring = ring(&db).await;
+        let signer = signer(&ring, NOW_S);
+        let clear = db.keys().await.unwrap();
+        reseal(&at(NOW_S), &db, None, &ResealArgs::to("the new secret of keys")).await.unwrap();
+        let stored = db.keys().await.unwrap();
+        assert!(stored.iter().all(|key| key.sealed));
+        for key in &stored {
+            let was = clear.iter().find(|was| was.kid == key.kid).unwrap();
+            assert!(!key.private_key.windows(32).any(|part| was.private_key.windows(32).any(|clear| clear == part)));
+        }
+        assert!(opens(&db, "the new secret of keys").await);
+        // A node that was started before goes on.
+        ring.refresh().await.unwrap();
+        assert_eq!(ring.snapshot().signer(SigningAlg::ES256, NOW_S).unwrap().kid(), signer);
+    }
+
+    #[tokio::test]
+    async fn with_the_clock_set_back_the_list_shows_that_the_oldest_key_signs() {
+        let (_dir, db) = started().await;
+        let old = signer(&ring(&db).await, NOW_S);
+        rotate_es256(&db, 0).await.unwrap();
+        let listed = list(&at(NOW_S - 3600), &db).await.unwrap();
+        let line = listed.iter().find(|line| line.starts_with(&old)).unwrap();
+        assert!(line.contains(" signs ") && !line.contains("signs from"), "{line}");
     }
 }

@@ -27,7 +27,7 @@ use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
 use crate::shutdown::Stop;
 use crate::tls::{self, Tls};
-use crate::{bootstrap, database, init_bundle, metrics, package_registry};
+use crate::{bootstrap, database, init_bundle, keys, metrics, package_registry};
 
 /// How soon a key that another node or an operator added is known here.
 const KEYS_REFRESH: Duration = Duration::from_secs(5);
@@ -88,6 +88,7 @@ async fn start(
     let stores = stores(&db, &admissions, &audit);
     let authority = Arc::new(authority(config, &base_url, hashing, stores).await?);
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
+    bootstrap::warn_of_open_audiences(&db).await?;
     let packages = packages(config, &db)?;
     if let Some((id, password)) = config.trust.admin() {
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
@@ -148,6 +149,9 @@ async fn authority(config: &Config, base_url: &str, hashing: &Handle, stores: St
     let mut settings = Settings::new(base_url, &config.platform.ext_base);
     settings.access_token_alg = trust.access_token_alg;
     settings.launch_lifetime_s = trust.launch_lifetime_s();
+    settings.session_lifetime_s = trust.session_lifetime_s();
+    settings.password_min_chars = trust.password_min_chars();
+    settings.secret_attempts = config.limits.secret_attempts();
     let reach = if trust.allow_private_jwks { Reach::Anywhere } else { Reach::Public };
     if reach == Reach::Anywhere {
         tracing::warn!("key sets may be fetched by plain http and from the inner network (--allow-private-jwks)");
@@ -159,7 +163,7 @@ async fn authority(config: &Config, base_url: &str, hashing: &Handle, stores: St
         jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
         hashing: hashing.clone(),
     };
-    Authority::open(&clock::env(), setup, stores).await.context("cannot prepare the signing keys")
+    Authority::open(&clock::env(), setup, stores).await.map_err(keys::explain)
 }
 
 fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<Installer>> {

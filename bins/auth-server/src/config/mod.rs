@@ -17,6 +17,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use oauth_core::jose::SigningAlg;
+use oauth_core::password::check_new_password;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -36,8 +37,15 @@ Example, behind a proxy that serves https://auth.example.org:
   auth-server --listen 0.0.0.0:8080 --base-url https://auth.example.org --log-format json";
 
 /// What the `keys` commands read of the configuration.
-const KEYS_FLAGS: [&str; 6] =
-    ["database-url", "data-dir", "database-connections", "key-encryption-secret", "log-format", "log-filter"];
+const KEYS_FLAGS: [&str; 7] = [
+    "database-url",
+    "data-dir",
+    "database-connections",
+    "key-encryption-secret",
+    "new-key-encryption-secret",
+    "log-format",
+    "log-filter",
+];
 
 /// What the operator decided.
 #[derive(Debug, Parser)]
@@ -86,7 +94,39 @@ pub(crate) enum KeysCommand {
         #[arg(allow_hyphen_values = true)]
         kid: String,
     },
+    /// Encrypt the private keys under another secret, all in one transaction; also those stored in clear
+    ///
+    /// Their secret until now is --key-encryption-secret; leave it out when they are not encrypted.
+    Reseal(ResealArgs),
 }
+
+/// What the private keys are encrypted under from now on.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResealArgs {
+    /// The new secret, at least 16 characters; every node is started with it as --key-encryption-secret from then on
+    #[arg(long, env = "BOX_NEW_KEY_ENCRYPTION_SECRET", value_name = "SECRET", hide_env_values = true)]
+    #[arg(value_parser = value::secret)]
+    new_key_encryption_secret: SecretString,
+}
+
+impl ResealArgs {
+    pub(crate) const fn secret(&self) -> &SecretString {
+        &self.new_key_encryption_secret
+    }
+
+    #[cfg(test)]
+    pub(crate) fn to(secret: &str) -> Self {
+        Self { new_key_encryption_secret: secret.into() }
+    }
+}
+
+impl PartialEq for ResealArgs {
+    fn eq(&self, other: &Self) -> bool {
+        self.secret().expose_secret() == other.secret().expose_secret()
+    }
+}
+
+impl Eq for ResealArgs {}
 
 /// How new keys take over.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -225,7 +265,8 @@ pub(crate) struct TrustConfig {
     /// Password of --admin-id; it is set when the User is created, and not changed later
     #[arg(long, env = "BOX_ADMIN_PASSWORD", value_name = "SECRET", value_parser = value::secret)]
     admin_password: Option<SecretString>,
-    /// Encrypts private signing keys in the database [default: they are stored as they are]
+    /// Encrypts private signing keys in the database, at least 16 characters; `keys reseal` changes it
+    /// [default: they are stored as they are]
     #[arg(long, env = "BOX_KEY_ENCRYPTION_SECRET", value_name = "SECRET", value_parser = value::secret)]
     key_encryption_secret: Option<SecretString>,
     /// Let `jwks_uri` be plain http and point into the inner network: true or false; for
@@ -242,6 +283,14 @@ pub(crate) struct TrustConfig {
     #[arg(long, env = "BOX_LAUNCH_LIFETIME", value_name = "SECONDS", default_value = "300")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 3600))]
     launch_lifetime: u64,
+    /// Seconds for which a person stays signed in with a browser
+    #[arg(long, env = "BOX_SESSION_LIFETIME", value_name = "SECONDS", default_value = "432000")]
+    #[arg(value_parser = |text: &str| value::whole(text, 60, 31_536_000))]
+    session_lifetime: u64,
+    /// Fewest characters of a new password of a User; the most common passwords are refused whatever their length
+    #[arg(long, env = "BOX_PASSWORD_MIN_LENGTH", value_name = "CHARACTERS", default_value = "8")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 128))]
+    password_min_length: u64,
 }
 
 impl TrustConfig {
@@ -257,6 +306,14 @@ impl TrustConfig {
 
     pub(crate) fn launch_lifetime_s(&self) -> i64 {
         i64::try_from(self.launch_lifetime).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn session_lifetime_s(&self) -> i64 {
+        i64::try_from(self.session_lifetime).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn password_min_chars(&self) -> usize {
+        usize::try_from(self.password_min_length).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn key_encryption_secret(&self) -> Option<&SecretString> {
@@ -291,6 +348,12 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "BOX_RATE_LIMIT", value_name = "COUNT", default_value = "0")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000))]
     rate_limit: u64,
+    /// Wrong secrets of one client from one network that are answered at once, those of --root-client-id included; from
+    /// then on one every 30 seconds, and 429 between; six times as many from one address, fifty times as many for one
+    /// client; 0 is no limit
+    #[arg(long, env = "BOX_SECRET_ATTEMPTS", value_name = "COUNT", default_value = "10")]
+    #[arg(value_parser = |text: &str| value::whole(text, 0, 10_000))]
+    secret_attempts: u64,
 }
 
 impl LimitConfig {
@@ -309,6 +372,10 @@ impl LimitConfig {
     /// None is no limit.
     pub(crate) fn connections_per_address(&self) -> Option<NonZeroUsize> {
         NonZeroUsize::new(usize::try_from(self.max_connections_per_address).unwrap_or(usize::MAX))
+    }
+
+    pub(crate) fn secret_attempts(&self) -> u32 {
+        u32::try_from(self.secret_attempts).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn rate_per_minute(&self) -> u32 {
@@ -478,7 +545,33 @@ impl Config {
         let id = ("--admin-id", word(trust.admin_id.as_ref()).is_some());
         let password = ("--admin-password", secret(trust.admin_password.as_ref()).is_some());
         together(id, password)?;
+        self.check_key_encryption_secret()?;
+        self.check_admin_password()?;
         self.database.url().map_or(Ok(()), value::database_url)
+    }
+
+    fn check_admin_password(&self) -> Result<(), String> {
+        let Some((_, password)) = self.trust.admin().filter(|_| matches!(self.task(), Command::Serve)) else {
+            return Ok(());
+        };
+        let checked = check_new_password(password.expose_secret(), self.trust.password_min_chars());
+        checked.map_err(|fault| format!("the value of '--admin-password <SECRET>' {fault}"))
+    }
+
+    /// A secret that encrypts something now has to be long enough; one that is to be given up is what it is.
+    fn check_key_encryption_secret(&self) -> Result<(), String> {
+        if let Command::Keys(KeysCommand::Reseal(how)) = self.task() {
+            // Not by the parser of the value, which would print the secret.
+            let checked = value::key_encryption_secret(how.secret().expose_secret());
+            return checked.map_err(|allowed| format!("the value of '--new-key-encryption-secret <SECRET>' {allowed}"));
+        }
+        let encrypts = matches!(self.task(), Command::Serve | Command::Keys(KeysCommand::Rotate(_)));
+        match text(self.trust.key_encryption_secret.as_ref()).filter(|_| encrypts) {
+            None => Ok(()),
+            Some(secret) => value::key_encryption_secret(secret).map_err(|allowed| {
+                format!("the value of '--key-encryption-secret <SECRET>' {allowed}; `keys reseal` changes the secret")
+            }),
+        }
     }
 }
 

@@ -30,6 +30,9 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.limits.connections_max(), 10_000);
     assert_eq!(config.limits.connections_per_address(), None);
     assert_eq!(config.limits.rate_per_minute(), 0);
+    assert_eq!(config.limits.secret_attempts(), 10);
+    assert_eq!(config.trust.session_lifetime_s(), 432_000);
+    assert_eq!(config.trust.password_min_chars(), 8);
     assert_eq!(config.observing.log_format, LogFormat::Text);
     assert_eq!(config.observing.metrics_listen, None);
 }
@@ -73,7 +76,7 @@ fn a_key_may_begin_with_a_hyphen() {
 #[test]
 fn an_incomplete_or_unknown_command_is_a_fault_and_no_help() {
     let line = fault(&["keys"]);
-    assert!(line.contains("list, rotate, retire") && !line.contains('\n'), "{line}");
+    assert!(line.contains("list, rotate, retire, reseal") && !line.contains('\n'), "{line}");
     assert!(fault(&["keys", "retire"]).contains("<KID>"));
     assert!(fault(&["frobnicate"]).contains("frobnicate"));
 }
@@ -108,6 +111,9 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--max-connections", "-1", "from 1 to 1000000"),
         ("--max-connections-per-address", "many", "from 0 to 1000000"),
         ("--rate-limit", "1.5", "from 0 to 1000000"),
+        ("--secret-attempts", "-1", "from 0 to 10000"),
+        ("--session-lifetime", "0", "from 60 to 31536000"),
+        ("--password-min-length", "0", "from 1 to 128"),
         ("--log-format", "xml", "text, json"),
         ("--log-filter", "a=b=c", "module=level"),
     ] {
@@ -161,7 +167,7 @@ fn half_of_a_pair_is_refused() {
         ("--admin-password", "--admin-id"),
     ] {
         assert_eq!(fault(&[half, "value"]), format!("{half} is set, and needs {other} with it"));
-        assert!(given(&[half, "value", other, "value"]).is_ok(), "{half}");
+        assert!(given(&[half, "long-value", other, "long-value"]).is_ok(), "{half}");
         // Empty is absent, as compose files set what they do not set.
         assert!(given(&[&format!("{half}=")]).is_ok(), "{half}");
     }
@@ -196,13 +202,49 @@ fn secrets_are_never_printed() {
         "--root-client-id=root",
         "--root-client-secret=hunter2",
         "--admin-id=admin",
-        "--admin-password=hunter2",
-        "--key-encryption-secret=hunter2",
+        "--admin-password=hunter2 and so on",
+        "--key-encryption-secret=hunter2 and so on",
     ]);
     let printed = format!("{:?}", config.unwrap());
     assert!(!printed.contains("hunter2"), "{printed}");
     assert!(!fault(&["--admin-pasword=hunter2"]).contains("hunter2"));
     assert!(!fault(&["--admin-pasword", "hunter2"]).contains("hunter2"));
+}
+
+#[test]
+fn a_short_key_encryption_secret_stops_the_start_and_can_still_be_given_up() {
+    for command in [&[][..], &["serve"], &["keys", "rotate"]] {
+        let line = fault(&[command, &["--key-encryption-secret", "hunter2 hunter2"]].concat());
+        assert!(line.contains("--key-encryption-secret") && line.contains("at least 16 characters"), "{line}");
+        assert!(line.contains("keys reseal") && !line.contains("hunter2"), "{line}");
+    }
+    let old = ["--key-encryption-secret", "hunter2"];
+    given(&[&["keys", "list"][..], &old].concat()).unwrap();
+    let new = ["--new-key-encryption-secret", "sixteen or more!"];
+    let config = given(&[&["keys", "reseal"][..], &old, &new].concat()).unwrap();
+    assert_eq!(config.task(), &Command::Keys(KeysCommand::Reseal(ResealArgs::to("sixteen or more!"))));
+    assert!(!format!("{config:?}").contains("sixteen"));
+}
+
+#[test]
+fn a_new_key_encryption_secret_is_demanded_and_never_printed() {
+    assert!(fault(&["keys", "reseal"]).contains("--new-key-encryption-secret"));
+    let line = fault(&["keys", "reseal", "--new-key-encryption-secret", "hunter2"]);
+    assert!(line.contains("--new-key-encryption-secret") && line.contains("at least 16 characters"), "{line}");
+    assert!(!line.contains("hunter2"), "{line}");
+}
+
+#[test]
+fn a_password_by_flag_is_held_to_the_rule_of_passwords() {
+    let admin = |password| ["--admin-id", "boss", "--admin-password", password];
+    for (password, allowed) in [("seven77", "at least 8 characters"), ("Password123", "most common passwords")] {
+        let line = fault(&admin(password));
+        assert!(line.contains("--admin-password") && line.contains(allowed), "{line}");
+        assert!(!line.contains(password), "{line}");
+        given(&[&["keys", "list"][..], &admin(password)].concat()).unwrap();
+    }
+    given(&[&admin("seven77")[..], &["--password-min-length", "7"]].concat()).unwrap();
+    assert!(fault(&[&admin("correct horse")[..], &["--password-min-length", "20"]].concat()).contains("at least 20"));
 }
 
 #[test]

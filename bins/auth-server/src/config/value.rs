@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use oauth_core::jose::SigningAlg;
+use oauth_core::seal::SECRET_MIN_CHARS;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -122,6 +123,14 @@ pub(super) fn package_registry(text: &str) -> Result<Url, &'static str> {
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
 pub(super) fn secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(SecretString::from(text))
+}
+
+/// A secret that private keys are encrypted under.
+pub(super) fn key_encryption_secret(text: &str) -> Result<(), String> {
+    if text.chars().count() < SECRET_MIN_CHARS {
+        return Err(format!("must be at least {SECRET_MIN_CHARS} characters long"));
+    }
+    Ok(())
 }
 
 /// Says of a wrong URL its scheme alone: the rest may hold a password.
