@@ -6,7 +6,7 @@ use crate::alert_words::AlertWords;
 use crate::change::{ItemKind, UserItemKind};
 use crate::file::Uploads;
 use crate::id::{AttachmentId, EventId, UserId};
-use crate::markdown::{self, Context, Emoticons, ImagePreviews, Linkifier, Rendered};
+use crate::markdown::{self, Context, Directory, Emoticons, ImagePreviews, Linkifier, Rendered};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -92,11 +92,22 @@ impl Setting<'_> {
     /// Renders a text of that writer.
     #[must_use]
     pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> Rendered {
+        self.render_with(realm, (realm, self.lexicon.linkifiers()), writer, content)
+    }
+
+    /// As [`Setting::render`], with other names and linkifiers than those of the realm as it is.
+    pub(crate) fn render_with(
+        &self,
+        realm: &RealmSnapshot,
+        (directory, linkifiers): (&dyn Directory, &[Linkifier]),
+        writer: &User,
+        content: &str,
+    ) -> Rendered {
         let settings = realm.user_item(writer.id, UserItemKind::Settings, "");
         let translate = settings.and_then(|settings| settings.get("translate_emoticons")).and_then(Value::as_bool);
         let against = Context {
-            directory: realm,
-            linkifiers: self.lexicon.linkifiers(),
+            directory,
+            linkifiers,
             realm_url: self.realm_url,
             emoticons: if translate == Some(true) { Emoticons::Translate } else { Emoticons::Keep },
             image_previews: ImagePreviews::Show,

@@ -463,14 +463,21 @@ impl RealmSnapshot {
 /// The names messages are read against.
 impl Directory for RealmSnapshot {
     fn user(&self, id: UserId) -> Option<&str> {
-        self.users.get(&id).filter(|user| user.is_active).map(|user| user.full_name.as_str())
+        self.users.get(&id).map(|user| user.full_name.as_str())
     }
 
+    fn hears(&self, id: UserId) -> bool {
+        self.users.get(&id).is_some_and(|user| user.is_active)
+    }
+
+    /// One in use, or where there is none one out of use.
     fn user_named(&self, full_name: &str) -> Option<(UserId, &str)> {
-        let users = self.users_by_name.get(&fold(full_name))?.iter().filter_map(|id| self.users.get(id));
-        let mut active = users.filter(|user| user.is_active);
-        let user = active.next()?;
-        active.next().is_none().then_some((user.id, user.full_name.as_str()))
+        let users =
+            || self.users_by_name.get(&fold(full_name)).into_iter().flatten().filter_map(|id| self.users.get(id));
+        let in_use = users().any(|user| user.is_active);
+        let mut found = users().filter(|user| user.is_active == in_use);
+        let user = found.next()?;
+        found.next().is_none().then_some((user.id, user.full_name.as_str()))
     }
 
     fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)> {

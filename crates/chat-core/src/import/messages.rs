@@ -6,12 +6,14 @@ use super::files::Upload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::clean;
+use super::remembered::Remembered;
 use super::{ImportedEdit, ImportedMessage, Reactions, Report};
 use crate::change::ItemKind;
 use crate::compose::marks;
 use crate::file::{Attachment, PathId, Uploads};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
 use crate::lexicon::Setting;
+use crate::markdown::Rendered;
 use crate::message::{Flag, Message, Reaction, ReactionType, Recipient};
 use crate::send::NO_TOPIC;
 use crate::snapshot::RealmSnapshot;
@@ -276,7 +278,7 @@ impl Work<'_> {
         let past = self.past(sender, row, (recipient, &topic));
         let (content, uploads) = (self.text(row.id, &row.content), self.uploads(row.id));
         let setting = Setting { uploads: Some(&uploads), ..*self.setting };
-        let rendered = setting.render(self.realm, sender, &content);
+        let rendered = self.render(&setting, sender, (&content, row.rendered_content.as_deref()));
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
         let mut marks = marks(&rendered, read_by_sender);
         marks.has_link = row.has_link.unwrap_or(marks.has_link);
@@ -309,6 +311,16 @@ impl Work<'_> {
         Some(ImportedMessage { readers: self.readers(&message, copies), flags: flags(copies), message, past, uses })
     }
 
+    /// Renders a text, with the names that its HTML there tells.
+    fn render(&self, setting: &Setting<'_>, writer: &User, (content, known): (&str, Option<&str>)) -> Rendered {
+        let Some(html) = known.filter(|html| !html.is_empty()) else {
+            return setting.render(self.realm, writer, content);
+        };
+        let names = Remembered::of(self.realm, html);
+        let linkifiers = names.linkifiers(setting.lexicon.linkifiers());
+        setting.render_with(self.realm, (&names, &linkifiers), writer, content)
+    }
+
     /// Who received the message, and whether they read it. Who has no copy was not there to read it, so it is not shown
     /// to them as new; who has been away for long is given their copies, unread, when they are back.
     fn readers(&self, message: &Message, copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, bool)> {
@@ -338,7 +350,8 @@ impl Work<'_> {
             let from = edit.prev_stream.map_or(place, |channel| Recipient::Channel(ChannelId(channel)));
             let content = edit.prev_content.map(|content| {
                 let content = self.text(row.id, &content);
-                let html = self.setting.render(self.realm, sender, &content).html;
+                let known = edit.prev_rendered_content.as_deref();
+                let html = self.render(self.setting, sender, (&content, known)).html;
                 (content, html)
             });
             past.push(ImportedEdit {

@@ -18,6 +18,7 @@ mod files;
 mod groups;
 mod messages;
 mod organization;
+mod remembered;
 mod report;
 mod small;
 mod spans;

@@ -43,6 +43,11 @@ pub trait Directory {
     /// The full name of a user who may be mentioned.
     fn user(&self, id: UserId) -> Option<&str>;
 
+    /// Whether the user hears of a mention. Who does not, because the account is out of use, is mentioned silently.
+    fn hears(&self, _: UserId) -> bool {
+        true
+    }
+
     /// The one user of that full name, compared without regard to case, with the name as stored.
     /// `None` also when several share it; those are mentioned by name and id.
     fn user_named(&self, full_name: &str) -> Option<(UserId, &str)>;

@@ -105,6 +105,12 @@ impl Linkifier {
             .collect()
     }
 
+    /// What the address of every link begins with.
+    pub(crate) fn address_start(&self) -> &str {
+        let template = self.template.as_str();
+        template.split('{').next().unwrap_or(template)
+    }
+
     fn target(&self, captures: &Captures<'_>) -> Option<Url> {
         let mut context = SimpleContext::new();
         for name in self.pattern.capture_names().flatten() {

@@ -50,9 +50,10 @@ pub fn full(
     object
 }
 
-/// The ids of a channel's subscribers, ascending.
+/// The ids of a channel's subscribers whose accounts are in use, ascending.
 pub(crate) fn subscribers(realm: &RealmSnapshot, channel_id: ChannelId) -> Value {
-    realm.subscribers(channel_id).map(|user| user.0).collect()
+    let in_use = |user: &UserId| realm.user(*user).is_some_and(|user| user.is_active);
+    realm.subscribers(channel_id).filter(in_use).map(|user| user.0).collect()
 }
 
 /// A subscription that is over, or never was: with the choices a new one begins with.

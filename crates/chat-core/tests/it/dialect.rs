@@ -575,6 +575,17 @@ fn an_uploaded_video_is_shown_below_its_link() {
 }
 
 #[test]
+fn a_channel_whose_name_has_the_sign_of_topics_is_linked() {
+    becomes(&[
+        (
+            "#**a > b**",
+            "<p><a class=\"stream\" data-stream-id=\"6\" href=\"/#narrow/stream/6-a-.3E-b\">#a &gt; b</a></p>",
+        ),
+        ("#**none>b**", "<p>#<strong>none&gt;b</strong></p>"),
+    ]);
+}
+
+#[test]
 fn blanks_at_the_ends_of_lines_stay() {
     becomes(&[
         ("test  ", "<p>test  </p>"),

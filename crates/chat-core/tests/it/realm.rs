@@ -29,6 +29,7 @@ impl Directory for Realm {
         match name {
             "Denmark" => Some(ChannelId(3)),
             "web & co." => Some(ChannelId(4)),
+            "a > b" => Some(ChannelId(6)),
             _ => None,
         }
     }

@@ -245,3 +245,43 @@ async fn a_server_that_was_started_again_tells_every_queue() {
     assert_eq!(told, expected);
     assert_eq!(events(&other).await, json!([]));
 }
+
+#[tokio::test]
+async fn unread_messages_of_a_muted_channel_are_told_and_not_counted() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    town.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
+    let general = town.realm().channel_by_name("general").unwrap().id.to_string();
+    let send = async |topic: &str| {
+        let parameters = [("type", "stream"), ("to", "general"), ("topic", topic), ("content", "hi")];
+        town.call(&town.ada, "POST /messages", &parameters).await.success()
+    };
+    send("lunch").await;
+    send("work").await;
+    let counted = async || {
+        let unread = town.call(&sam, "POST /register", &[]).await.success()["unread_msgs"].clone();
+        (unread["count"].clone(), unread["streams"].as_array().unwrap().len())
+    };
+    assert_eq!(counted().await, (json!(2), 2));
+    let follow = [("stream_id", general.as_str()), ("topic", "work"), ("visibility_policy", "2")];
+    town.call(&sam, "POST /user_topics", &follow).await.success();
+    let muted = format!(r#"[{{"stream_id": {general}, "property": "is_muted", "value": true}}]"#);
+    town.call(&sam, "POST /users/me/subscriptions/properties", &[("subscription_data", &muted)]).await.success();
+    assert_eq!(counted().await, (json!(1), 2));
+}
+
+#[tokio::test]
+async fn who_left_the_organization_is_no_subscriber_any_more() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    town.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
+    let subscribers = async || {
+        let asked = [("include_subscribers", "true")];
+        let state = town.call(&town.ada, "GET /users/me/subscriptions", &asked).await.success();
+        let channels = state["subscriptions"].as_array().unwrap().clone();
+        channels.iter().find(|channel| channel["name"] == "general").unwrap()["subscribers"].clone()
+    };
+    assert_eq!(subscribers().await, json!([town.ada.id, sam.id]));
+    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    assert_eq!(subscribers().await, json!([town.ada.id]));
+}

@@ -394,3 +394,15 @@ async fn strangers_do_nothing_to_accounts() {
         assert_nothing_written(&town, before, call);
     }
 }
+
+#[tokio::test]
+async fn a_blank_name_changes_nothing_and_is_no_error() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let path = format!("PATCH /users/{}", sam.id);
+    for blank in ["", "  "] {
+        town.call(&town.ada, &path, &[("full_name", blank), ("role", "300")]).await.success();
+    }
+    let sam = user(&town, sam.id);
+    assert_eq!((sam.full_name.as_str(), sam.role), ("sam", Role::Moderator));
+}

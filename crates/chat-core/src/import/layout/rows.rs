@@ -402,6 +402,9 @@ rows! {
         /// JSON of its own, the newest edit first.
         #[serde(default)]
         edit_history: Option<String>,
+        /// The HTML, which says by number whom and what the message names.
+        #[serde(default)]
+        rendered_content: Option<String>,
         /// Whether there is a link in it; older exports do not say.
         #[serde(default)]
         has_link: Option<bool>,
@@ -428,6 +431,8 @@ rows! {
         timestamp: i64,
         #[serde(default)]
         prev_content: Option<String>,
+        #[serde(default)]
+        prev_rendered_content: Option<String>,
         #[serde(default, alias = "prev_subject")]
         prev_topic: Option<String>,
         #[serde(default)]

@@ -65,6 +65,7 @@ fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: Loudness) -> Option
         }
         None => directory.user_named(name)?,
     };
+    let loudness = if directory.hears(id) { loudness } else { Loudness::Silent };
     Some(Inline::User { id, name: stored.to_owned(), loudness })
 }
 
@@ -78,10 +79,14 @@ pub(super) fn channel(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     let named = scanner.rest().strip_prefix('#').filter(|_| stands_free(scanner) && scanner.scope.may_link())?;
     let (target, length) = starred(named, "**")?;
     scanner.parser.worked(length);
-    let (name, topic) = match target.split_once('>') {
-        Some((name, topic)) if !topic.is_empty() => (name, Some(topic.to_owned())),
-        _ => (target, None),
+    let directory = scanner.parser.context.directory;
+    let with_topic = target.split_once('>').filter(|(_, topic)| !topic.is_empty());
+    let with_topic = with_topic.and_then(|(name, topic)| Some((directory.channel_named(name)?, name, Some(topic))));
+    // The name of a channel may have the sign in it, too.
+    let (id, name, topic) = match with_topic {
+        Some(found) => found,
+        None => (directory.channel_named(target)?, target, None),
     };
-    let id = scanner.parser.context.directory.channel_named(name)?;
+    let topic = topic.map(str::to_owned);
     Some((Inline::Channel { id, name: name.to_owned(), topic }, scanner.at + 1 + length))
 }

@@ -5,6 +5,7 @@ use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient};
 use chat_core::narrow::{Anchor, Selection, Window};
 use chat_core::own_copy::{Unread, UnreadIn};
+use chat_core::personal::topic;
 use chat_core::scheduled::Scheduled;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -91,7 +92,8 @@ async fn unread(newcomer: &Newcomer<'_>) -> Result<Told, Fault> {
     let selection = Selection::new(newcomer.realm, newcomer.user, Vec::new());
     let unread = newcomer.app.messages.unread(&selection, UNREAD_MAX).await?;
     let is_cut = unread.count() == UNREAD_MAX;
-    Ok(Told::of(newcomer.user.id, unread.until(newcomer.realm.at()), is_cut))
+    let muted = |channel: ChannelId, name: &str| topic::is_muted(newcomer.realm, newcomer.user.id, channel, name);
+    Ok(Told::of(newcomer.user.id, unread.until(newcomer.realm.at()), (is_cut, &muted)))
 }
 
 /// Unread messages as clients are told of them, by where they are.
@@ -129,10 +131,13 @@ struct InTopic {
 }
 
 impl Told {
-    fn of(own: UserId, unread: Unread, is_cut: bool) -> Self {
-        let count = unread.count();
+    /// What is muted is told and not counted, as existing clients know it.
+    fn of(own: UserId, unread: Unread, (is_cut, is_muted): (bool, &dyn Fn(ChannelId, &str) -> bool)) -> Self {
+        let mut count = 0;
         let (mut pms, mut huddles, mut streams) = (Vec::new(), Vec::new(), Vec::new());
         for UnreadIn { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {
+            let counts = !matches!(recipient, Recipient::Channel(channel) if is_muted(channel, &topic));
+            count += if counts { unread_message_ids.len() } else { 0 };
             match (recipient, direct_users.as_slice()) {
                 (Recipient::Channel(stream_id), _) => streams.push(InTopic { stream_id, topic, unread_message_ids }),
                 (Recipient::Direct(_), users @ ([_] | [_, _])) => {
