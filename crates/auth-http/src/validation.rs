@@ -157,7 +157,7 @@ pub(crate) async fn of_profiles(
     document: &Value,
     asked: &[String],
 ) -> Result<Vec<Issue>, Fault> {
-    let document = format::to_fhir(document.clone());
+    let document = format::to_fhir_of(kind.as_str(), document.clone());
     let claimed = document.pointer("/meta/profile").and_then(Value::as_array).into_iter().flatten();
     let claimed = claimed.filter_map(Value::as_str).take(MAX_PROFILES);
     let mut profiles: Vec<(&str, Severity)> = asked.iter().map(|url| (url.as_str(), Severity::Error)).collect();

@@ -16,9 +16,9 @@
 //! Not specified; the choice of types is rewritten in extensions alone and elements such as
 //! `deceasedBoolean` or `valueQuantity` stay as sent, because without the definition of every
 //! element nothing tells a choice (`valueString`) from a name that only looks like one, and what
-//! is not rewritten is the same both ways. For the same reason an object that has more keys than a
-//! reference can have is no reference, and whole resources (`contained`, `resource`, `outcome`,
-//! `params`) are never taken for one. Of an access policy only `link` is rewritten: the rest of it is
+//! is not rewritten is the same both ways. An object that has more keys than a reference can have is not a
+//! reference. Which of the others are references, R4's definitions say where they know the element
+//! ([`ElementPath`]), and names say elsewhere. Of an access policy only `link` is rewritten: the rest of it is
 //! patterns, which mean what they say.
 
 pub(crate) mod text;
@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use crate::key::{ResourceKey, ResourceType};
 use crate::patch::{self, PatchFault};
 use crate::ports::{Operation, PatchDocument, Stored, Write};
-use crate::reference::{self, Target};
+use crate::reference::{self, ElementPath, Target};
 
 /// The primitive types: the native spelling begins with a small letter.
 ///
@@ -60,15 +60,21 @@ const PRIMITIVES: [&str; 20] = [
 /// A resource in FHIR's spelling as the native endpoint would store it.
 #[must_use]
 pub fn to_native(resource: Value) -> Value {
-    let pattern = is_pattern(resource.get("resourceType").and_then(Value::as_str));
-    convert_resource(Spelling::Native, pattern, resource)
+    let kind = resource.as_object().and_then(reference::resource_type).map(str::to_owned);
+    convert_resource(Spelling::Native, kind.as_deref(), resource)
 }
 
 /// A resource in either spelling, or in a mixture, as FHIR spells it.
 #[must_use]
 pub fn to_fhir(resource: Value) -> Value {
-    let pattern = is_pattern(resource.get("resourceType").and_then(Value::as_str));
-    convert_resource(Spelling::Fhir, pattern, resource)
+    let kind = resource.as_object().and_then(reference::resource_type).map(str::to_owned);
+    convert_resource(Spelling::Fhir, kind.as_deref(), resource)
+}
+
+/// Returns a resource of the type `kind` as FHIR spells it, also where the resource does not name its type.
+#[must_use]
+pub fn to_fhir_of(kind: &str, resource: Value) -> Value {
+    convert_resource(Spelling::Fhir, Some(kind), resource)
 }
 
 /// A write whose bodies are in FHIR's spelling, with native ones.
@@ -98,7 +104,7 @@ pub fn patched(current: &Stored, change: &PatchDocument) -> Result<Value, PatchF
 
 /// A body may leave its type to the address, so the address has the last word.
 fn body_to_native(kind: &ResourceType, body: Value) -> Value {
-    convert_resource(Spelling::Native, is_pattern(Some(kind.as_str())), body)
+    convert_resource(Spelling::Native, Some(kind.as_str()), body)
 }
 
 /// The member of an access policy that holds references; what stands in the others is a pattern.
@@ -112,20 +118,18 @@ pub(crate) fn is_pattern(kind: Option<&str>) -> bool {
     kind == Some("AccessPolicy")
 }
 
-fn convert_resource(to: Spelling, pattern: bool, mut resource: Value) -> Value {
+fn convert_resource(to: Spelling, kind: Option<&str>, mut resource: Value) -> Value {
+    let root = ElementPath::root(kind);
     match &mut resource {
-        Value::Object(members) if pattern => {
+        Value::Object(members) if is_pattern(kind) => {
             if let Some(link) = members.get_mut(LINK) {
-                convert(to, LINK, link);
+                convert(to, &root.member(LINK.as_bytes()), link);
             }
         }
-        other => convert(to, ROOT, other),
+        other => convert(to, &root, other),
     }
     resource
 }
-
-/// The name of the element a resource itself is under: a place where no reference stands.
-const ROOT: &str = "resource";
 
 #[derive(Clone, Copy)]
 enum Spelling {
@@ -135,37 +139,38 @@ enum Spelling {
 
 /// Converts what is inside first, so that every object is looked at once. Most objects are the same in both
 /// spellings, and stay where they are.
-fn convert(to: Spelling, element: &str, value: &mut Value) {
+fn convert(to: Spelling, path: &ElementPath<'_>, value: &mut Value) {
     match value {
         Value::Array(elements) => {
             for inner in elements {
-                convert(to, element, inner);
+                convert(to, path, inner);
             }
         }
         Value::Object(object) => {
+            let path = path.of_object(|| reference::resource_type(object));
             for (name, inner) in object.iter_mut() {
-                convert(to, name, inner);
+                convert(to, &path.member(name.as_bytes()), inner);
             }
-            convert_object(to, element, object);
+            convert_object(to, &path, object);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn convert_object(to: Spelling, element: &str, object: &mut Map<String, Value>) {
+fn convert_object(to: Spelling, path: &ElementPath<'_>, object: &mut Map<String, Value>) {
     match to {
-        Spelling::Native => native_reference(element, object),
-        Spelling::Fhir => fhir_reference(element, object),
+        Spelling::Native => native_reference(path, object),
+        Spelling::Fhir => fhir_reference(path, object),
     }
-    match (element, to) {
-        ("extension" | "modifierExtension", Spelling::Native) => native_union(object),
-        ("extension" | "modifierExtension", Spelling::Fhir) => fhir_choice(object),
+    match (path.element(), to) {
+        (b"extension" | b"modifierExtension", Spelling::Native) => native_union(object),
+        (b"extension" | b"modifierExtension", Spelling::Fhir) => fhir_choice(object),
         _ => {}
     }
 }
 
-fn native_reference(element: &str, object: &mut Map<String, Value>) {
-    if !reference::may_be_reference(element) || !reference::has_only(object, &["reference"]) {
+fn native_reference(path: &ElementPath<'_>, object: &mut Map<String, Value>) {
+    if !reference::has_only(object, &["reference"]) || !path.may_be_reference() {
         return;
     }
     let Some(Value::String(text)) = object.get("reference") else { return };
@@ -175,7 +180,7 @@ fn native_reference(element: &str, object: &mut Map<String, Value>) {
             let key = [("resourceType", key.kind.to_string()), ("id", key.id.to_string())];
             key.into_iter().chain(version).collect()
         }
-        Some(Target::Absolute(uri)) if reference::may_be_uri_reference(element) => {
+        Some(Target::Absolute(uri)) if path.may_be_uri_reference() => {
             vec![("uri", uri.to_owned())]
         }
         Some(Target::Contained(name)) => vec![("localRef", name.to_owned())],
@@ -184,19 +189,15 @@ fn native_reference(element: &str, object: &mut Map<String, Value>) {
     replace_target(object, &["reference"], target);
 }
 
-fn fhir_reference(element: &str, object: &mut Map<String, Value>) {
+fn fhir_reference(path: &ElementPath<'_>, object: &mut Map<String, Value>) {
     const RESOURCE: [&str; 3] = ["resourceType", "id", "versionId"];
-    if !reference::may_be_reference(element) {
-        return;
-    }
     let text = |name: &str| object.get(name).and_then(Value::as_str);
     let target = if reference::has_only(object, &RESOURCE) {
-        relative(text("resourceType"), text("id"), object.get("versionId"))
+        relative(text("resourceType"), text("id"), object.get("versionId")).filter(|_| !path.may_be_resource())
     } else if reference::has_only(object, &["localRef"]) {
-        text("localRef").map(|name| format!("#{name}"))
+        text("localRef").filter(|_| !path.may_be_resource()).map(|name| format!("#{name}"))
     } else if reference::has_only(object, &["uri"]) {
-        let allowed = reference::may_be_uri_reference(element);
-        text("uri").filter(|uri| allowed && reference::is_absolute(uri)).map(str::to_owned)
+        text("uri").filter(|uri| reference::is_absolute(uri) && path.may_be_uri_reference()).map(str::to_owned)
     } else {
         None
     };

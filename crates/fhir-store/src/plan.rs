@@ -19,7 +19,7 @@ use crate::format;
 use crate::key::{ResourceId, ResourceKey};
 use crate::patch;
 use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, WriteFault, Written};
-use crate::reference::FullUrls;
+use crate::reference::{ElementPath, FullUrls};
 use crate::search::Resolver;
 use crate::selection::{Reach, Selection};
 use crate::shape::{self, ShapeFault, ShapeProblem};
@@ -284,10 +284,12 @@ fn replace(previous: Stored, body: Value, urls: &FullUrls, target: &Selection) -
 fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteFault> {
     let mut resource = shape::stored_body(key, body).map_err(WriteFault::Invalid)?;
     // The patterns of an access policy are compared as they stand, so what they name is no reference.
-    let rewritten =
-        if format::is_pattern(Some(key.kind.as_str())) { resource.get_mut("link") } else { Some(&mut resource) };
-    if let Some(rewritten) = rewritten {
-        urls.rewrite(rewritten).map_err(WriteFault::UnresolvedReference)?;
-    }
+    let path = ElementPath::root(Some(key.kind.as_str()));
+    let rewritten = if format::is_pattern(Some(key.kind.as_str())) {
+        resource.get_mut("link").map_or(Ok(()), |link| urls.rewrite(&path.member(b"link"), link))
+    } else {
+        urls.rewrite(&path, &mut resource)
+    };
+    rewritten.map_err(WriteFault::UnresolvedReference)?;
     Ok(resource)
 }

@@ -1,20 +1,16 @@
 //! References between resources, in both spellings, and those between entries of a transaction.
 
+mod element_path;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::element_path::ElementPath;
 use crate::key::{ResourceId, ResourceKey};
 
 /// What may stand beside the target in a reference. An object with anything else is no reference.
 const COMPANIONS: [&str; 7] = ["display", "type", "identifier", "extension", "_reference", "_display", "_type"];
-
-/// Elements that hold a whole resource, not a reference to one.
-const RESOURCE_ELEMENTS: [&str; 4] = ["contained", "resource", "outcome", "params"];
-
-/// Elements whose `uri` is an element of their own: a union of types (`value`), a package
-/// dependency, a code system of a capability statement, a mapping.
-const URI_ELEMENTS: [&str; 4] = ["value", "dependsOn", "codeSystem", "mapping"];
 
 /// Where a reference points, as its text in FHIR says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,16 +51,6 @@ pub(crate) fn is_absolute(text: &str) -> bool {
     ["http://", "https://", "urn:"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Whether the object under `element` can be a reference at all.
-pub(crate) fn may_be_reference(element: &str) -> bool {
-    !RESOURCE_ELEMENTS.contains(&element)
-}
-
-/// Whether `uri` of the object under `element` can be the target of a native reference.
-pub(crate) fn may_be_uri_reference(element: &str) -> bool {
-    may_be_reference(element) && !URI_ELEMENTS.contains(&element)
-}
-
 /// Whether an object has the given keys and nothing but what may accompany a reference.
 pub(crate) fn has_only(object: &Map<String, Value>, own: &[&str]) -> bool {
     object.keys().all(|key| own.contains(&key.as_str()) || COMPANIONS.contains(&key.as_str()))
@@ -96,24 +82,23 @@ impl FullUrls {
     /// it has: `{"reference": …}` stays FHIR, `{"uri": …}` becomes `{"resourceType", "id"}`.
     ///
     /// References inside a `Bundle` resource mean that Bundle's own entries and are left alone, as
-    /// are URNs outside references (narrative, `uri` values).
+    /// are URNs outside references (narrative, `uri` values). `path` is where the value is.
     ///
     /// # Errors
     /// The first `urn:uuid:…` that no entry carries.
-    pub fn rewrite(&self, value: &mut Value) -> Result<(), String> {
-        self.rewrite_under("", value)
-    }
-
-    fn rewrite_under(&self, element: &str, value: &mut Value) -> Result<(), String> {
+    pub(crate) fn rewrite(&self, path: &ElementPath<'_>, value: &mut Value) -> Result<(), String> {
         match value {
-            Value::Array(elements) => elements.iter_mut().try_for_each(|inner| self.rewrite_under(element, inner)),
+            Value::Array(elements) => elements.iter_mut().try_for_each(|inner| self.rewrite(path, inner)),
             Value::Object(object) if is_bundle(object) => Ok(()),
             Value::Object(object) => {
-                self.rewrite_fhir(object)?;
-                if may_be_uri_reference(element) && has_only(object, &["uri"]) {
+                let path = path.of_object(|| resource_type(object));
+                if object.contains_key("reference") && path.may_be_reference() {
+                    self.rewrite_fhir(object)?;
+                }
+                if has_only(object, &["uri"]) && path.may_be_uri_reference() {
                     self.rewrite_native(object)?;
                 }
-                object.iter_mut().try_for_each(|(name, inner)| self.rewrite_under(name, inner))
+                object.iter_mut().try_for_each(|(name, inner)| self.rewrite(&path.member(name.as_bytes()), inner))
             }
             _ => Ok(()),
         }
@@ -148,6 +133,11 @@ impl FullUrls {
     }
 }
 
+/// The type that an object names itself a resource of.
+pub(crate) fn resource_type(object: &Map<String, Value>) -> Option<&str> {
+    object.get("resourceType")?.as_str()
+}
+
 fn is_bundle(object: &Map<String, Value>) -> bool {
     object.get("resourceType").is_some_and(|kind| kind == "Bundle")
 }
@@ -167,7 +157,8 @@ mod tests {
     }
 
     fn rewritten(mut value: Value) -> Result<Value, String> {
-        urls().rewrite(&mut value).map(|()| value)
+        let path = ElementPath::root(None);
+        urls().rewrite(&path.member(b"any"), &mut value).map(|()| value)
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub fn resource(kind: &str, document: &Value) -> Option<Vec<Issue>> {
 #[must_use]
 pub fn either_spelling(kind: &str, document: &Value) -> Option<Vec<Issue>> {
     let issues = resource(kind, document)?;
-    if issues.is_empty() { Some(issues) } else { resource(kind, &format::to_fhir(document.clone())) }
+    if issues.is_empty() { Some(issues) } else { resource(kind, &format::to_fhir_of(kind, document.clone())) }
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(crate) struct Node {
     /// As they are defined; a choice of types is one.
     pub(crate) elements: Vec<Element>,
     /// By the names that JSON has for them: the element and which of its types the name says.
-    pub(super) members: HashMap<Box<str>, (usize, usize)>,
+    pub(crate) members: HashMap<Box<str>, (usize, usize)>,
     /// Those that have to be there.
     pub(crate) required: Vec<usize>,
 }

@@ -7,12 +7,15 @@
 //! of these objects are is written here as well: a reference that is a type and an id and nothing else. What stays as it
 //! is spelled, and has no blanks in between, is copied at once.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::{Spelling, convert_object, is_pattern};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
-use crate::reference;
+use crate::reference::{self, ElementPath};
 
 /// How deep a document may be nested here.
 const DEPTH_MAX: usize = 100;
@@ -53,7 +56,7 @@ pub(crate) fn append(head: Head<'_>, body: &str, native: bool, out: &mut Vec<u8>
     let body = body.as_bytes();
     let mut copy = Copy { rest: body, behind: body, out: std::mem::take(out), native, depth: 0 };
     copy.out.extend_from_slice(named.as_bytes());
-    let copied = copy.body();
+    let copied = copy.body(&ElementPath::root(Some(kind.as_str())));
     *out = copy.out;
     if copied.is_err() {
         out.truncate(begin);
@@ -138,7 +141,7 @@ impl<'a> Named<'a> {
 
 impl<'a> Copy<'a> {
     /// The members of a body behind what names it; its own `meta` goes into the one that is there.
-    fn body(&mut self) -> Result<(), TakeApart> {
+    fn body(&mut self, root: &ElementPath<'_>) -> Result<(), TakeApart> {
         let (named, mut own_meta, mut first) = (self.out.len(), None, true);
         self.space();
         self.expect(b'{')?;
@@ -156,8 +159,8 @@ impl<'a> Copy<'a> {
             match name {
                 b"resourceType" | b"id" => return Err(TakeApart),
                 b"meta" if own_meta.is_some() => return Err(TakeApart),
-                b"meta" => own_meta = Some(self.own_meta(begin)?),
-                name => drop(self.value(name)?),
+                b"meta" => own_meta = Some(self.own_meta(begin, root)?),
+                name => drop(self.value(&root.member(name))?),
             }
             self.write_out();
         }
@@ -173,11 +176,11 @@ impl<'a> Copy<'a> {
     }
 
     /// What a `meta` of the body adds to ours. Its name, from `begin` on, is not written.
-    fn own_meta(&mut self, begin: usize) -> Result<Vec<u8>, TakeApart> {
+    fn own_meta(&mut self, begin: usize, root: &ElementPath<'_>) -> Result<Vec<u8>, TakeApart> {
         self.space();
         self.leave_out();
         self.out.truncate(begin);
-        let seen = self.object(META)?;
+        let seen = self.object(&root.member(META))?;
         // A version of its own would take the place of ours; and together with ours it is no reference.
         if seen.has(Seen::VERSION) || seen.may_change(META) {
             return Err(TakeApart);
@@ -217,18 +220,20 @@ impl<'a> Copy<'a> {
     }
 
     /// Returns what stands between the quotation marks of a text.
-    fn value(&mut self, element: &[u8]) -> Result<Option<&'a [u8]>, TakeApart> {
+    fn value(&mut self, path: &ElementPath<'_>) -> Result<Option<&'a [u8]>, TakeApart> {
         self.space();
         match self.rest.first() {
-            Some(b'{') => drop(self.object(element)?),
-            Some(b'[') => self.array(element)?,
+            Some(b'{') => drop(self.object(path)?),
+            Some(b'[') => self.array(path)?,
             Some(b'"') => return self.string().map(Some),
             _ => self.plain()?,
         }
         Ok(None)
     }
 
-    fn object(&mut self, element: &[u8]) -> Result<Seen, TakeApart> {
+    fn object(&mut self, path: &ElementPath<'_>) -> Result<Seen, TakeApart> {
+        let kind = if self.native && path.names_resource() { resource_type(self.rest)? } else { None };
+        let path = path.of_object(|| kind.as_deref());
         let begin = self.written();
         let (mut seen, mut named, mut first) = (Seen::default(), Named::default(), true);
         self.expect(b'{')?;
@@ -236,35 +241,34 @@ impl<'a> Copy<'a> {
         while self.is_member(&mut first)? {
             let name = self.name()?;
             seen.note(name);
-            named.note(name, self.value(name)?);
+            named.note(name, self.value(&path.member(name))?);
         }
         self.depth -= 1;
-        if self.native && seen.may_change(element) {
-            let element = std::str::from_utf8(element).map_err(|_| TakeApart)?;
+        if self.native && seen.may_change(path.element()) {
             self.write_out();
-            match named.only().filter(|_| reference::may_be_reference(element)) {
+            match named.only().filter(|_| !path.may_be_resource()) {
                 Some((kind, id)) => {
                     self.out.truncate(begin);
                     for part in [r#"{"reference":""#, kind, "/", id, "\"}"] {
                         self.out.extend_from_slice(part.as_bytes());
                     }
                 }
-                None => self.rewrite(element, begin)?,
+                None => self.rewrite(&path, begin)?,
             }
         }
         Ok(seen)
     }
 
     /// Puts an object that is written already into FHIR's spelling.
-    fn rewrite(&mut self, element: &str, begin: usize) -> Result<(), TakeApart> {
+    fn rewrite(&mut self, path: &ElementPath<'_>, begin: usize) -> Result<(), TakeApart> {
         let written = self.out.get(begin..).ok_or(TakeApart)?;
         let mut object: Map<String, Value> = serde_json::from_slice(written).map_err(|_| TakeApart)?;
-        convert_object(Spelling::Fhir, element, &mut object);
+        convert_object(Spelling::Fhir, path, &mut object);
         self.out.truncate(begin);
         serde_json::to_writer(&mut self.out, &object).map_err(|_| TakeApart)
     }
 
-    fn array(&mut self, element: &[u8]) -> Result<(), TakeApart> {
+    fn array(&mut self, path: &ElementPath<'_>) -> Result<(), TakeApart> {
         self.expect(b'[')?;
         self.deeper()?;
         self.space();
@@ -273,7 +277,7 @@ impl<'a> Copy<'a> {
             if !std::mem::take(&mut first) {
                 self.expect(b',')?;
             }
-            self.value(element)?;
+            self.value(path)?;
             self.space();
         }
         self.depth -= 1;
@@ -361,6 +365,17 @@ impl<'a> Copy<'a> {
         self.depth += 1;
         if self.depth > DEPTH_MAX { Err(TakeApart) } else { Ok(()) }
     }
+}
+
+/// The type that the object a text begins with names itself a resource of.
+fn resource_type(text: &[u8]) -> Result<Option<Cow<'_, str>>, TakeApart> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow, rename = "resourceType")]
+        kind: Option<Cow<'a, str>>,
+    }
+    let mut objects = serde_json::Deserializer::from_slice(text).into_iter::<Named<'_>>();
+    objects.next().and_then(Result::ok).map(|named| named.kind).ok_or(TakeApart)
 }
 
 /// Where the next byte is that a text does not just go on with.

@@ -1,0 +1,175 @@
+//! The path of an element in a document, and what R4's definitions say is there.
+//!
+//! A reference in the native format is told from other objects by its members, and some elements that are not
+//! references have such members too: a policy of a `Consent` is `{"uri": …}`. So the definitions decide where they
+//! know the element. Names decide below elements that R4 does not have: of the platform's own types, and of types
+//! and members that users add.
+//!
+//! A path is resolved only when an object has the members of a reference, because few objects do.
+
+use crate::definitions::{self, Content, Element, Node, Structure, Type};
+
+/// Names of elements that hold a whole resource. The tests compare them with the definitions.
+const RESOURCE_ELEMENTS: [&[u8]; 4] = [b"contained", b"resource", b"outcome", b"params"];
+
+/// Elements unknown to R4 whose `uri` is a member: a union of types (`value`), and what R4 has under these names.
+const URI_ELEMENTS: [&[u8]; 4] = [b"value", b"dependsOn", b"codeSystem", b"mapping"];
+
+/// The name of the element that a document as a whole is under.
+const ROOT: &[u8] = b"resource";
+
+/// The path to an element, from the resource that the document is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ElementPath<'a> {
+    parent: Option<&'a ElementPath<'a>>,
+    /// The name, UTF-8 where it is anything that R4 has.
+    element: &'a [u8],
+    /// The type that the object itself names, where it may be a resource.
+    resource: Option<&'static Structure>,
+}
+
+/// What R4 says of an element.
+#[derive(Clone, Copy)]
+enum Definition {
+    /// R4 does not have it.
+    Unknown,
+    /// A resource of any type.
+    Resource,
+    /// An element of several types; in the native format its object names the type.
+    Choice(&'static Structure, &'static Element),
+    /// An object with these elements.
+    Object { structure: &'static Structure, node: &'static Node, is_reference: bool },
+    /// A JSON scalar.
+    Primitive,
+}
+
+impl<'a> ElementPath<'a> {
+    /// Returns the path of a document as a whole. `kind` is the type it is a resource of.
+    pub(crate) fn root(kind: Option<&str>) -> Self {
+        Self { parent: None, element: ROOT, resource: kind.and_then(definitions::structure) }
+    }
+
+    /// Returns the path of a member of the object here.
+    pub(crate) const fn member(&'a self, element: &'a [u8]) -> Self {
+        Self { parent: Some(self), element, resource: None }
+    }
+
+    /// Returns the path with what the object here says its `resourceType` is.
+    ///
+    /// `kind` is called only where the object may be a resource.
+    pub(crate) fn of_object<'k>(self, kind: impl FnOnce() -> Option<&'k str>) -> Self {
+        if self.parent.is_none() || !self.names_resource() {
+            return self;
+        }
+        Self { resource: kind().and_then(definitions::structure), ..self }
+    }
+
+    /// Whether the element has a name that elements which hold resources have.
+    pub(crate) fn names_resource(&self) -> bool {
+        RESOURCE_ELEMENTS.contains(&self.element)
+    }
+
+    /// The name of the element.
+    pub(crate) const fn element(&self) -> &'a [u8] {
+        self.element
+    }
+
+    /// Whether the object here may be a resource, so that its type and id do not make it a reference.
+    pub(crate) fn may_be_resource(&self) -> bool {
+        self.names_resource() && matches!(self.declared(), Definition::Unknown | Definition::Resource)
+    }
+
+    /// Whether the object here may be a reference in FHIR's format.
+    pub(crate) fn may_be_reference(&self) -> bool {
+        match self.declared() {
+            Definition::Unknown => !self.names_resource(),
+            Definition::Object { is_reference, .. } => is_reference,
+            Definition::Choice(_, element) => has_type(element, "Reference"),
+            Definition::Resource | Definition::Primitive => false,
+        }
+    }
+
+    /// Whether `uri` may be the target of a native reference here.
+    pub(crate) fn may_be_uri_reference(&self) -> bool {
+        match self.declared() {
+            Definition::Unknown => !self.names_resource() && !URI_ELEMENTS.contains(&self.element),
+            // Here `uri` may be the name of a type.
+            Definition::Choice(_, element) => self.may_be_reference() && !has_type(element, "uri"),
+            _ => self.may_be_reference(),
+        }
+    }
+
+    /// What R4 says the element is.
+    fn declared(&self) -> Definition {
+        match self.parent {
+            None => Definition::Resource,
+            Some(parent) => {
+                std::str::from_utf8(self.element).map_or(Definition::Unknown, |name| parent.content().member(name))
+            }
+        }
+    }
+
+    /// What R4 says the object here is made of.
+    fn content(&self) -> Definition {
+        let resource = self.resource.and_then(|structure| Some((structure, structure.root()?)));
+        match (self.declared(), resource) {
+            (Definition::Resource, Some((structure, node))) => {
+                Definition::Object { structure, node, is_reference: false }
+            }
+            (declared, _) => declared,
+        }
+    }
+}
+
+impl Definition {
+    /// What R4 says of a member of an object that it says this of.
+    fn member(self, name: &str) -> Self {
+        match self {
+            Self::Object { structure, node, .. } => of_member(structure, node, name),
+            Self::Choice(structure, element) => {
+                let kind = element.types.iter().find(|kind| *kind.name == *name);
+                kind.map_or(Self::Unknown, |kind| Self::of_type(structure, kind))
+            }
+            Self::Unknown | Self::Resource | Self::Primitive => Self::Unknown,
+        }
+    }
+
+    fn of_type(structure: &'static Structure, kind: &Type) -> Self {
+        match kind.content {
+            Content::Primitive(_) => Self::Primitive,
+            Content::Resource => Self::Resource,
+            Content::Complex => Self::of_datatype(&kind.name),
+            Content::Own(at) => {
+                structure.node(at).map_or(Self::Unknown, |node| Self::Object { structure, node, is_reference: false })
+            }
+        }
+    }
+
+    fn of_datatype(name: &str) -> Self {
+        let found = definitions::structure(name).and_then(|structure| Some((structure, structure.root()?)));
+        found.map_or(Self::Unknown, |(structure, node)| Self::Object {
+            structure,
+            node,
+            is_reference: name == "Reference",
+        })
+    }
+}
+
+fn has_type(element: &Element, name: &str) -> bool {
+    element.types.iter().any(|kind| *kind.name == *name)
+}
+
+fn of_member(structure: &'static Structure, node: &'static Node, name: &str) -> Definition {
+    if let Some((_, _, kind)) = node.member(name) {
+        return Definition::of_type(structure, kind);
+    }
+    // The id and the extensions of a primitive stand beside it.
+    if let Some((_, _, kind)) = name.strip_prefix('_').and_then(|bare| node.member(bare)) {
+        let is_primitive = matches!(kind.content, Content::Primitive(_));
+        return if is_primitive { Definition::of_datatype("Element") } else { Definition::Unknown };
+    }
+    node.element(name).map_or(Definition::Unknown, |element| Definition::Choice(structure, element))
+}
+
+#[cfg(test)]
+mod tests;
