@@ -52,6 +52,23 @@ fn rename_type(brand: &str, resource: &mut Value) {
     }
 }
 
+/// The first entry of a Bundle that writes a migration under a brand word which is not this deployment's: its index
+/// and the name of the type. It would be stored as a type that users add, and never run.
+pub(crate) fn foreign_migration(bundle: &Value) -> Option<(usize, String)> {
+    let entries = bundle.get("entry").and_then(Value::as_array)?;
+    entries.iter().enumerate().find_map(|(index, entry)| {
+        let url = entry.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
+        let addressed = url.trim_start_matches('/').split(['/', '?']).next();
+        let named = entry.pointer("/resource/resourceType").and_then(Value::as_str);
+        let foreign = [addressed, named].into_iter().flatten().find(|name| is_foreign(name))?;
+        Some((index, foreign.to_owned()))
+    })
+}
+
+fn is_foreign(name: &str) -> bool {
+    name != MIGRATION && name.strip_suffix("Migration").is_some_and(|word| !word.is_empty())
+}
+
 fn is_branded(brand: &str, name: &str) -> bool {
     let word = name.strip_suffix("Migration");
     word.is_some_and(|word| !word.is_empty() && word.eq_ignore_ascii_case(brand))

@@ -45,6 +45,9 @@ pub struct BundleStop(String);
 pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleReport, BundleStop> {
     let app: App = Arc::new(Site::new(parts));
     brand::rename(&app.settings.platform_name, &mut document);
+    if let Some((index, name)) = brand::foreign_migration(&document) {
+        return Err(BundleStop(foreign(&app.settings.platform_name, index, &name)));
+    }
     let asked = Asked::by_entries(&document);
     let stop = |fault: Fault| BundleStop(fault.for_operator());
     let call = Call::of_administrator(Dialect::Fhir);
@@ -53,6 +56,17 @@ pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleR
     let answered = executed::execute(&app, &call, request, &asked).await.map_err(stop)?;
     let failed = if kind == BundleKind::Batch { failures(&answered) } else { Vec::new() };
     Ok(BundleReport { entries, failed })
+}
+
+/// Why a bundle with a migration of another brand word stops the start, also a batch: skipping it would start a server
+/// on a schema that is not there.
+fn foreign(brand: &str, index: usize, name: &str) -> String {
+    let word = name.strip_suffix("Migration").unwrap_or(name).to_ascii_lowercase();
+    let place = fhir_store::bundle::expression(index);
+    format!(
+        "{place}: {name} is a migration of a platform named {word}, and this one is named {brand}: start with \
+         --platform-name {word} (BOX_PLATFORM_NAME), or write PlatformMigration"
+    )
 }
 
 /// The entries of a batch's answer that say why they failed.

@@ -375,6 +375,32 @@ async fn an_init_bundle_of_another_brand_is_understood() {
 }
 
 #[tokio::test]
+async fn an_init_bundle_of_a_brand_that_is_not_set_stops_the_start_and_names_its_entry() {
+    on_every_engine(async |world| {
+        let resource = json!({"resourceType": "BetaMigration", "id": "m", "status": "to-run",
+            "action": "beta-migration-run-sql", "params": {"parameter": [{"name": "sql", "valueString": "SELECT 1"}]}});
+        let patient = json!({"request": {"method": "PUT", "url": "Patient/p"}, "resource": {}});
+        let entry = |url: &str| json!({"request": {"method": "POST", "url": url}, "resource": resource});
+        for kind in ["transaction", "batch"] {
+            for url in ["BetaMigration", "/BetaMigration?x=y", "PlatformMigration"] {
+                let stop =
+                    world.start_with(bundle(kind, &[patient.clone(), entry(url)])).await.unwrap_err().to_string();
+                assert_eq!(
+                    stop,
+                    "Bundle.entry[1]: BetaMigration is a migration of a platform named beta, and this one is named \
+                     acme: start with --platform-name beta (BOX_PLATFORM_NAME), or write PlatformMigration"
+                );
+                assert_eq!(world.get("/Patient/p").by_root().send().await.status, 404, "nothing was executed");
+            }
+        }
+        // Also where it was stored as a type of its own by an earlier start.
+        world.put("/BetaMigration/m", &resource).await;
+        assert!(world.start_with(bundle("batch", &[entry("BetaMigration")])).await.is_err());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_server_that_gets_ready_is_503_and_tells_what_it_does() {
     let world = World::new().await;
     world.begin("running PlatformMigration/m");
