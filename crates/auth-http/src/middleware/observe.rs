@@ -1,7 +1,7 @@
 //! The outermost layer: the request's name, its span, its counters, its line in the log, and the
 //! body of its fault.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -16,7 +16,8 @@ use crate::surface::Surface;
 
 /// Runs one request and tells about it: never its query, its headers or its body.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
-    let started_us = app.now_us();
+    // The clock of the day may be set while a request runs.
+    let started = Instant::now();
     let id = request_id::of(request.headers(), &app.env());
     let name = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or("");
     let span = error_span!("request", request_id = name);
@@ -32,9 +33,9 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
         }
         let status = response.status();
         let route = route.as_ref().map_or("none", MatchedPath::as_str);
-        let elapsed_us = app.now_us().saturating_sub(started_us);
-        count(&method, route, status, elapsed_us);
-        debug!(%method, route, status = status.as_u16(), elapsed_us, "request answered");
+        let elapsed = started.elapsed();
+        count(&method, route, status, elapsed);
+        debug!(%method, route, status = status.as_u16(), elapsed_us = elapsed.as_micros(), "request answered");
         response
     }
     .instrument(span)
@@ -43,9 +44,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
 
 /// Labels are the route's template and never the path: a label per resource would grow without
 /// bound.
-fn count(method: &Method, route: &str, status: StatusCode, elapsed_us: i64) {
+fn count(method: &Method, route: &str, status: StatusCode, elapsed: Duration) {
     let method = method_label(method);
-    let elapsed = Duration::from_micros(u64::try_from(elapsed_us).unwrap_or(0));
     metrics::counter!(
         "http_requests_total",
         "method" => method,

@@ -1,5 +1,8 @@
 //! What happens around every handler.
 
+use std::sync::{Arc, Mutex};
+
+use metrics::{Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Recorder, SharedString, Unit};
 use serde_json::json;
 
 use crate::world::{Choice, SECRET, World};
@@ -183,5 +186,52 @@ async fn a_failure_of_the_store_is_500_and_says_nothing_of_it() {
             assert!(!text.to_lowercase().contains(&inner.to_lowercase()), "{inner}: {text}");
         }
     }
+    world.end().await;
+}
+
+/// Notes the durations that are recorded, in seconds.
+#[derive(Clone, Default)]
+struct Durations(Arc<Mutex<Vec<f64>>>);
+
+impl HistogramFn for Durations {
+    fn record(&self, seconds: f64) {
+        self.0.lock().unwrap().push(seconds);
+    }
+}
+
+impl Recorder for Durations {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, _: &Key, _: &metrics::Metadata<'_>) -> Counter {
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, _: &Key, _: &metrics::Metadata<'_>) -> Gauge {
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &metrics::Metadata<'_>) -> Histogram {
+        Histogram::from_arc(Arc::new(self.clone()))
+    }
+}
+
+#[tokio::test]
+async fn the_duration_of_a_request_does_not_follow_the_clock_of_the_day() {
+    let world = World::new().await;
+    let durations = Durations::default();
+    let recording = metrics::set_default_local_recorder(&durations);
+    for seconds in [3600, -3600] {
+        // The request waits for the database when the clock is set.
+        let (answer, ()) = tokio::join!(world.get("/Patient").by_root().send(), async { world.wait_s(seconds) });
+        assert_eq!(answer.status, 200);
+    }
+    drop(recording);
+    let recorded = durations.0.lock().unwrap().clone();
+    assert_eq!(recorded.len(), 2, "{recorded:?}");
+    assert!(recorded.iter().all(|seconds| (f64::MIN_POSITIVE..60.0).contains(seconds)), "{recorded:?}");
     world.end().await;
 }
