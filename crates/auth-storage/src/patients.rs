@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use fhir_store::ResourceType;
-use oauth_core::ports::{PatientStore, PatientSummary, StoreError};
+use oauth_core::ports::{PATIENTS_FOUND_MAX, PatientNumber, PatientStore, PatientSummary, StoreError};
 use serde_json::Value;
 
 use crate::db::Db;
@@ -14,13 +14,20 @@ use crate::fault::oauth;
 use crate::resources::Table;
 use crate::search::{self, Begins};
 
-/// Most patients a search reads, to put the first of them by name on the page: whoever gets none of theirs among so
-/// many has to say more.
-const READ_MAX: u32 = 500;
+/// Patients that begin with what was typed and are enough: names with blanks inside are not read as a whole then.
+const ENOUGH: usize = 50;
 /// Most words of a search that count.
 const WORDS_MAX: usize = 8;
 /// The names to show, best first; any other use comes after them.
 const NAME_USES: [&str; 2] = ["official", "usual"];
+/// Codes of identifiers in the order in which they are shown, and whether payers give them to members; any other
+/// comes after them.
+///
+/// # Source
+/// HL7 v2, table 0203: member number, subscriber number, medical record number. `um`, unique member id, is CARIN's.
+const NUMBERS: [(&str, bool); 4] = [("MB", true), ("um", true), ("SN", true), ("MR", false)];
+/// Uses of an address that is not shown.
+const PAST: [&str; 2] = ["old", "billing"];
 
 const BY_ID: &str = "SELECT t.id, t.resource FROM {table} t WHERE t.id = $1";
 
@@ -72,10 +79,10 @@ async fn find(db: &Db, text: &str, limit: usize) -> Result<Vec<PatientSummary>, 
     }
     let mut found = Found { patients: BTreeMap::new(), limit };
     for begins in [Begins::Part, Begins::Word] {
-        for patient in search::patients(db, (&words, begins), READ_MAX).await? {
+        for patient in search::patients(db, (&words, begins), PATIENTS_FOUND_MAX).await? {
             found.add(summary(patient.key.id.as_str(), &patient.resource));
         }
-        if found.patients.len() >= limit {
+        if found.patients.len() >= limit.min(ENOUGH) {
             break;
         }
     }
@@ -110,7 +117,44 @@ fn summary(id: &str, resource: &Value) -> PatientSummary {
     names.sort_by_key(rank);
     let name = names.into_iter().find_map(written_name);
     let birth_date = resource.get("birthDate").and_then(Value::as_str).map(str::to_owned);
-    PatientSummary { id: id.to_owned(), name: name.unwrap_or_else(|| id.to_owned()), birth_date }
+    let gender = resource.get("gender").and_then(Value::as_str).map(str::to_owned);
+    let (number, address) = (number(resource), address(resource));
+    PatientSummary {
+        id: id.to_owned(),
+        name: name.unwrap_or_else(|| id.to_owned()),
+        birth_date,
+        gender,
+        number,
+        address,
+    }
+}
+
+/// The identifier that people know best.
+fn number(resource: &Value) -> Option<PatientNumber> {
+    let found = elements(resource, "identifier").filter_map(|identifier| {
+        let value = identifier.get("value").and_then(Value::as_str).map(str::trim).filter(|value| !value.is_empty())?;
+        let codings = identifier.get("type").into_iter().flat_map(|of_type| elements(of_type, "coding"));
+        let codes = codings.filter_map(|coding| coding.get("code").and_then(Value::as_str));
+        let rank = codes.filter_map(|code| NUMBERS.iter().position(|(known, _)| *known == code)).min();
+        Some((rank.unwrap_or(NUMBERS.len()), value))
+    });
+    let (rank, value) = found.min_by_key(|(rank, _)| *rank)?;
+    let is_members = NUMBERS.get(rank).is_some_and(|(_, is_members)| *is_members);
+    Some(PatientNumber { is_members, value: value.to_owned() })
+}
+
+/// The first line and the city of the first address that is not past.
+fn address(resource: &Value) -> Option<String> {
+    let is_present = |address: &&Value| {
+        let usage = address.get("use").and_then(Value::as_str);
+        usage.is_none_or(|usage| !PAST.contains(&usage))
+    };
+    let address = elements(resource, "address").find(is_present)?;
+    let line = elements(address, "line").next().and_then(Value::as_str);
+    let city = address.get("city").and_then(Value::as_str);
+    let parts: Vec<&str> = [line, city].into_iter().flatten().map(str::trim).filter(|part| !part.is_empty()).collect();
+    let text = || address.get("text").and_then(Value::as_str).and_then(|text| text.lines().next()).map(str::to_owned);
+    Some(parts.join(", ")).filter(|parts| !parts.is_empty()).or_else(text)
 }
 
 /// Given names and family name; the text where there is neither.

@@ -2,10 +2,10 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, PatientPage, Step};
+use oauth_core::authorize::{self, PatientPage, PatientSearch, Search, Step};
 
 use crate::error::Fault;
-use crate::page::view::{Alert, Candidate, Patient};
+use crate::page::view::{Alert, Candidate, Found, Patient};
 use crate::page::{self, FormFault, LOGOUT, PATIENT, PageForm, Visitor, next, words};
 use crate::state::App;
 
@@ -18,8 +18,9 @@ pub(crate) async fn get(
     let query = query.unwrap_or_default();
     let transaction = page::parameter(&query, "transaction").unwrap_or_default();
     let text = page::parameter(&query, "search");
-    let (env, text) = (app.env(), text.as_deref());
-    match authorize::find(&env, &app.authority, &transaction, text, visitor.as_browser()).await {
+    let number = page::parameter(&query, "page").and_then(|page| page.parse().ok()).unwrap_or(1);
+    let search = text.as_deref().map(|text| Search { text, page: number });
+    match authorize::find(&app.env(), &app.authority, &transaction, search, visitor.as_browser()).await {
         Ok(Step::PickPatient(asked)) => page::show(&patient(&app, &visitor, &asked)),
         other => next::go(&app, other),
     }
@@ -48,11 +49,26 @@ async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response
     }
 }
 
+/// What a search found, in words, and where its other pages are.
+fn found(transaction: &str, search: &PatientSearch, shown: usize) -> Found {
+    let at = |page: usize| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("transaction", transaction).append_pair("search", &search.text);
+        format!("{PATIENT}?{}", query.append_pair("page", &page.to_string()).finish())
+    };
+    Found {
+        text: search.text.clone(),
+        count: words::found(search, shown),
+        previous: (search.page > 1).then(|| at(search.page - 1)),
+        next: (search.page < search.pages).then(|| at(search.page + 1)),
+    }
+}
+
 fn patient<'a>(app: &'a App, visitor: &Visitor, asked: &'a PatientPage) -> Patient<'a> {
     let candidates = asked.candidates.iter().map(|candidate| Candidate {
         id: candidate.id.clone(),
         name: candidate.name.clone(),
-        born: candidate.birth_date.as_deref().map(words::birth_date),
+        details: words::details(candidate),
     });
     Patient {
         frame: app.pages.frame(),
@@ -61,7 +77,7 @@ fn patient<'a>(app: &'a App, visitor: &Visitor, asked: &'a PatientPage) -> Patie
         transaction: &asked.transaction,
         app: words::app(&asked.app),
         person: &asked.person,
-        search: asked.search.as_deref(),
+        search: asked.search.as_ref().map(|search| found(&asked.transaction, search, asked.candidates.len())),
         candidates: candidates.collect(),
         alert: None,
     }

@@ -99,9 +99,18 @@ pub(crate) struct Patient<'a> {
     pub(crate) app: App,
     pub(crate) person: &'a str,
     /// What was searched for; `None` for a person who chooses among few.
-    pub(crate) search: Option<&'a str>,
+    pub(crate) search: Option<Found>,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) alert: Option<Alert>,
+}
+
+/// A search, what it found in words, and where its other pages are.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) text: String,
+    pub(crate) count: String,
+    pub(crate) previous: Option<String>,
+    pub(crate) next: Option<String>,
 }
 
 /// A record one may choose.
@@ -109,7 +118,8 @@ pub(crate) struct Patient<'a> {
 pub(crate) struct Candidate {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) born: Option<String>,
+    /// What tells the record from others of the same name.
+    pub(crate) details: Vec<String>,
 }
 
 /// `/auth/grant`

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use oauth_core::authorize::PatientSearch;
 use oauth_core::authorize::{AppCard, ConsentItem, ConsentPage, ItemGroup};
 use oauth_core::connected::{ConnectedApp, Held, LetIn};
 use oauth_core::ports::PatientSummary;
@@ -100,6 +101,41 @@ fn day(at_s: i64) -> String {
 /// A date of birth as people write it; one that is less than a day stays as it is stored.
 pub(crate) fn birth_date(stored: &str) -> String {
     stored.parse::<Date>().map_or_else(|_| stored.to_owned(), |date| date.strftime("%-d %B %Y").to_string())
+}
+
+/// What tells a record from others of the same name, a part each. The id stands where nothing else does.
+pub(crate) fn details(patient: &PatientSummary) -> Vec<String> {
+    let born = patient.birth_date.as_deref().map(|date| format!("Born {}", birth_date(date)));
+    let sex = patient.gender.as_deref().and_then(sex).map(str::to_owned);
+    let number = patient.number.as_ref().map(|number| {
+        let label = if number.is_members { "Member number" } else { "Record number" };
+        format!("{label} {}", number.value)
+    });
+    let number = number.or_else(|| (patient.name != patient.id).then(|| format!("Record id {}", patient.id)));
+    [born, sex, number, patient.address.clone()].into_iter().flatten().collect()
+}
+
+/// The administrative sex in a word; nothing for `unknown`.
+fn sex(stored: &str) -> Option<&'static str> {
+    match stored {
+        "female" => Some("Female"),
+        "male" => Some("Male"),
+        "other" => Some("Other sex"),
+        _ => None,
+    }
+}
+
+/// How many patients a search found, and which of them are on the page.
+pub(crate) fn found(search: &PatientSearch, shown: usize) -> String {
+    let count = match (search.total, search.is_cut) {
+        (total, true) => format!("The first {total} patients found. Type more to find the others."),
+        (1, false) => "1 patient found.".to_owned(),
+        (total, false) => format!("{total} patients found."),
+    };
+    if shown == search.total {
+        return count;
+    }
+    format!("{count} Showing {} to {}.", search.first + 1, search.first + shown)
 }
 
 /// How long to wait: `40 seconds`, `2 minutes`.

@@ -254,6 +254,41 @@ async fn who_cares_for_many_searches_and_finds_whom_a_policy_lets_read() {
 }
 
 #[tokio::test]
+async fn staff_sees_how_many_patients_there_are_pages_through_them_and_tells_them_apart() {
+    let world = World::new().await;
+    for number in 0..30 {
+        let patient = json!({
+            "name": [{"given": ["Sam"], "family": "Shaw"}], "birthDate": "1980-05-04", "gender": "female",
+            "identifier": [{"type": {"coding": [{"code": "MB"}]}, "value": format!("M{number:03}")}],
+            "address": [{"line": [format!("{number} Main St")], "city": "Springfield"}],
+        });
+        world.put(&format!("/Patient/s{number:02}"), &patient).await;
+    }
+    world.put("/Patient/bare", &json!({"name": [{"text": "Zed Shaw"}]})).await;
+    world.put("/Practitioner/ines", &json!({})).await;
+    world.user("ines", ("Ines", "Roth"), Some("Practitioner/ines")).await;
+    world.put("/AccessPolicy/ines", &json!({"engine": "allow", "link": [{"reference": "User/ines"}]})).await;
+    world.public_app("diary").await;
+    let browser = Browser::new(&world);
+    let picker = browser.open_as("ines", &request("diary", SCOPE)).await;
+    let first = browser.open(&format!("{}&search=shaw", picker.at)).await;
+    assert!(first.html().contains("31 patients found. Showing 1 to 20."), "{}", first.html());
+    let row = "Born 4 May 1980</span> · <span class=\"part\">Female</span> · <span class=\"part\">Member number M007\
+               </span> · <span class=\"part\">7 Main St, Springfield";
+    assert!(first.html().contains(row), "{}", first.html());
+    assert!(!first.html().contains("Previous patients"));
+    let second = browser.open(&format!("{}&search=shaw&page=2", picker.at)).await;
+    assert!(second.html().contains("Showing 21 to 31."));
+    assert!(second.html().contains("Record id bare"), "{}", second.html());
+    assert!(second.html().contains("Previous patients") && !second.html().contains("More patients"));
+    let consent = browser.submit(&second.form("/auth/patient").choose("patient", "s25")).await;
+    assert_eq!(consent.path(), "/auth/grant");
+    let one = browser.open(&format!("{}&search=M011", picker.at)).await;
+    assert!(one.html().contains("1 patient found.") && !one.html().contains("Showing"));
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_long_request_sent_as_a_form_is_led_on_like_one_sent_by_a_link() {
     let world = World::new().await;
     world.member("amy", ("Amy", "Shaw")).await;

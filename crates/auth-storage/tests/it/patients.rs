@@ -2,7 +2,7 @@
 
 use auth_storage::Db;
 use fhir_store::{Operation, ResourceStore as _, Write};
-use oauth_core::ports::{PatientStore as _, PatientSummary};
+use oauth_core::ports::{PatientNumber, PatientStore as _, PatientSummary};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
@@ -45,13 +45,27 @@ told! {
         for without in [json!([]), json!(null), json!([{"given": [7], "family": ""}]), json!("Ada")] {
             assert_eq!(shown(&db, without).await, "shown");
         }
-        put(&db, "Patient/p", json!({"birthDate": "1815-12-10", "name": [usual]})).await;
+        let identifier = |code: &str, value: &str| json!({"type": {"coding": [{"code": code}]}, "value": value});
+        let patient = json!({
+            "birthDate": "1815-12-10", "name": [usual], "gender": "female",
+            "identifier": [{"value": "first"}, identifier("MR", "r7"), identifier("MB", "m7")],
+            "address": [{"use": "old", "line": ["Old"]}, {"line": ["1 Main St", "Apt 2"], "city": "Springfield"}],
+        });
+        put(&db, "Patient/p", patient).await;
         let summary = PatientSummary {
             id: "p".to_owned(),
             name: "Addie".to_owned(),
             birth_date: Some("1815-12-10".to_owned()),
+            gender: Some("female".to_owned()),
+            number: Some(PatientNumber { is_members: true, value: "m7".to_owned() }),
+            address: Some("1 Main St, Springfield".to_owned()),
         };
         assert_eq!(db.patient("p").await.unwrap(), Some(summary));
+        let plain = json!({"identifier": [{"value": " "}, {"value": "first"}], "address": [{"text": "A\nB"}]});
+        put(&db, "Patient/plain", plain).await;
+        let shown = db.patient("plain").await.unwrap().unwrap();
+        assert_eq!(shown.number, Some(PatientNumber { is_members: false, value: "first".to_owned() }));
+        assert_eq!((shown.gender, shown.address.as_deref()), (None, Some("A")));
         for nobody in ["q", "p\0", ""] {
             assert_eq!(db.patient(nobody).await.unwrap(), None);
         }

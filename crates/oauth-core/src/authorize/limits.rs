@@ -14,7 +14,7 @@ pub const TRANSACTION_LIFETIME_S: i64 = 900;
 pub const TRANSACTION_MAX_BYTES: usize = 96 * 1024;
 /// Lifetime of a code, in seconds (SMART App Launch 2.2.0: about a minute).
 pub const CODE_LIFETIME_S: i64 = 60;
-/// Most patients on a page of candidates.
-pub const CANDIDATES_MAX: usize = crate::acting::PATIENTS_MAX;
+/// Most patients on a page of what a search finds. Not specified; 20, which a person looks through.
+pub const CANDIDATES_MAX: usize = 20;
 /// Longest text a patient is searched by, in bytes.
 pub const SEARCH_MAX_BYTES: usize = 200;

@@ -27,7 +27,10 @@ mod target;
 mod titles;
 
 pub use fault::{AuthorizeFault, PageFault, Refusal};
-pub use pages::{AppCard, Browser, ConsentItem, ConsentPage, Decision, ItemGroup, PatientPage, SignInPage, Step};
+pub use pages::{
+    AppCard, Browser, ConsentItem, ConsentPage, Decision, ItemGroup, PatientPage, PatientSearch, Search, SignInPage,
+    Step,
+};
 pub use parameters::Parameters;
 pub use pending::PendingKey;
 pub use target::Departure;
@@ -82,7 +85,7 @@ pub async fn resume(
     go_on(env, authority, (transaction, Intent::GoOn), browser).await
 }
 
-/// The person looks for a patient by name, id or identifier; without a text it is [`resume`].
+/// The person looks for a patient by name, id or identifier; without a search it is [`resume`].
 ///
 /// # Errors
 /// [`AuthorizeFault`].
@@ -90,10 +93,10 @@ pub async fn find(
     env: &Env<'_>,
     authority: &Authority,
     transaction: &str,
-    text: Option<&str>,
+    search: Option<Search<'_>>,
     browser: Browser<'_>,
 ) -> Result<Step, AuthorizeFault> {
-    let intent = text.map_or(Intent::GoOn, Intent::Search);
+    let intent = search.map_or(Intent::GoOn, Intent::Search);
     go_on(env, authority, (transaction, intent), browser).await
 }
 

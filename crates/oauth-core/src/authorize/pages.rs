@@ -2,6 +2,8 @@
 
 use super::target::Departure;
 use crate::client::Client;
+#[cfg(doc)]
+use crate::ports::PATIENTS_FOUND_MAX;
 use crate::ports::PatientSummary;
 
 /// What the wire knows of whoever sends a request.
@@ -48,8 +50,34 @@ pub struct PatientPage {
     pub person: String,
     /// Whom the person may choose.
     pub candidates: Vec<PatientSummary>,
-    /// The text that was searched; `Some` for whoever searches (a practitioner), even when empty.
-    pub search: Option<String>,
+    /// What was searched; `Some` for a person who searches (a practitioner), also when the text is empty.
+    pub search: Option<PatientSearch>,
+}
+
+/// A text to find patients by, and the page of what it finds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Search<'a> {
+    /// Beginnings of words of a name, of an identifier or of an id.
+    pub text: &'a str,
+    /// From 1.
+    pub page: usize,
+}
+
+/// A search for patients, and which part of what it found is on the page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PatientSearch {
+    /// The text.
+    pub text: String,
+    /// How many patients were found that the person may see.
+    pub total: usize,
+    /// Whether there may be more than were looked at ([`PATIENTS_FOUND_MAX`]).
+    pub is_cut: bool,
+    /// The page that is shown, from 1.
+    pub page: usize,
+    /// How many pages there are, 1 at least.
+    pub pages: usize,
+    /// The place of the first patient of the page, from 0.
+    pub first: usize,
 }
 
 /// The page where the person allows or denies.

@@ -2,10 +2,11 @@
 
 use super::fault::{PageFault, Refusal};
 use super::limits::{CANDIDATES_MAX, SEARCH_MAX_BYTES};
+use super::pages::{PatientSearch, Search};
 use super::scene::{Intent, Scene, Stop};
 use crate::acting::{ActsFor, readable};
 use crate::person::Person;
-use crate::ports::{PatientSummary, StandingQuery, StoreError};
+use crate::ports::{PATIENTS_FOUND_MAX, PatientSummary, StandingQuery, StoreError};
 
 /// What is known of the patient so far.
 pub(super) enum Patient {
@@ -15,8 +16,16 @@ pub(super) enum Patient {
     Chosen(String, Option<PatientSummary>),
     /// The person chooses among these.
     Choice(Vec<PatientSummary>),
-    /// The person searches; what the text found.
-    Search(String, Vec<PatientSummary>),
+    /// The person searches; a page of what the text found.
+    Search(Vec<PatientSummary>, PatientSearch),
+}
+
+/// Patients that a text finds.
+#[derive(Default)]
+struct Found {
+    patients: Vec<PatientSummary>,
+    /// Whether there may be more.
+    is_cut: bool,
 }
 
 impl Scene<'_> {
@@ -54,8 +63,8 @@ impl Scene<'_> {
         let ids = match acts_for {
             ActsFor::These(ids) => ids,
             ActsFor::ByPolicy => {
-                let text = if let Intent::Search(text) = intent { *text } else { "" };
-                return Ok(Patient::Search(text.to_owned(), self.found(person, text).await?));
+                let search = if let Intent::Search(search) = intent { *search } else { Search::default() };
+                return Ok(self.found(person, search).await?);
             }
         };
         // Whether one's own record is there is not asked: it opens nothing until it is.
@@ -89,16 +98,29 @@ impl Scene<'_> {
         }
     }
 
-    async fn found(&self, person: &Person, text: &str) -> Result<Vec<PatientSummary>, StoreError> {
+    /// The page of what the text finds; a page behind the last one is the last one.
+    async fn found(&self, person: &Person, search: Search<'_>) -> Result<Patient, StoreError> {
+        let found = self.visible(person, search.text).await?;
+        let (total, is_cut) = (found.patients.len(), found.is_cut);
+        let pages = total.div_ceil(CANDIDATES_MAX).max(1);
+        let page = search.page.clamp(1, pages);
+        let first = (page - 1) * CANDIDATES_MAX;
+        let shown = found.patients.into_iter().skip(first).take(CANDIDATES_MAX).collect();
+        Ok(Patient::Search(shown, PatientSearch { text: search.text.to_owned(), total, is_cut, page, pages, first }))
+    }
+
+    /// Everybody the text finds whom the person may see.
+    async fn visible(&self, person: &Person, text: &str) -> Result<Found, StoreError> {
         let text = text.trim();
         if text.is_empty() || text.len() > SEARCH_MAX_BYTES {
-            return Ok(Vec::new());
+            return Ok(Found::default());
         }
-        let limit = u32::try_from(CANDIDATES_MAX).unwrap_or(u32::MAX);
-        let found = self.authority.patients.find_patients(text, limit).await?;
+        let found = self.authority.patients.find_patients(text, PATIENTS_FOUND_MAX).await?;
+        let is_cut = u32::try_from(found.len()).is_ok_and(|found| found >= PATIENTS_FOUND_MAX);
         let readable = self.readable(person, found.iter().map(|patient| patient.id.as_str()).collect()).await?;
         let readable: Vec<String> = readable.into_iter().map(str::to_owned).collect();
-        Ok(found.into_iter().filter(|patient| readable.contains(&patient.id)).collect())
+        let patients = found.into_iter().filter(|patient| readable.contains(&patient.id)).collect();
+        Ok(Found { patients, is_cut })
     }
 
     async fn readable<'a>(&self, person: &Person, ids: Vec<&'a str>) -> Result<Vec<&'a str>, StoreError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smart_scopes::{Context, Scope, ScopeSet};
 
 use super::fault::{AuthorizeFault, PageFault, Refusal};
-use super::pages::{AppCard, Browser, ConsentPage, Decision, PatientPage, SignInPage, Step};
+use super::pages::{AppCard, Browser, ConsentPage, Decision, PatientPage, PatientSearch, Search, SignInPage, Step};
 use super::patient::Patient;
 use super::pending::Pending;
 use super::request::{self, Request};
@@ -40,7 +40,7 @@ pub(super) enum Intent<'a> {
     /// To go on.
     GoOn,
     /// To find a patient.
-    Search(&'a str),
+    Search(Search<'a>),
     /// This patient.
     Pick(&'a str),
     /// To allow or deny.
@@ -165,7 +165,7 @@ impl<'a> Scene<'a> {
             Patient::NotNeeded => (None, None),
             Patient::Chosen(id, shown) => (Some(id), shown),
             Patient::Choice(candidates) => return self.ask_for_patient(&person, candidates, None),
-            Patient::Search(text, found) => return self.ask_for_patient(&person, found, Some(text)),
+            Patient::Search(found, search) => return self.ask_for_patient(&person, found, Some(search)),
         };
         let requested = self.requested(patient.as_deref());
         if !consent::is_of_use(&self.request.scope, &requested) {
@@ -293,7 +293,7 @@ impl<'a> Scene<'a> {
         &self,
         person: &Person,
         candidates: Vec<PatientSummary>,
-        search: Option<String>,
+        search: Option<PatientSearch>,
     ) -> Result<Step, Stop> {
         if self.request.prompt.none {
             return Err(Refusal::InteractionRequired.into());
@@ -315,7 +315,7 @@ impl<'a> Scene<'a> {
     ) -> Result<Step, Stop> {
         let shown = match (shown, &patient) {
             (None, Some(id)) => {
-                let unnamed = || PatientSummary { id: id.clone(), name: id.clone(), birth_date: None };
+                let unnamed = || PatientSummary { id: id.clone(), name: id.clone(), ..PatientSummary::default() };
                 Some(self.authority.patients.patient(id).await?.unwrap_or_else(unnamed))
             }
             (shown, _) => shown,

@@ -54,12 +54,21 @@ pub(super) const TITLES: [Described; 37] = [
     record("Specimen", "Samples", "Blood and other samples that were taken."),
     record("Media", "Pictures", "Photographs and other recordings."),
     record("Coverage", "Insurance", "Plans, member numbers and when they are valid."),
-    record("Claim", "Claims", "What was charged to the insurance."),
-    record("ClaimResponse", "Decisions on claims", "What the insurance decided, also on requests made beforehand."),
+    record(
+        "Claim",
+        "Claims, diagnoses, treatments and medicines",
+        "What was charged to the insurance, and for which diagnoses, treatments and medicines.",
+    ),
+    record(
+        "ClaimResponse",
+        "Decisions on claims",
+        "What the insurance decided about treatments and medicines, also on requests made beforehand.",
+    ),
     record(
         "ExplanationOfBenefit",
-        "Payments and costs",
-        "What was charged, what the insurance paid and what is left to pay.",
+        "Costs, diagnoses, treatments and medicines",
+        "What was charged, what the insurance paid and what is left to pay. It also names diagnoses, treatments and \
+         medicines.",
     ),
     record("Consent", "Consents", "What was agreed to about the use of the record."),
     record("RelatedPerson", "Relatives and helpers", "People who are close or act for the patient."),

@@ -340,7 +340,7 @@ pub trait MemberStore: Send + Sync {
 }
 
 /// A patient, as far as pages show one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatientSummary {
     /// The Patient's id.
     pub id: String,
@@ -348,7 +348,25 @@ pub struct PatientSummary {
     pub name: String,
     /// `Patient.birthDate`, as stored.
     pub birth_date: Option<String>,
+    /// `Patient.gender`, as stored.
+    pub gender: Option<String>,
+    /// The number people know the patient by.
+    pub number: Option<PatientNumber>,
+    /// The first line of the address, and the city.
+    pub address: Option<String>,
 }
+
+/// An identifier of a patient, as far as pages show one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatientNumber {
+    /// Whether it is of a type that payers give to members.
+    pub is_members: bool,
+    /// `Identifier.value`.
+    pub value: String,
+}
+
+/// Most patients that a search finds: past it, the text has to say more.
+pub const PATIENTS_FOUND_MAX: u32 = 500;
 
 /// The patients a person may act for.
 #[async_trait]
@@ -358,6 +376,6 @@ pub trait PatientStore: Send + Sync {
     /// The `RelatedPerson` or Person of this id, as stored.
     async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError>;
     /// Patients of whom every word of `text` begins a word of a name, the id or an identifier, whatever
-    /// the case; `limit` at most, ordered by name. No word finds nobody.
+    /// the case; `limit` at most and not more than [`PATIENTS_FOUND_MAX`], ordered by name. No word finds nobody.
     async fn find_patients(&self, text: &str, limit: u32) -> Result<Vec<PatientSummary>, StoreError>;
 }

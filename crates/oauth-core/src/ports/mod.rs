@@ -17,8 +17,8 @@ use crate::policy::BoundQuestion;
 pub use audit::{AuditAction, AuditRecord, AuditSink, AuditedOperation};
 pub use member::{
     BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX, FirstTokens, FoundCode, FoundRefresh, GivenGrant,
-    Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PatientStore, PatientSummary, RefreshToken, Rotation,
-    RotationOutcome, TokenFamily, Visit, VisitQuery,
+    Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PATIENTS_FOUND_MAX, PatientNumber, PatientStore,
+    PatientSummary, RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
 };
 
 /// Storage failed. The cause is logged once, where the failure becomes an answer; callers of the

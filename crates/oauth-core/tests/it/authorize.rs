@@ -1,7 +1,8 @@
 //! An app asks: the check of the request in its order, signing in on the way, and the code.
 
 use oauth_core::authorize::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
-use oauth_core::authorize::{self, AuthorizeFault, Browser, Decision, PageFault, Refusal, Step};
+use oauth_core::authorize::{self, AuthorizeFault, Browser, Decision, PageFault, PatientPage, Refusal, Search, Step};
+use oauth_core::ports::PatientSummary;
 use serde_json::json;
 
 use crate::people::{
@@ -439,6 +440,35 @@ async fn whoever_acts_for_one_does_not_choose() {
 }
 
 #[tokio::test]
+async fn staff_pages_through_all_patients_that_a_text_finds() {
+    let world = clinic().await;
+    user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
+    for number in 0..45 {
+        let (id, name) = (format!("s-{number:02}"), "Sam Smith".to_owned());
+        let patient = PatientSummary { id, name, ..PatientSummary::default() };
+        world.memory.patients.lock().unwrap().patients.push(patient);
+    }
+    let matcho = json!({"request-method": "get", "params": {"resource/id": "#^s-"}});
+    world
+        .memory
+        .put_policy("ward", json!({"engine": "matcho", "link": [{"reference": "User/nurse"}], "matcho": matcho}));
+    let cookie = world.cookie_of("nurse").await;
+    let page = patient_page(world.begin(&[], Some(&cookie)).await);
+    for (asked, shown, first, last) in
+        [(0, 1, "s-00", "s-19"), (1, 1, "s-00", "s-19"), (2, 2, "s-20", "s-39"), (99, 3, "s-40", "s-44")]
+    {
+        let browser = Browser { session: Some(&cookie), address: None };
+        let search = Some(Search { text: "smith", page: asked });
+        let found = authorize::find(&world.env(), &world.authority, &page.transaction, search, browser).await;
+        let found = patient_page(found);
+        let search = found.search.unwrap();
+        assert_eq!((search.total, search.is_cut, search.page, search.pages), (45, false, shown, 3));
+        assert_eq!((search.first, &*found.candidates[0].id), ((shown - 1) * 20, first));
+        assert_eq!(found.candidates.last().unwrap().id, last);
+    }
+}
+
+#[tokio::test]
 async fn staff_finds_the_patients_a_policy_lets_them_read() {
     let world = clinic().await;
     user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
@@ -450,12 +480,14 @@ async fn staff_finds_the_patients_a_policy_lets_them_read() {
     );
     let cookie = world.cookie_of("nurse").await;
     let page = patient_page(world.begin(&[], Some(&cookie)).await);
-    assert_eq!((page.candidates.len(), page.search.as_deref()), (0, Some("")));
+    let text = |page: &PatientPage| page.search.as_ref().map(|search| (search.text.clone(), search.total));
+    assert_eq!((page.candidates.len(), text(&page)), (0, Some((String::new(), 0))));
     let browser = Browser { session: Some(&cookie), address: None };
-    let found = authorize::find(&world.env(), &world.authority, &page.transaction, Some("love"), browser).await;
+    let search = Some(Search { text: "love", page: 1 });
+    let found = authorize::find(&world.env(), &world.authority, &page.transaction, search, browser).await;
     let found = patient_page(found);
     let ids: Vec<_> = found.candidates.iter().map(|patient| patient.id.as_str()).collect();
-    assert_eq!((ids, found.search.as_deref()), (vec!["p-ada"], Some("love")));
+    assert_eq!((ids, text(&found)), (vec!["p-ada"], Some(("love".to_owned(), 1))));
     assert_eq!(page_fault(world.pick(&page.transaction, "p-bob", &cookie).await), PageFault::Patient);
     let asked = consent(world.pick(&page.transaction, "p-ada", &cookie).await);
     assert_eq!(asked.patient.unwrap().id, "p-ada");

@@ -121,8 +121,12 @@ async fn the_page_speaks_in_plain_words() {
         let item = find(&page, scope);
         (item.title.as_str(), item.detail.as_deref().unwrap_or_default(), item.group, item.required)
     };
-    let costs = "What was charged, what the insurance paid and what is left to pay.";
-    assert_eq!(said("patient/ExplanationOfBenefit.rs"), ("Payments and costs", costs, ItemGroup::Record, false));
+    let costs = "What was charged, what the insurance paid and what is left to pay. It also names diagnoses, \
+                 treatments and medicines.";
+    assert_eq!(
+        said("patient/ExplanationOfBenefit.rs"),
+        ("Costs, diagnoses, treatments and medicines", costs, ItemGroup::Record, false)
+    );
     let goal = "What the care is meant to achieve. The app may see, add, change and delete entries.";
     assert_eq!(said("patient/Goal.cruds"), ("Goals", goal, ItemGroup::Record, false));
     assert_eq!(said("patient/Basic.rs"), ("Entries of the kind Basic", "", ItemGroup::Record, false));

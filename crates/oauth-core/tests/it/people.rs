@@ -38,7 +38,7 @@ pub(crate) async fn clinic() -> World {
     world.memory.put("Client", "app", app());
     user(&world, "ada", json!({"fhirUser": {"reference": "Patient/p-ada"}, "name": {"formatted": "Ada Lovelace"}}));
     for (id, name) in [("p-ada", "Ada Lovelace"), ("p-bob", "Bob Lovelace"), ("p-eve", "Eve Stranger")] {
-        let patient = PatientSummary { id: id.to_owned(), name: name.to_owned(), birth_date: None };
+        let patient = PatientSummary { id: id.to_owned(), name: name.to_owned(), ..PatientSummary::default() };
         world.memory.patients.lock().unwrap().patients.push(patient);
     }
     world
