@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::{ConnectInfo, FromRequest, Request};
 use bytes::Bytes;
 use fhir_store::{IfMatch, PatchDocument, Precondition, patch};
-use http::header::IF_MATCH;
+use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
 use oauth_core::access::{self, Denied};
 use oauth_core::caller::{self, Caller, Identity};
@@ -15,6 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::asked::Asked;
 use crate::error::Fault;
 use crate::media::{self, JsonKind};
+use crate::middleware::accept;
 use crate::state::App;
 use crate::surface::Dialect;
 use crate::{body, brand, form};
@@ -74,12 +75,16 @@ impl FromRequest<App> for Call {
         if let Some(body) = &mut body {
             brand::rename(&app.settings.platform_name, body);
         }
+        let dialect = Dialect::of(parts.uri.path());
+        let pairs: Vec<_> =
+            form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned().collect();
+        accept::check(dialect, &pairs)?;
         let condition = parts.headers.get(IF_NONE_EXIST).and_then(|value| value.to_str().ok());
         Ok(Self {
             caller,
             address,
-            dialect: Dialect::of(parts.uri.path()),
-            query: form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned().collect(),
+            dialect,
+            query: pairs,
             asked: Asked::new(query, condition.map(str::to_owned)),
             headers: parts.headers,
             body,
@@ -144,13 +149,19 @@ impl Call {
         sent.map(|text| text.parse().map_err(|_| Fault::Header("If-Match"))).transpose()
     }
 
-    /// The condition of a write to one resource, which is `If-Match` alone. Not specified; the other one
+    /// The version that must not be there, or `*` for none at all.
+    pub(crate) fn if_none_match(&self) -> Result<Option<IfMatch>, Fault> {
+        let sent = self.header(&IF_NONE_MATCH, "If-None-Match")?;
+        sent.map(|text| text.parse().map_err(|_| Fault::Header("If-None-Match"))).transpose()
+    }
+
+    /// The condition of a write to one resource: `If-Match` and `If-None-Match`. Not specified; `If-None-Exist`
     /// is refused, because what it finds is another resource than the address names.
     pub(crate) fn guard(&self) -> Result<Precondition, Fault> {
         if self.headers.contains_key(IF_NONE_EXIST) {
             return Err(Fault::ConditionOnPut);
         }
-        Ok(Precondition { if_match: self.if_match()?, if_none_exist: None })
+        Ok(Precondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist: None })
     }
 
     /// The condition of a create, as it was sent.

@@ -9,7 +9,8 @@
 //! extensions must not be rewritten, and the platform's own types are no types of R4. So it judges nothing. At the
 //! FHIR endpoint both spellings are taken, as before.
 
-use fhir_store::{Operation, ResourceType, Write, WriteFault, validate};
+use fhir_store::shape::{ShapeFault, ShapeProblem};
+use fhir_store::{Operation, ResourceType, Write, WriteFault, definitions, validate};
 use serde_json::Value;
 
 use crate::error::Fault;
@@ -21,11 +22,27 @@ use crate::surface::Dialect;
 /// Everything that is wrong with the body.
 pub(crate) fn admit(dialect: Dialect, write: Write) -> Result<Write, Fault> {
     match &write.operation {
-        Operation::Create(body) | Operation::Put(body) => check(dialect, &write.kind, body)?,
+        Operation::Create(body) => {
+            demand_type(dialect, &write.kind, body)?;
+            check(dialect, &write.kind, body)?;
+        }
+        Operation::Put(body) => check(dialect, &write.kind, body)?,
         Operation::Patch(_) => return Ok(Write { is_judged: dialect == Dialect::Fhir, ..write }),
         Operation::Delete => {}
     }
     Ok(write)
+}
+
+/// Checks that what is created at the FHIR endpoint says its type: `{}` is not a Patient. Not specified of an update;
+/// the platform lets a body leave out what its address says with the id.
+fn demand_type(dialect: Dialect, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
+    let is_silent = body.as_object().is_some_and(|members| !members.contains_key("resourceType"));
+    if dialect == Dialect::Fhir && is_silent && definitions::is_resource_type(kind.as_str()) {
+        let expression = format!("{kind}.resourceType");
+        let faults = vec![ShapeFault { expression, problem: ShapeProblem::Required }];
+        return Err(Fault::Refused { cause: WriteFault::Invalid(faults), entry: None });
+    }
+    Ok(())
 }
 
 /// Whether a document may be stored.

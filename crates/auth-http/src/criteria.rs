@@ -58,7 +58,7 @@ pub(crate) async fn of_create(app: &App, call: &Call, kind: &ResourceType) -> Re
         Some(text) => Some(read(app, call, kind, text).await?),
         None => None,
     };
-    Ok(Precondition { if_match: call.if_match()?, if_none_exist })
+    Ok(Precondition { if_match: call.if_match()?, if_none_match: call.if_none_match()?, if_none_exist })
 }
 
 /// The conditions of a write whose target the query finds. A second condition in a header is refused: policies
@@ -69,7 +69,7 @@ pub(crate) async fn of_address(app: &App, call: &Call, kind: &ResourceType) -> R
     }
     let text = call.asked.query.as_deref().unwrap_or_default();
     let if_none_exist = Some(read(app, call, kind, text).await?);
-    Ok(Precondition { if_match: call.if_match()?, if_none_exist })
+    Ok(Precondition { if_match: call.if_match()?, if_none_match: call.if_none_match()?, if_none_exist })
 }
 
 async fn read(app: &App, call: &Call, kind: &ResourceType, text: &str) -> Result<Criteria, Fault> {

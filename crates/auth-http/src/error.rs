@@ -71,6 +71,13 @@ pub(crate) enum Fault {
          application/json-patch+json"
     )]
     MediaType,
+    #[error("answers here are application/fhir+json; neither Accept nor _format may ask for anything else")]
+    NotAcceptable,
+    #[error(
+        "{0} is not a type of FHIR R4, of an installed package or of this server, and no resource of it was written at \
+         the native endpoint"
+    )]
+    UnknownType(ResourceType),
     #[error("the body has to be a Parameters resource, and each parameter a name and one plain value")]
     NotParameters,
     #[error("the body has to be application/x-www-form-urlencoded")]
@@ -228,12 +235,13 @@ impl Fault {
         let row = |status, kind| Verdict::new(status, kind, self.to_string());
         match self {
             Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
+            Self::UnknownType(_) => self.unknown_type(),
             Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
             Self::TooCostly => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_COSTLY),
             Self::TooLarge { .. } | Self::TooManyValues { .. } => too_large(row),
             Self::BodyLate => row(StatusCode::REQUEST_TIMEOUT, outcome::BAD_REQUEST),
             Self::Crowded => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).retry_after(5),
-            Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
+            Self::NotAcceptable | Self::MediaType => self.other_format(),
             Self::BodyBroken
             | Self::NotAForm
             | Self::NotParameters
@@ -284,6 +292,19 @@ impl Fault {
             | Self::Unrendered(_)
             | Self::Location => internal(),
         }
+    }
+
+    fn unknown_type(&self) -> Verdict {
+        Verdict::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, self.to_string())
+    }
+
+    /// A format that is not spoken here: 406 where it was asked for, 415 where it was sent.
+    fn other_format(&self) -> Verdict {
+        let status = match self {
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            _ => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        };
+        Verdict::new(status, outcome::NOT_SUPPORTED, self.to_string())
     }
 
     /// The fault as one of an entry of a Bundle, where faults of one entry can stand.

@@ -44,6 +44,7 @@ mod gate;
 mod guarded;
 mod hashing;
 mod include;
+mod known_types;
 mod migrate;
 mod packages;
 mod payer;

@@ -13,7 +13,7 @@ use crate::endpoint::{
     rpc, search, session, style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
-use crate::middleware::{cors, drain, observe, panic, rate};
+use crate::middleware::{accept, cors, drain, observe, panic, rate};
 use crate::page;
 use crate::state::{App, Parts, Site};
 use crate::surface::Surface;
@@ -55,6 +55,7 @@ fn documents() -> Router<App> {
         .route(oauth_core::smart_style::PATH, get(discovery::smart_style))
         .route("/auth/style/{name}", get(style::get))
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(accept::negotiate))
 }
 
 /// What people see. No other origin reads it.
@@ -99,6 +100,7 @@ fn resources() -> Router<App> {
         .merge(payers())
         .fallback(unknown_route)
         .method_not_allowed_fallback(resource_method_not_allowed)
+        .layer(from_fn(accept::negotiate))
 }
 
 /// What payers and providers ask each other for, and the jobs that come of it.

@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
 use crate::surface::Dialect;
-use crate::{confine, conform, criteria, guarded, migrate};
+use crate::{confine, conform, criteria, guarded, known_types, migrate};
 
 /// How often a patch is made again on what somebody else wrote in between.
 const PATCH_ATTEMPTS: usize = 4;
@@ -29,6 +29,7 @@ pub(crate) struct Planned {
 pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> Result<Vec<Written>, Fault> {
     let mut admitted = Vec::with_capacity(planned.len());
     for Planned { write, entry } in planned {
+        known_types::demand(app, dialect, &write.kind).await?;
         let write = conform::admit(dialect, write).map_err(|fault| fault.at_entry(entry))?;
         let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
         let write = guarded::admit(app, write).await.map_err(|fault| fault.at_entry(entry))?;
@@ -39,6 +40,7 @@ pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> R
 
 /// Does one write of its own request, or of an entry of a batch.
 pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Written, Fault> {
+    known_types::demand(app, dialect, &write.kind).await?;
     let write = conform::admit(dialect, write)?;
     let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
     store_one(app, guarded::admit(app, write).await?).await
@@ -94,6 +96,7 @@ pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &Resourc
         };
         let mut put = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
         put.precondition.if_match = Some(IfMatch::Version(expected));
+        put.precondition.if_none_match = write.precondition.if_none_match;
         put.reach.target = within;
         match store_one(app, put).await {
             Err(Fault::Refused { cause: WriteFault::VersionMismatch { .. }, .. }) if expected == stored.version => {}

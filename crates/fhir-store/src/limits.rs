@@ -42,6 +42,10 @@ pub const MAX_PATCH_OPERATIONS: usize = 1000;
 /// gigabyte out of a page.
 pub const MAX_PATCH_COPIED_BYTES: usize = 4 * 1024 * 1024;
 
+/// Most bytes of patches that one Bundle carries in base64, decoded. Not specified; 1 MiB, because the bound on the
+/// values of a body does not see what is encoded.
+pub const MAX_ENCODED_PATCH_BYTES: usize = 1024 * 1024;
+
 /// Most alternatives of one token parameter. Not specified; 64, because each becomes a condition of a
 /// statement and a scope names a handful.
 pub const MAX_TOKENS: usize = 64;

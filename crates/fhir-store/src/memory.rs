@@ -214,6 +214,7 @@ impl Transaction<'_> {
         for (index, write) in writes.iter().enumerate() {
             targets.push(self.resolve(write).map_err(refuse(index))?);
         }
+        plan::check_overlap(&targets).map_err(|(index, cause)| WriteRefusal { index, cause })?;
         let urls = plan::full_urls(&writes, &targets);
         let mut answers = Vec::with_capacity(writes.len());
         for (index, (write, target)) in writes.into_iter().zip(&targets).enumerate() {

@@ -237,7 +237,7 @@ impl From<&WriteFault> for Outcome {
                 DUPLICATE.outcome().diagnostics(format!("Duplicate key: {key} already exists"))
             }
             WriteFault::Taken(_) => with(DUPLICATE),
-            WriteFault::VersionMismatch { .. } => with(VERSION_MISMATCH),
+            WriteFault::VersionMismatch { .. } | WriteFault::VersionExcluded(_) => with(VERSION_MISMATCH),
             WriteFault::MultipleMatches { .. } => with(MULTIPLE_MATCHES),
             WriteFault::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
             WriteFault::NothingMatches(_) => with(NOT_FOUND),
@@ -245,7 +245,7 @@ impl From<&WriteFault> for Outcome {
             WriteFault::Outside | WriteFault::NotSearched(SearchRefused::Closed) => with(FORBIDDEN),
             WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),
             WriteFault::NotSearched(SearchRefused::Indexing { .. }) => with(UNAVAILABLE),
-            WriteFault::NotSearched(SearchRefused::Cursor) => with(BAD_REQUEST),
+            WriteFault::WrittenTwice(_) | WriteFault::NotSearched(SearchRefused::Cursor) => with(BAD_REQUEST),
             WriteFault::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),
             WriteFault::Invalid(faults) => {
                 let issues = faults

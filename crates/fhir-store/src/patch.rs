@@ -1,11 +1,18 @@
 //! Applying a patch to a document, within limits.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use json_patch::{PatchErrorKind, PatchOperation};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::limits;
 use crate::ports::PatchDocument;
 use crate::shape;
+
+/// RFC 6902.
+const JSON_PATCH: &str = "application/json-patch+json";
+/// RFC 7396.
+const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Why a patch does not apply to a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +39,38 @@ pub enum PatchFault {
 /// A sentence for the caller when the value is no JSON Patch.
 pub fn read_json_patch(value: Value) -> Result<PatchDocument, String> {
     serde_json::from_value(value).map(PatchDocument::Json).map_err(|error| error.to_string())
+}
+
+/// Whether an object is a Binary that carries a patch of a resource of type `kind`.
+pub(crate) fn is_encoded(kind: &str, object: &Map<String, Value>) -> bool {
+    let is_binary = object.get("resourceType").is_some_and(|kind| kind == "Binary");
+    is_binary && (kind != "Binary" || media_type(object).is_some_and(|sent| [JSON_PATCH, MERGE_PATCH].contains(&sent)))
+}
+
+fn media_type(binary: &Map<String, Value>) -> Option<&str> {
+    let sent = binary.get("contentType")?.as_str()?;
+    Some(sent.split(';').next().unwrap_or_default().trim())
+}
+
+/// Reads the patch that a Binary carries. `bytes_left` is how much may still be decoded, and becomes less.
+///
+/// # Errors
+/// A sentence for the caller.
+pub(crate) fn read_encoded(binary: &Map<String, Value>, bytes_left: &mut usize) -> Result<PatchDocument, String> {
+    let media_type = media_type(binary).unwrap_or_default();
+    if ![JSON_PATCH, MERGE_PATCH].contains(&media_type) {
+        return Err(format!("the contentType of the Binary has to be {JSON_PATCH} or {MERGE_PATCH}"));
+    }
+    let data = binary.get("data").and_then(Value::as_str).ok_or("the Binary has no data")?;
+    let data: String = data.chars().filter(|character| !character.is_ascii_whitespace()).collect();
+    let text = STANDARD.decode(data).map_err(|_| "the data of the Binary is not base64")?;
+    let over = format!("the patches in Binaries have more than {} bytes together", limits::MAX_ENCODED_PATCH_BYTES);
+    *bytes_left = bytes_left.checked_sub(text.len()).ok_or(over)?;
+    let value: Value = serde_json::from_slice(&text).map_err(|error| format!("the data is not JSON: {error}"))?;
+    if let Some(problem) = shape::unstorable(&value) {
+        return Err(format!("something in the data {problem}"));
+    }
+    if media_type == MERGE_PATCH { Ok(PatchDocument::Merge(value)) } else { read_json_patch(value) }
 }
 
 /// The document with the patch applied; the original stays as it is.

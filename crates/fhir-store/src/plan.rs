@@ -3,14 +3,15 @@
 //! An engine runs two passes over the writes, inside one transaction of its own:
 //!
 //! 1. For every write: when [`condition`] gives criteria, look up the keys that match (two are
-//!    enough), then [`resolve`] says which resource the write is about. [`full_urls`] then
-//!    collects the names entries have for each other.
+//!    enough), then [`resolve`] says which resource the write is about. [`check_overlap`] compares
+//!    what was resolved, and [`full_urls`] collects the names entries have for each other.
 //! 2. For every write, in order: read the current state of its target, let [`decide`] say what to
 //!    do, do it, and turn the decision into the answer with [`Decision::written`].
 //!
-//! Conditions therefore see the rows as they were before the transaction, but a write sees what
-//! the ones before it did to its own resource: two entries may name one key, and two conditional
-//! creates of one id make one resource. A fault at any point ends the transaction.
+//! Conditions therefore see the rows as they were before the transaction, and [`check_overlap`] refuses two writes of
+//! one resource. A fault at any point ends the transaction.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -158,6 +159,28 @@ fn id_required(write: &Write) -> WriteFault {
     WriteFault::Invalid(vec![ShapeFault::new(expression, ShapeProblem::Required)])
 }
 
+/// Refuses a transaction of which two writes are to one resource: which of them counts would depend on their order.
+///
+/// A create whose condition found a resource writes nothing, so it overlaps with no other.
+///
+/// # Errors
+/// The index of the later write, and [`WriteFault::WrittenTwice`].
+///
+/// # Source
+/// FHIR R4, `RESTful` API, transaction processing rules: overlapping identities fail the transaction, those that
+/// conditions found included.
+pub fn check_overlap(targets: &[Target]) -> Result<(), (usize, WriteFault)> {
+    let mut written = BTreeSet::new();
+    for (index, target) in targets.iter().enumerate() {
+        if let Target::At(key) = target
+            && !written.insert(key)
+        {
+            return Err((index, WriteFault::WrittenTwice(key.clone())));
+        }
+    }
+    Ok(())
+}
+
 /// The names the entries of a transaction have for each other, once all are resolved.
 #[must_use]
 pub fn full_urls(writes: &[Write], targets: &[Target]) -> FullUrls {
@@ -191,6 +214,7 @@ fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -
     let is_judged = write.is_judged;
     let Seen { current, hidden } = seen(&write.reach.target, current);
     check_version(write.precondition.if_match, &key, &current)?;
+    check_excluded(write.precondition.if_none_match, &key, &current)?;
     let previous = match current {
         Lookup::Found(stored) if guarded.is_some_and(|condition| condition.is_met_by(&stored, None)) => {
             return Ok(Decision::Nothing(Written::Existing(stored)));
@@ -258,6 +282,18 @@ fn check_version(if_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup)
         Some(IfMatch::Version(expected)) => version == Some(expected),
     };
     if holds { Ok(()) } else { Err(WriteFault::VersionMismatch { key: key.clone(), current: version }) }
+}
+
+/// # Source
+/// RFC 9110, section 13.1.2.
+fn check_excluded(if_none_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup) -> Result<(), WriteFault> {
+    let Lookup::Found(stored) = current else { return Ok(()) };
+    let is_excluded = match if_none_match {
+        None => false,
+        Some(IfMatch::Any) => true,
+        Some(IfMatch::Version(excluded)) => stored.version == excluded,
+    };
+    if is_excluded { Err(WriteFault::VersionExcluded(key.clone())) } else { Ok(()) }
 }
 
 fn patched(previous: &Stored, change: &PatchDocument) -> Result<Value, WriteFault> {

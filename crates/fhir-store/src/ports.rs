@@ -211,12 +211,14 @@ pub enum PatchDocument {
 pub struct Precondition {
     /// The version the writer has seen.
     pub if_match: Option<IfMatch>,
+    /// The version that must not be the current one; `*` where there must be none.
+    pub if_none_match: Option<IfMatch>,
     /// For a write with an id, and for every create: write only when nothing matches. For a put,
     /// patch or delete without an id: what to find the target by.
     pub if_none_exist: Option<Criteria>,
 }
 
-/// The right side of `If-Match`.
+/// The right side of `If-Match`, and of `If-None-Match` where a write has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfMatch {
     /// `*`: the resource exists.
@@ -227,7 +229,7 @@ pub enum IfMatch {
 
 /// The text is not an `If-Match` this store understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("If-Match is `*` or one entity tag such as `W/\"1\"`")]
+#[error("If-Match and If-None-Match are `*` or one entity tag such as `W/\"1\"`")]
 pub struct NotAnIfMatch;
 
 impl FromStr for IfMatch {
@@ -312,6 +314,12 @@ pub enum WriteFault {
         /// Its current version; `None` when it does not exist.
         current: Option<i64>,
     },
+    /// `If-None-Match` excluded the current version.
+    #[error("{0} is in a version that If-None-Match excludes")]
+    VersionExcluded(ResourceKey),
+    /// An earlier write of the same transaction is to this resource too.
+    #[error("another entry of the transaction writes {0} too")]
+    WrittenTwice(ResourceKey),
     /// The condition of a conditional write matches more than one resource.
     #[error("the condition matches more than one {kind}")]
     MultipleMatches {

@@ -91,6 +91,19 @@ pub fn is_number_storable(number: &Number) -> bool {
 /// Largest exponent of ten either way: a little more than a double has.
 const MAX_EXPONENT: u16 = 400;
 
+/// What about a value, whatever it becomes a part of, no engine could give back.
+pub(crate) fn unstorable(value: &Value) -> Option<ShapeProblem> {
+    match value {
+        Value::Number(number) => (!is_number_storable(number)).then_some(ShapeProblem::Number),
+        Value::String(text) => text.contains('\0').then_some(ShapeProblem::Nul),
+        Value::Array(elements) => elements.iter().find_map(unstorable),
+        Value::Object(members) => members.iter().find_map(|(name, inner)| {
+            if is_name_storable(name) { unstorable(inner) } else { Some(ShapeProblem::ReservedName) }
+        }),
+        Value::Null | Value::Bool(_) => None,
+    }
+}
+
 impl ShapeFault {
     pub(crate) fn new(expression: impl Into<String>, problem: ShapeProblem) -> Self {
         Self { expression: expression.into(), problem }

@@ -199,7 +199,9 @@ impl Permit {
     fn apply(self, write: Write) -> Write {
         let write = Write { reach: self.reach, ..write };
         let Some(Pin { id, version }) = self.pin else { return write };
-        let precondition = Precondition { if_match: Some(IfMatch::Version(version)), if_none_exist: None };
+        let if_none_match = write.precondition.if_none_match;
+        let precondition =
+            Precondition { if_match: Some(IfMatch::Version(version)), if_none_match, if_none_exist: None };
         Write { id: Some(id), precondition, ..write }
     }
 }

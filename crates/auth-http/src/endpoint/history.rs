@@ -9,11 +9,11 @@ use oauth_core::access::Denied;
 use serde_json::Value;
 
 use crate::address::{Kind, Target};
-use crate::answer;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::state::App;
+use crate::{answer, known_types};
 
 /// The versions of a resource, newest first; of what was deleted as well.
 pub(crate) async fn of_resource(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
@@ -25,6 +25,7 @@ pub(crate) async fn of_resource(State(app): State<App>, Target(key): Target, cal
 /// The versions of the resources of a type.
 pub(crate) async fn of_type(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::history(&kind, &call.asked)).await?;
+    known_types::demand(&app, call.dialect, &kind).await?;
     let asked = HistoryQuery { kinds: vec![(kind, within)], id: None, window: window(&call)? };
     answered(&app, &call, &asked).await
 }
@@ -56,6 +57,7 @@ pub(crate) async fn entry(
     (kind, id): (&ResourceType, Option<&ResourceId>),
     (window, within): (Window, Selection),
 ) -> Result<Value, Fault> {
+    known_types::demand(app, call.dialect, kind).await?;
     let asked = HistoryQuery { kinds: vec![(kind.clone(), within)], id: id.cloned(), window };
     let page = read(app, &asked).await?;
     Ok(shown(app, call, (&asked, &page), &[]))

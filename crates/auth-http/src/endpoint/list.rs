@@ -11,7 +11,7 @@ use crate::error::Fault;
 use crate::gate::{self, Act};
 use crate::searching::Extent;
 use crate::state::App;
-use crate::{answer, confine};
+use crate::{answer, confine, known_types};
 
 /// A list that the caller may ask for.
 pub(crate) struct List<'a> {
@@ -30,6 +30,7 @@ pub(crate) async fn prepare<'a>(
 ) -> Result<List<'a>, Fault> {
     let kind = extent.kind;
     let within = extent.narrow(app, gate::permit(app, call, &Act::list(kind, asked)).await?);
+    known_types::demand(app, call.dialect, kind).await?;
     let Narrowed { within, others } = confine::narrow(app, kind, within, (call.dialect, pairs))?;
     Ok(List { query: query::list(kind.clone(), others)?, within, pairs, address: extent.address(app, call.dialect) })
 }

@@ -30,6 +30,7 @@ pub(crate) async fn patch(State(app): State<App>, Target(key): Target, mut call:
     let patch = call.take_resource()?;
     let mut write = Write::to(key.clone(), Operation::Patch(call.read_patch(patch)?));
     write.precondition.if_match = call.if_match()?;
+    write.precondition.if_none_match = call.if_none_match()?;
     let written = save::patched(&app, &call, &write, &key).await?;
     Ok(answer::written(&app, &call, &written).await)
 }
@@ -38,6 +39,7 @@ pub(crate) async fn patch(State(app): State<App>, Target(key): Target, mut call:
 pub(crate) async fn delete(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
     let mut write = Write::to(key, Operation::Delete);
     write.precondition.if_match = call.if_match()?;
+    write.precondition.if_none_match = call.if_none_match()?;
     write_one(&app, &call, write).await
 }
 

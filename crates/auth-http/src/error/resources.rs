@@ -31,7 +31,10 @@ pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
     let row = |status, kind| Verdict::new(status, kind, cause.to_string());
     let verdict = match cause {
         WriteFault::AlreadyExists(_) | WriteFault::Taken(_) => row(StatusCode::CONFLICT, outcome::DUPLICATE),
-        WriteFault::VersionMismatch { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::VERSION_MISMATCH),
+        WriteFault::VersionMismatch { .. } | WriteFault::VersionExcluded(_) => {
+            row(StatusCode::PRECONDITION_FAILED, outcome::VERSION_MISMATCH)
+        }
+        WriteFault::WrittenTwice(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
         WriteFault::MultipleMatches { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::MULTIPLE_MATCHES),
         WriteFault::NotFound(_) | WriteFault::NothingMatches(_) => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
         WriteFault::Gone(_) => row(StatusCode::GONE, outcome::DELETED),

@@ -1,5 +1,6 @@
 //! What happens around every handler, in the order of [`crate::router::router`].
 
+pub(crate) mod accept;
 pub(crate) mod cors;
 pub(crate) mod drain;
 pub(crate) mod observe;

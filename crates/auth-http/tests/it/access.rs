@@ -110,7 +110,7 @@ async fn a_conditional_write_needs_the_scope_to_search() {
     let world = World::new().await;
     let creates = world.token_with_scope("creates", "system/Patient.c").await;
     let both = world.token_with_scope("both", "system/Patient.cs").await;
-    let patient = json!({"name": [{"family": "X"}]});
+    let patient = json!({"resourceType": "Patient", "name": [{"family": "X"}]});
     let post =
         |token: &str| world.post("/fhir/Patient").bearer(token).header("if-none-exist", "identifier=1").fhir(&patient);
     assert_eq!(post(&creates).send().await.status, 403);

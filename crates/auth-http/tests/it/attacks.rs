@@ -248,7 +248,12 @@ async fn scopes_to_write_do_not_read() {
             let seen = world.call("PATCH", path).bearer(&both).json(&empty).send().await;
             assert_eq!((seen.status.as_u16(), &seen.body["birthDate"]), (200, &json!("1970-01-01")));
         }
-        let made = world.post("/fhir/Patient").bearer(&creates).fhir(&json!({"birthDate": "1980-01-01"})).send().await;
+        let made = world
+            .post("/fhir/Patient")
+            .bearer(&creates)
+            .fhir(&json!({"resourceType": "Patient", "birthDate": "1980-01-01"}))
+            .send()
+            .await;
         assert_eq!((made.status.as_u16(), made.length), (201, 0));
         assert_ne!(made.header("location"), "");
         for kind in ["batch", "transaction"] {
@@ -336,6 +341,7 @@ async fn a_policy_written_under_fhir_means_what_it_says() {
         let policy = json!({"resourceType": "AccessPolicy", "engine": "matcho", "matcho": matcho,
             "link": [{"reference": "Client/p"}]});
         world.client_with_policy("p", &json!({"engine": "matcho", "matcho": {"request-method": "nothing"}})).await;
+        world.put("/Thing/first", &json!({})).await;
         let entry = json!({"request": {"method": "PUT", "url": "AccessPolicy/p"}, "resource": policy});
         let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [entry]});
         for (method, path, body) in [

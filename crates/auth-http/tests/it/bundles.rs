@@ -1,5 +1,7 @@
 //! Batch, transaction, and lists of resources.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::world::{SECRET, World, on_every_engine};
@@ -21,7 +23,7 @@ async fn a_transaction_registers_a_partner_at_once() {
     on_every_engine(async |world| {
         let entries = [
             json!({"fullUrl": "urn:uuid:1", "request": {"method": "POST", "url": "Organization"},
-                "resource": {"name": "Payer"}}),
+                "resource": {"resourceType": "Organization", "name": "Payer"}}),
             put("Organization/child", json!({"partOf": {"reference": "urn:uuid:1"}})),
             get("Organization/child"),
             get("Organization"),
@@ -184,6 +186,96 @@ async fn a_migration_is_created_once_by_its_id() {
         };
         assert_eq!(answer().await, "201");
         assert_eq!(answer().await, "200");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_record_that_two_entries_of_a_transaction_write_fails_the_transaction() {
+    on_every_engine(async |world| {
+        world.put("/Organization/there", &json!({"name": "There"})).await;
+        let found = json!({"request": {"method": "PUT", "url": "Organization?_id=there"}, "resource": {"name": "C"}});
+        let delete = |url: &str| json!({"request": {"method": "DELETE", "url": url}});
+        let patch = json!({"request": {"method": "PATCH", "url": "Patient/a"}, "resource": {"active": true}});
+        let post = |id: &str| {
+            let resource = json!({"resourceType": "Organization", "id": id});
+            json!({"request": {"method": "POST", "url": "Organization"}, "resource": resource})
+        };
+        for (first, second, twice) in [
+            (put("Organization/new", json!({"name": "A"})), put("Organization/new", json!({"name": "B"})), "new"),
+            (put("Organization/there", json!({"name": "A"})), found, "there"),
+            (put("Organization/there", json!({"name": "A"})), delete("Organization/there"), "there"),
+            (post("new"), put("Organization/new", json!({})), "new"),
+        ] {
+            for path in ["/", "/fhir"] {
+                let entries = [put("Patient/a", json!({})), first.clone(), second.clone()];
+                let answer = world.post(path).by_root().fhir(&bundle("transaction", &entries)).send().await;
+                assert_eq!(answer.outcome(), (400, "invalid"), "{second}: {answer:?}");
+                assert_eq!(answer.body["issue"][0]["expression"][0], "Bundle.entry[2]", "{answer:?}");
+                let text = format!("another entry of the transaction writes Organization/{twice} too");
+                assert_eq!(answer.body["issue"][0]["diagnostics"], text);
+                assert_eq!(world.get("/Patient/a").by_root().send().await.status, 404, "{second}");
+                assert_eq!(world.get("/Organization/there").by_root().send().await.body["name"], "There");
+            }
+        }
+        let twice = [put("Patient/a", json!({})), patch];
+        let answer = world.post("/fhir").by_root().fhir(&bundle("transaction", &twice)).send().await;
+        assert_eq!(answer.outcome(), (400, "invalid"), "{answer:?}");
+        let list = json!([{"resourceType": "Patient", "id": "a"}, {"resourceType": "Patient", "id": "a"}]);
+        assert_eq!(world.call("PUT", "/").by_root().json(&list).send().await.outcome(), (400, "invalid"));
+
+        // What a condition finds already there is not written, and a batch is not one transaction.
+        let once = json!({"request": {"method": "POST", "url": "Organization", "ifNoneExist": "_id=there"},
+            "resource": {"resourceType": "Organization", "id": "there"}});
+        let entries = [once.clone(), once, put("Organization/there", json!({"name": "D"}))];
+        for kind in ["transaction", "batch"] {
+            let answer = world.post("/fhir").by_root().fhir(&bundle(kind, &entries)).send().await;
+            assert_eq!(answer.body["entry"][2]["response"]["status"], "200", "{kind}: {answer:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_json_patch_in_a_binary_is_applied_in_a_bundle() {
+    on_every_engine(async |world| {
+        let binary = |media_type: &str, patch: &str| {
+            json!({"resourceType": "Binary", "contentType": media_type, "data": STANDARD.encode(patch)})
+        };
+        let patch = |url: &str, resource: Value| json!({"request": {"method": "PATCH", "url": url}, "resource": resource});
+        let female = r#"[{"op": "replace", "path": "/gender", "value": "female"}]"#;
+        for (kind, path) in [("transaction", "/fhir"), ("batch", "/fhir"), ("transaction", "/")] {
+            world.put("/Patient/a", &json!({"gender": "male"})).await;
+            let entries = [patch("Patient/a", binary("application/json-patch+json", female))];
+            let answer = world.post(path).by_root().fhir(&bundle(kind, &entries)).send().await;
+            assert_eq!(answer.body["entry"][0]["response"]["status"], "200", "{kind}: {answer:?}");
+            assert_eq!(world.get("/Patient/a").by_root().send().await.body["gender"], "female");
+        }
+        let merge = binary("application/merge-patch+json", r#"{"gender": "other"}"#);
+        let answer = world.post("/fhir").by_root().fhir(&bundle("batch", &[patch("Patient/a", merge)])).send().await;
+        assert_eq!(answer.body["entry"][0]["resource"]["gender"], "other", "{answer:?}");
+
+        let own = world.put("/Binary/b", &json!({"contentType": "text/plain", "data": "YQ=="})).await;
+        assert_eq!(own.status, 201);
+        let of_binary = json!({"resourceType": "Binary", "data": "Yg=="});
+        let answer = world.post("/fhir").by_root().fhir(&bundle("batch", &[patch("Binary/b", of_binary)])).send().await;
+        assert_eq!(answer.body["entry"][0]["resource"]["data"], "Yg==", "{answer:?}");
+
+        for broken in [
+            binary("application/xml-patch+xml", female),
+            binary("application/json-patch+json", "{"),
+            binary("application/json-patch+json", r#"{"gender": "male"}"#),
+            binary("application/json-patch+json", r#"[{"op": "add", "path": "/x", "value": 1e999}]"#),
+            binary("application/json-patch+json", &format!("[{}]", " ".repeat(1024 * 1024))),
+            json!({"resourceType": "Binary", "contentType": "application/json-patch+json", "data": "*"}),
+            json!({"resourceType": "Binary", "contentType": "application/json-patch+json"}),
+            json!({"resourceType": "Parameters", "parameter": []}),
+        ] {
+            let entries = [patch("Patient/a", broken.clone())];
+            let answer = world.post("/fhir").by_root().fhir(&bundle("transaction", &entries)).send().await;
+            assert!(matches!(answer.outcome().0, 400 | 413), "{broken}: {answer:?}");
+            assert_eq!(world.get("/Patient/a").by_root().send().await.body["gender"], "other");
+        }
     })
     .await;
 }

@@ -44,6 +44,8 @@ mod middleware;
 #[cfg(test)]
 mod migrations;
 #[cfg(test)]
+mod negotiation;
+#[cfg(test)]
 mod packages;
 #[cfg(test)]
 mod pages;

@@ -272,6 +272,7 @@ fn request(interaction: Interaction, target: Target, version: &str) -> Request {
     target.set(&mut changed, "amended", false);
     let with_id = |id: &str| {
         let mut body = target.body();
+        body["resourceType"] = target.kind.into();
         body["id"] = id.into();
         target.set(&mut body, "amended", false);
         body

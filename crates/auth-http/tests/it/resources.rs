@@ -366,3 +366,141 @@ async fn the_brand_name_of_a_migration_means_the_migration() {
     assert_eq!(world.post("/fhir/AcmeMigration").by_root().fhir(&body).send().await.status, 422);
     world.end().await;
 }
+
+#[tokio::test]
+async fn a_uri_that_is_not_a_reference_is_read_searched_and_exported_as_it_was_written() {
+    on_every_engine(async |world| {
+        let policy = json!([{"uri": "http://payer.example/policy"}, {"authority": "http://a.example", "uri": "http://b.example"}]);
+        let consent = json!({
+            "resourceType": "Consent", "id": "c", "status": "active", "policy": policy,
+            "scope": {"text": "s"}, "category": [{"text": "c"}], "patient": {"reference": "http://other.example/fhir/Patient/1"},
+        });
+        let participant = json!([{"type": "client", "uri": "http://h.example/fhir", "display": "h"}]);
+        let report = json!({
+            "resourceType": "TestReport", "id": "r", "status": "completed", "testScript": {"reference": "TestScript/s"},
+            "result": "pass", "participant": participant,
+        });
+        for (written, element, expected) in [(&consent, "policy", &policy), (&report, "participant", &participant)] {
+            let kind = written["resourceType"].as_str().unwrap();
+            let id = written["id"].as_str().unwrap();
+            let put = world.call("PUT", &format!("/fhir/{kind}/{id}")).by_root().fhir(written).send().await;
+            assert_eq!((put.status.as_u16(), &put.body[element]), (201, expected), "{put:?}");
+            let read = world.get(&format!("/fhir/{kind}/{id}")).by_root().send().await;
+            assert_eq!(&read.body[element], expected);
+            let found = world.get(&format!("/fhir/{kind}?_id={id}")).by_root().send().await;
+            assert_eq!(&found.body["entry"][0]["resource"][element], expected, "{found:?}");
+            let history = world.get(&format!("/fhir/{kind}/{id}/_history")).by_root().send().await;
+            assert_eq!(&history.body["entry"][0]["resource"][element], expected);
+        }
+        let read = world.get("/fhir/Consent/c").by_root().send().await;
+        assert_eq!(read.body["patient"], json!({"reference": "http://other.example/fhir/Patient/1"}));
+        assert_eq!(world.get("/Consent/c").by_root().send().await.body["patient"], json!({"uri": "http://other.example/fhir/Patient/1"}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_put_with_if_none_match_does_not_overwrite() {
+    on_every_engine(async |world| {
+        let put = |path: &'static str, tag: &'static str, name: &'static str| {
+            world.call("PUT", path).by_root().header("if-none-match", tag).json(&json!({"name": name}))
+        };
+        for path in ["/Organization/o", "/fhir/Organization/p"] {
+            assert_eq!(put(path, "*", "A").send().await.status, 201);
+            assert_eq!(put(path, "*", "B").send().await.outcome(), (412, "conflict"));
+            let read = world.get(path).by_root().send().await;
+            assert_eq!(read.body["name"], "A");
+            let tag = read.header("etag").to_owned();
+            let body = json!({"name": "B"});
+            let of_version = || world.call("PUT", path).by_root().header("if-none-match", &tag).json(&body);
+            assert_eq!(of_version().send().await.outcome(), (412, "conflict"));
+            assert_eq!(put(path, "W/\"1000000\"", "C").send().await.status, 200);
+            assert_eq!(of_version().send().await.status, 200, "another version by now");
+            let patch = world.call("PATCH", path).by_root().header("if-none-match", "*").json(&json!({"name": "D"}));
+            assert_eq!(patch.send().await.outcome(), (412, "conflict"));
+            let delete = world.call("DELETE", path).by_root().header("if-none-match", "*").send().await;
+            assert_eq!(delete.outcome(), (412, "conflict"));
+            assert_eq!(put(path, "1, 2", "E").send().await.outcome(), (400, "invalid"));
+            assert_eq!(world.get(path).by_root().send().await.body["name"], "B");
+        }
+        let found = world.call("PUT", "/fhir/Organization?_id=p").by_root().header("if-none-match", "*");
+        assert_eq!(found.json(&json!({"name": "F"})).send().await.outcome(), (412, "conflict"));
+        let request = json!({"method": "PUT", "url": "Organization/p", "ifNoneMatch": "*"});
+        let entry = json!({"request": request, "resource": {"name": "G"}});
+        let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [entry]});
+        assert_eq!(world.post("/fhir").by_root().fhir(&bundle).send().await.outcome(), (412, "conflict"));
+        assert_eq!(world.get("/Organization/p").by_root().send().await.body["name"], "B");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_created_as_fhir_says_its_type() {
+    let world = World::new().await;
+    let answer = world.post("/fhir/Patient").by_root().fhir(&json!({})).send().await;
+    assert_eq!(answer.outcome(), (400, "invalid"), "{answer:?}");
+    assert_eq!(answer.body["issue"][0]["expression"][0], "Patient.resourceType");
+    let entry = json!({"request": {"method": "POST", "url": "Patient"}, "resource": {"gender": "female"}});
+    let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [entry]});
+    let answer = world.post("/fhir").by_root().fhir(&bundle).send().await;
+    assert_eq!(answer.outcome(), (400, "invalid"), "{answer:?}");
+    let none = world.get("/fhir/Patient").by_root().send().await;
+    assert_eq!(none.body.get("entry").and_then(Value::as_array).map_or(0, Vec::len), 0, "{none:?}");
+    let whole = world.post("/fhir/Patient").by_root().fhir(&json!({"resourceType": "Patient"})).send().await;
+    assert_eq!(whole.status, 201);
+    // Here the address says it, and so it does at the native endpoint.
+    assert_eq!(world.call("PUT", "/fhir/Patient/p").by_root().fhir(&json!({})).send().await.status, 201);
+    assert_eq!(world.post("/Patient").by_root().json(&json!({})).send().await.status, 201);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_type_that_no_one_defines_is_404_and_not_an_empty_answer() {
+    on_every_engine(async |world| {
+        let body = json!({"resourceType": "Patiant", "active": true});
+        for (method, path) in [
+            ("GET", "/fhir/Patiant"),
+            ("GET", "/fhir/Patiant?_summary=count"),
+            ("POST", "/fhir/Patiant/_search"),
+            ("GET", "/fhir/Patiant/x"),
+            ("GET", "/fhir/Patiant/_history"),
+            ("POST", "/fhir/Patiant"),
+            ("PUT", "/fhir/Patiant/x"),
+            ("PUT", "/fhir/Patiant?_id=x"),
+            ("PATCH", "/fhir/Patiant/x"),
+            ("DELETE", "/fhir/Patiant/x"),
+        ] {
+            let call = world.call(method, path).by_root();
+            let call = if matches!(method, "GET" | "DELETE") || path.ends_with("_search") { call } else { call.fhir(&body) };
+            let answer = call.send().await;
+            assert_eq!(answer.outcome(), (404, "not-found"), "{method} {path}: {answer:?}");
+        }
+        let entries = [json!({"request": {"method": "GET", "url": "Patiant"}}), json!({"request": {"method": "PUT", "url": "Patiant/x"}, "resource": body})];
+        for (kind, at) in [("batch", "/entry/0/response/status"), ("batch", "/entry/1/response/status")] {
+            let bundle = json!({"resourceType": "Bundle", "type": kind, "entry": entries});
+            let answer = world.post("/fhir").by_root().fhir(&bundle).send().await;
+            assert_eq!(answer.body.pointer(at).unwrap(), "404", "{answer:?}");
+        }
+        let stranger = world.get("/fhir/Patiant").send().await;
+        assert_eq!(stranger.outcome(), (401, "login"), "who may not ask is not told");
+
+        // A type of the platform, with its own word for it, and one that users registered by writing it.
+        for path in ["/fhir/Client", "/fhir/User", "/fhir/AcmeMigration", "/fhir/PlatformMigration", "/fhir/Observation"] {
+            assert_eq!(world.get(path).by_root().send().await.status, 200, "{path}");
+        }
+        assert_eq!(world.get("/fhir/Wearable").by_root().send().await.outcome(), (404, "not-found"));
+        assert_eq!(world.get("/Wearable").by_root().send().await.status, 200, "natively every type is one");
+        world.put("/Wearable/w", &json!({"brand": "x"})).await;
+        assert_eq!(world.get("/fhir/Wearable").by_root().send().await.body["total"], 1);
+        let written = world.call("PUT", "/fhir/Wearable/v").by_root().fhir(&json!({"brand": "y"})).send().await;
+        assert_eq!(written.status, 201);
+
+        // And one that an installed definition describes.
+        assert_eq!(world.get("/fhir/Gadget").by_root().send().await.status, 404);
+        let definition = json!({"resourceType": "StructureDefinition", "url": "http://e.example/Gadget", "name": "Gadget",
+            "status": "active", "kind": "resource", "abstract": false, "type": "Gadget", "derivation": "specialization"});
+        world.put("/StructureDefinition/gadget", &definition).await;
+        assert_eq!(world.get("/fhir/Gadget").by_root().send().await.body["total"], 0);
+    })
+    .await;
+}

@@ -116,6 +116,7 @@ async fn what_is_valid_stays_valid_in_every_spelling_and_when_it_is_read_and_wri
 #[tokio::test]
 async fn types_of_the_platform_and_the_native_endpoint_are_not_judged() {
     let world = World::new().await;
+    world.put("/Thing/first", &json!({})).await;
     for (path, body) in [
         ("/fhir/Thing/t", json!({"anything": {"goes": true}})),
         ("/fhir/Client/c", json!({"grant_types": ["basic"], "secret": SECRET})),

@@ -191,6 +191,7 @@ impl Attempt {
         for (index, write) in writes.iter().enumerate() {
             targets.push(self.target(db, write).await?.map_err(refused_at(index))?);
         }
+        plan::check_overlap(&targets).map_err(|(index, cause)| refused_at(index)(cause))?;
         self.lock_resources(&alone, &targets).await?;
         let urls = plan::full_urls(writes, &targets);
         let mut written = Vec::with_capacity(writes.len());

@@ -69,8 +69,9 @@ impl Dice {
             _ => None,
         };
         let if_none_exist = (self.roll(3) == 0).then(|| (0..=self.roll(2)).map(|_| self.filter()).collect());
+        let if_none_match = (self.roll(8) == 0).then_some(IfMatch::Any);
         let conditional = if_none_exist.is_some() && self.roll(2) == 0;
-        let write = Write::by_condition(key.kind, operation, Precondition { if_match, if_none_exist });
+        let write = Write::by_condition(key.kind, operation, Precondition { if_match, if_none_match, if_none_exist });
         let reach = Reach { search: self.selection(), target: self.selection(), ..Reach::default() };
         Write { id: (!conditional).then_some(key.id), reach, ..write }
     }

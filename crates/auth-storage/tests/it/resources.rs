@@ -25,7 +25,8 @@ fn create(at: &str, body: Value) -> Write {
 
 /// A create without id, unless something of the type has this name.
 fn create_unless_named(kind: &str, name: &str) -> Write {
-    let precondition = Precondition { if_match: None, if_none_exist: Some(vec![Filter::new(["name"], name)].into()) };
+    let precondition =
+        Precondition { if_none_exist: Some(vec![Filter::new(["name"], name)].into()), ..Precondition::default() };
     Write::by_condition(kind.parse().unwrap(), Operation::Create(json!({"name": name})), precondition)
 }
 

@@ -4,7 +4,7 @@ mod composite;
 mod conditional;
 mod included;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use auth_storage::Db;
 use fhir_store::search::{Document, Request, Resolver, Search, parse};
@@ -28,8 +28,15 @@ fn put(at: &str, body: Value) -> Write {
     Write::to(at.parse().unwrap(), Operation::Put(body))
 }
 
-async fn transact(db: &Db, writes: Vec<Write>) {
-    db.transact(writes, NOW_US).await.unwrap().unwrap();
+/// Does the writes in as few transactions as there can be, since one writes a resource once.
+async fn transact(db: &Db, mut writes: Vec<Write>) {
+    while !writes.is_empty() {
+        let mut met = HashSet::new();
+        let end = writes.iter().position(|write| !met.insert((write.kind.clone(), write.id.clone())));
+        let later = writes.split_off(end.unwrap_or(writes.len()));
+        db.transact(writes, NOW_US).await.unwrap().unwrap();
+        writes = later;
+    }
 }
 
 /// A search as a query string has it.

@@ -152,10 +152,10 @@ pub enum EntryProblem {
     #[error("the method needs a `resource`")]
     NoResource,
     /// The patch is in none of the forms understood.
-    #[error("a patch is an object (JSON merge patch) or an array (JSON Patch): {0}")]
+    #[error("a patch is a Binary or an array (JSON Patch), or an object (JSON merge patch): {0}")]
     Patch(String),
-    /// `ifMatch` cannot be read.
-    #[error("request.ifMatch: {0}")]
+    /// `ifMatch` or `ifNoneMatch` cannot be read.
+    #[error("request.ifMatch or request.ifNoneMatch: {0}")]
     IfMatch(#[from] NotAnIfMatch),
     /// The query of a history cannot be read.
     #[error("the query of the request: {0}")]
@@ -200,11 +200,11 @@ pub fn read(body: Value, criteria: ReadCriteria<'_>) -> Result<BundleRequest, Bu
     if entries.len() > limits::MAX_BUNDLE_ENTRIES {
         return Err(BundleFault::TooManyEntries);
     }
-    let mut names = BTreeSet::new();
+    let mut reading = Reading { names: BTreeSet::new(), patch_bytes: limits::MAX_ENCODED_PATCH_BYTES, criteria };
     let entries = entries
         .into_iter()
         .enumerate()
-        .map(|(index, value)| entry(value, &mut names, criteria).map_err(|problem| EntryFault { index, problem }));
+        .map(|(index, value)| entry(value, &mut reading).map_err(|problem| EntryFault { index, problem }));
     let entries = match kind {
         BundleKind::Batch => entries.collect(),
         BundleKind::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
@@ -212,13 +212,22 @@ pub fn read(body: Value, criteria: ReadCriteria<'_>) -> Result<BundleRequest, Bu
     Ok(BundleRequest { kind, entries })
 }
 
-fn entry(value: Value, names: &mut BTreeSet<String>, criteria: ReadCriteria<'_>) -> Result<EntryRequest, EntryProblem> {
+/// What the entries of one Bundle are read with.
+struct Reading<'a> {
+    /// The `fullUrl`s so far.
+    names: BTreeSet<String>,
+    /// How many bytes of encoded patches may still come.
+    patch_bytes: usize,
+    criteria: ReadCriteria<'a>,
+}
+
+fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryProblem> {
     let Value::Object(mut entry) = value else { return Err(EntryProblem::NotARequest) };
     let Some(Value::Object(request)) = entry.remove("request") else {
         return Err(EntryProblem::NotARequest);
     };
     let full_url = text(&entry, "fullUrl")?.map(str::to_owned);
-    if full_url.as_ref().is_some_and(|full_url| !names.insert(full_url.clone())) {
+    if full_url.as_ref().is_some_and(|full_url| !reading.names.insert(full_url.clone())) {
         return Err(EntryProblem::DuplicateFullUrl);
     }
     let method = text(&request, "method")?.ok_or(EntryProblem::Method)?;
@@ -228,8 +237,8 @@ fn entry(value: Value, names: &mut BTreeSet<String>, criteria: ReadCriteria<'_>)
         return get(address).map(EntryRequest::Read);
     }
     let url = Url::read(address)?;
-    let operation = operation(method, &url, entry.remove("resource"))?;
-    let precondition = precondition(&request, &url, criteria)?;
+    let operation = operation(method, &url, entry.remove("resource"), &mut reading.patch_bytes)?;
+    let precondition = precondition(&request, &url, reading.criteria)?;
     let write = Write::by_condition(url.kind, operation, precondition);
     Ok(EntryRequest::Write(Write { id: url.id, full_url, ..write }))
 }
@@ -242,7 +251,12 @@ fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option
     }
 }
 
-fn operation(method: &str, url: &Url<'_>, resource: Option<Value>) -> Result<Operation, EntryProblem> {
+fn operation(
+    method: &str,
+    url: &Url<'_>,
+    resource: Option<Value>,
+    patch_bytes: &mut usize,
+) -> Result<Operation, EntryProblem> {
     let body = || resource.ok_or(EntryProblem::NoResource);
     let named = url.id.is_some() || url.query.is_some();
     match method {
@@ -250,19 +264,25 @@ fn operation(method: &str, url: &Url<'_>, resource: Option<Value>) -> Result<Ope
         "POST" => Ok(Operation::Create(body()?)),
         "PUT" | "PATCH" | "DELETE" if !named => Err(EntryProblem::Url("`Type/id` or `Type?condition`")),
         "PUT" => Ok(Operation::Put(body()?)),
-        "PATCH" => patch_document(&url.kind, body()?).map(Operation::Patch),
+        "PATCH" => patch_document(&url.kind, body()?, patch_bytes).map(Operation::Patch),
         "DELETE" => Ok(Operation::Delete),
         _ => Err(EntryProblem::Method),
     }
 }
 
-/// A patch as an entry carries it.
+/// A patch as an entry carries it: itself, or in a Binary as FHIR has it.
 ///
-/// FHIR's own forms, a Binary with the patch in base64 and a Parameters with `FHIRPath`s, are
-/// refused by name: read as a merge patch they would write nonsense.
-fn patch_document(kind: &ResourceType, body: Value) -> Result<PatchDocument, EntryProblem> {
+/// A Parameters with `FHIRPath`s is refused by name: read as a merge patch it would write nonsense. A Binary that is
+/// patched itself is told from one that carries a patch by the media type.
+///
+/// # Source
+/// FHIR R4, `RESTful` API, patch: in a Bundle a JSON Patch is a Binary.
+fn patch_document(kind: &ResourceType, body: Value, patch_bytes: &mut usize) -> Result<PatchDocument, EntryProblem> {
     match body {
         Value::Array(_) => patch::read_json_patch(body).map_err(EntryProblem::Patch),
+        Value::Object(ref binary) if patch::is_encoded(kind.as_str(), binary) => {
+            patch::read_encoded(binary, patch_bytes).map_err(EntryProblem::Patch)
+        }
         Value::Object(ref change) => match change.get("resourceType").and_then(Value::as_str) {
             Some(other) if other != kind.as_str() => {
                 Err(EntryProblem::Patch(format!("the form {other} is not supported")))
@@ -279,12 +299,13 @@ fn precondition(
     criteria: ReadCriteria<'_>,
 ) -> Result<Precondition, EntryProblem> {
     let if_match = text(request, "ifMatch")?.map(str::parse::<IfMatch>).transpose()?;
+    let if_none_match = text(request, "ifNoneMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_exist = match (text(request, "ifNoneExist")?, url.query) {
         (Some(_), Some(_)) => return Err(EntryProblem::TwoConditions),
         (Some(text), None) | (None, Some(text)) => Some(criteria(&url.kind, text)?),
         (None, None) => None,
     };
-    Ok(Precondition { if_match, if_none_exist })
+    Ok(Precondition { if_match, if_none_match, if_none_exist })
 }
 
 /// `Type`, `Type/id` or `Type?query`, with or without a slash in front.

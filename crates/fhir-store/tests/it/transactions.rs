@@ -1,9 +1,9 @@
 //! Several writes that stand or fall together.
 
-use fhir_store::{Filter, ListQuery, Lookup, WriteFault, WriteRefusal, Written};
+use fhir_store::{Filter, ListQuery, Lookup, Operation, WriteFault, WriteRefusal, Written};
 use serde_json::json;
 
-use crate::support::{Store, WriteWords, create, delete, key, put};
+use crate::support::{Store, WriteWords, create, delete, key, put, without_id};
 
 const ORGANIZATION: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
 const CLIENT: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000002";
@@ -23,14 +23,14 @@ fn entries_refer_to_each_other_in_both_directions_and_both_spellings() {
     let answers = store
         .transact(vec![
             create("Client", json!({"organization": {"reference": ORGANIZATION}})).named(CLIENT),
-            create("Organization", json!({"contact": {"uri": CLIENT, "display": "c"}})).named(ORGANIZATION),
+            create("Organization", json!({"app": {"uri": CLIENT, "display": "c"}})).named(ORGANIZATION),
         ])
         .unwrap();
     let [Written::Created(client), Written::Created(organization)] = answers.as_slice() else { panic!("{answers:?}") };
     let to_organization = json!({"organization": {"reference": organization.key.to_string()}});
     assert_eq!(client.resource, to_organization);
     let id = client.key.id.as_str();
-    let to_client = json!({"contact": {"resourceType": "Client", "id": id, "display": "c"}});
+    let to_client = json!({"app": {"resourceType": "Client", "id": id, "display": "c"}});
     assert_eq!(organization.resource, to_client);
     assert_eq!(store.found(&client.key.to_string()).resource, to_organization);
 }
@@ -73,7 +73,7 @@ fn nothing_of_a_refused_transaction_is_written() {
     let refusal = store
         .transact(vec![
             put("Client/new", json!({})),
-            put("Client/old", json!({"n": 2})),
+            put("Client/other", json!({"n": 2})),
             delete("Client/gone"),
             create("Client/old", json!({})),
         ])
@@ -87,34 +87,22 @@ fn nothing_of_a_refused_transaction_is_written() {
 }
 
 #[test]
-fn a_later_write_sees_what_an_earlier_one_did_to_its_resource() {
+fn a_resource_that_two_writes_are_to_fails_the_transaction_at_the_later_one() {
     let store = Store::new();
-    let answers = store
-        .transact(vec![
-            create("Client/c1", json!({"n": 1})),
-            put("Client/c1", json!({"n": 2})),
-            put("Client/c1", json!({"n": 2})),
-            delete("Client/c1"),
-            create("Client/c1", json!({"n": 3})),
-        ])
-        .unwrap();
-    let [created, updated, unchanged, deleted, recreated] = answers.as_slice() else { panic!("{answers:?}") };
-    assert!(matches!(created, Written::Created(stored) if stored.version == 1));
-    assert!(matches!(updated, Written::Updated(stored) if stored.version == 2));
-    assert!(matches!(unchanged, Written::Unchanged(stored) if stored.version == 2));
-    assert!(matches!(deleted, Written::Deleted(stored) if stored.version == 2));
-    assert!(matches!(recreated, Written::Created(stored) if stored.version == 4));
-    assert_eq!(store.found("Client/c1").resource, json!({"n": 3}));
-}
-
-#[test]
-fn two_conditional_creates_of_one_id_make_one_resource() {
-    let store = Store::new();
-    let write = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[Filter::id("m1")]);
-    let answers = store.transact(vec![write(1), write(2)]).unwrap();
-    assert!(matches!(answers[0], Written::Created(_)));
-    assert!(matches!(answers[1], Written::Existing(_)));
-    assert_eq!(store.found("Client/m1").resource, json!({"n": 1}));
+    store.write(put("Client/c1", json!({"name": "a"}))).unwrap();
+    let found = || without_id("Client", Operation::Put(json!({"n": 2}))).if_none_exist(&[Filter::new(["name"], "a")]);
+    let made = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[Filter::id("m1")]);
+    for (writes, twice) in [
+        (vec![put("Client/c1", json!({"n": 1})), put("Client/c1", json!({"n": 2}))], "Client/c1"),
+        (vec![put("Client/c1", json!({"n": 1})), delete("Client/c1")], "Client/c1"),
+        (vec![put("Client/c1", json!({"n": 1})), found()], "Client/c1"),
+        (vec![made(1), made(2)], "Client/m1"),
+    ] {
+        let refusal = store.transact(writes).unwrap_err();
+        assert_eq!(refusal, WriteRefusal { index: 1, cause: WriteFault::WrittenTwice(key(twice)) });
+        assert_eq!(store.found("Client/c1").resource, json!({"name": "a"}));
+    }
+    assert_eq!(store.read("Client/m1"), Lookup::Missing);
 }
 
 #[test]

@@ -15,7 +15,7 @@ async fn criteria(db: &Db, of: &str, text: &str) -> Criteria {
 
 /// A write under a condition, by who reaches everything.
 fn conditional(of: &str, operation: Operation, criteria: Criteria) -> Write {
-    let precondition = Precondition { if_match: None, if_none_exist: Some(criteria) };
+    let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
     let chained = KINDS.into_iter().map(|name| (kind(name), Selection::Everything)).collect();
     let reach = Reach { chained, ..Reach::default() };
     Write { reach, ..Write::by_condition(kind(of), operation, precondition) }

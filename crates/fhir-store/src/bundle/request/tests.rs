@@ -38,7 +38,7 @@ fn a_migration_bundle_is_read_as_it_is_submitted() {
         "request": {"method": "POST", "url": "PlatformMigration", "ifNoneExist": "id=m1"},
         "resource": resource,
     }));
-    let precondition = Precondition { if_match: None, if_none_exist: Some(vec![Filter::id("m1")].into()) };
+    let precondition = Precondition { if_none_exist: Some(vec![Filter::id("m1")].into()), ..Precondition::default() };
     let kind = "PlatformMigration".parse().unwrap();
     let expected = Write::by_condition(kind, Operation::Create(resource), precondition);
     assert_eq!(write, expected);

@@ -1,0 +1,43 @@
+//! The types of resources that the FHIR endpoint has: any other is a misspelling, and answered with 404.
+//!
+//! At the native endpoint every type is one, and the first resource written there registers it: from then on the FHIR
+//! endpoint has the type too.
+//!
+//! # Source
+//! FHIR R4, `RESTful` API, read, create and search: 404 where the resource type is not supported.
+
+use fhir_store::{Filter, ListQuery, ResourceType, definitions};
+
+use crate::error::Fault;
+use crate::state::App;
+use crate::surface::Dialect;
+
+/// The types that this server has rules or uses for, besides those of R4.
+const PLATFORM: [&str; 5] = ["AccessPolicy", "Client", migrations::RESOURCE_TYPE, "TokenIntrospector", "User"];
+
+/// The type in which packages describe types.
+const DEFINITION: &str = "StructureDefinition";
+
+/// Checks that an endpoint has a type.
+///
+/// # Errors
+/// [`Fault::UnknownType`], and a failure of the store.
+pub(crate) async fn demand(app: &App, dialect: Dialect, kind: &ResourceType) -> Result<(), Fault> {
+    let name = kind.as_str();
+    if dialect == Dialect::Native || definitions::is_resource_type(name) || PLATFORM.contains(&name) {
+        return Ok(());
+    }
+    let is_known = app.search.known_catalog().await?.kinds().any(|searched| searched == name)
+        || app.resources.kinds().await?.contains(kind)
+        || is_defined(app, name).await?;
+    if is_known { Ok(()) } else { Err(Fault::UnknownType(kind.clone())) }
+}
+
+/// Whether an installed definition describes resources of a type.
+async fn is_defined(app: &App, name: &str) -> Result<bool, Fault> {
+    let Ok(kind) = DEFINITION.parse() else { return Ok(false) };
+    let filters = [("type", name), ("kind", "resource"), ("derivation", "specialization")];
+    let filters = filters.map(|(element, value)| Filter::new([element], value)).to_vec();
+    let found = app.resources.list(&ListQuery { filters, count: 0, ..ListQuery::all(kind) }).await?;
+    Ok(found.total > 0)
+}
