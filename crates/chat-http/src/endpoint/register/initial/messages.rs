@@ -7,6 +7,7 @@ use chat_core::narrow::{Anchor, Selection, Window};
 use chat_core::own_copy::{Unread, UnreadIn};
 use chat_core::personal::topic;
 use chat_core::scheduled::Scheduled;
+use chat_core::snapshot::RealmSnapshot;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -92,8 +93,7 @@ async fn unread(newcomer: &Newcomer<'_>) -> Result<Told, Fault> {
     let selection = Selection::new(newcomer.realm, newcomer.user, Vec::new());
     let unread = newcomer.app.messages.unread(&selection, UNREAD_MAX).await?;
     let is_cut = unread.count() == UNREAD_MAX;
-    let muted = |channel: ChannelId, name: &str| topic::is_muted(newcomer.realm, newcomer.user.id, channel, name);
-    Ok(Told::of(newcomer.user.id, unread.until(newcomer.realm.at()), (is_cut, &muted)))
+    Ok(Told::of((newcomer.realm, newcomer.user.id), unread.until(newcomer.realm.at()), is_cut))
 }
 
 /// Unread messages as clients are told of them, by where they are.
@@ -132,7 +132,8 @@ struct InTopic {
 
 impl Told {
     /// What is muted is told and not counted, as existing clients know it.
-    fn of(own: UserId, unread: Unread, (is_cut, is_muted): (bool, &dyn Fn(ChannelId, &str) -> bool)) -> Self {
+    fn of((realm, own): (&RealmSnapshot, UserId), unread: Unread, is_cut: bool) -> Self {
+        let is_muted = |channel, topic: &str| topic::is_muted(realm, own, channel, topic);
         let mut count = 0;
         let (mut pms, mut huddles, mut streams) = (Vec::new(), Vec::new(), Vec::new());
         for UnreadIn { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {
