@@ -1,7 +1,7 @@
 //! `cargo xtask test-all`: everything, in an order where the cheap answers come first, ending with a table.
 //!
-//! A step that fails does not stop the others: one run says all that is wrong. A step that cannot run says
-//! so in its row. Nothing is skipped silently.
+//! A step that fails does not stop the others: one run says all that is wrong. A step that cannot run fails and says
+//! what it needs; what a step leaves out stands in its row.
 //!
 //! Decision: everything is compiled once. The compiler of the step `build` is clippy's, which judges a crate and
 //! compiles it in one go, and the tests and the servers that third-party clients meet are of that build. A machine of
@@ -10,6 +10,7 @@
 //! judged.
 
 mod count;
+mod deny;
 mod judged;
 mod step;
 mod tools;
@@ -94,7 +95,7 @@ pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
     if servers == Servers::Released {
         report.step("towns", || run.towns(&found));
     }
-    report.step("deny", || run.deny());
+    report.step("deny", || deny::run(&run));
     if servers == Servers::Released {
         run.released(&mut report, &mut found);
     }
@@ -176,14 +177,6 @@ impl Run<'_> {
         let ended = process::run_logged(&mut command, &self.log(log), LONG, &self.interrupted);
         let counted = Count::of_cargo_test(&step::read(&self.log(log)));
         Ok(Outcome::counted(what, counted, ended))
-    }
-
-    fn deny(&self) -> Result<Outcome> {
-        if !process::exists("cargo-deny") {
-            return Ok(Outcome::not_run("cargo-deny is not installed: cargo install --locked cargo-deny"));
-        }
-        self.cargo("deny", &["deny", "--workspace", "check"], SHORT)?;
-        Ok(Outcome::passed("advisories, bans, licences, sources"))
     }
 
     /// Builds the servers as they are shipped; from here on the clients meet those, or none.

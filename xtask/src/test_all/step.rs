@@ -26,18 +26,12 @@ pub(super) struct Outcome {
 enum Mark {
     Passed,
     Failed,
-    NotRun,
 }
 
 impl Outcome {
     /// A step without tests of its own that went well.
     pub(super) fn passed(what: &str) -> Self {
         Self::new(Mark::Passed, what.to_owned(), Count::default())
-    }
-
-    /// A step this machine cannot do, and that fails nothing.
-    pub(super) fn not_run(why: &str) -> Self {
-        Self::new(Mark::NotRun, format!("not run: {why}"), Count::default())
     }
 
     /// A step that runs tests. No test at all is a failure: the step would prove nothing.
@@ -194,7 +188,6 @@ fn word(mark: Mark) -> &'static str {
     match mark {
         Mark::Passed => "ok",
         Mark::Failed => "FAILED",
-        Mark::NotRun => "not run",
     }
 }
 
@@ -227,13 +220,6 @@ mod tests {
         assert!(report(vec![empty]).finish().is_err());
         let some = Outcome::counted("tests", tests(1, 0), Ok(()));
         assert!(report(vec![some]).finish().is_ok());
-    }
-
-    #[test]
-    fn a_step_that_was_not_run_stands_in_the_table_and_fails_nothing() {
-        let report = report(vec![Outcome::not_run("no such tool")]);
-        assert!(report.table().contains("not run: no such tool"));
-        assert!(report.finish().is_ok());
     }
 
     #[test]

@@ -93,7 +93,10 @@ fn list(run: &Run<'_>, name: &str) -> Result<String> {
 }
 
 /// Installs Debian packages unless a probe succeeds.
-fn ensure(probe: &str, packages: &str) -> Result<()> {
+///
+/// # Errors
+/// When only root may, with the command to run, or the probe fails afterwards.
+pub(super) fn ensure(probe: &str, packages: &str) -> Result<()> {
     if shell(probe)? {
         return Ok(());
     }
@@ -122,11 +125,16 @@ fn stamp(folder: &Path) -> PathBuf {
     folder.join("installed-list")
 }
 
-fn is_installed(folder: &Path, wanted: &str) -> bool {
+/// Whether a folder holds what a list names.
+pub(super) fn is_installed(folder: &Path, wanted: &str) -> bool {
     fs::read_to_string(stamp(folder)).is_ok_and(|installed| installed == wanted)
 }
 
-fn mark(folder: &Path, wanted: &str) -> Result<()> {
+/// Notes in a folder which list it holds.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub(super) fn mark(folder: &Path, wanted: &str) -> Result<()> {
     fs::write(stamp(folder), wanted).with_context(|| format!("cannot write {}", stamp(folder).display()))
 }
 

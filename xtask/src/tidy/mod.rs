@@ -1,7 +1,8 @@
 //! `cargo xtask tidy`: the rules of this workspace that no compiler checks.
 //!
 //! One module per rule. A rule is a pure function from what it reads to findings, so that each has unit
-//! tests that show it refusing; reading the disk happens here and in the rules about files.
+//! tests that show it refusing; reading the disk happens here and in the rules about files. Every finding is an error:
+//! a warning that nobody has to act on is one that nobody reads.
 
 mod checklist;
 mod edges;
@@ -20,30 +21,18 @@ pub(crate) struct Finding {
     place: String,
     /// What is wrong and what is wanted.
     text: String,
-    weight: Weight,
-}
-
-/// Whether a finding stops the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Weight {
-    Error,
-    Warning,
 }
 
 impl Finding {
     fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { place: place.into(), text: text.into(), weight: Weight::Error }
-    }
-
-    fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { weight: Weight::Warning, ..Self::error(place, text) }
+        Self { place: place.into(), text: text.into() }
     }
 }
 
 /// Applies every rule and prints what they find.
 ///
 /// # Errors
-/// When a file cannot be read, or a finding is more than a warning.
+/// When a file cannot be read, or there is a finding.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut findings = edges::check(&workspace.packages);
     findings.extend(manifests::check(workspace)?);
@@ -52,15 +41,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(schema::check(&workspace.root.join("migrations"))?);
 
     for finding in &findings {
-        let word = match finding.weight {
-            Weight::Error => "error",
-            Weight::Warning => "warning",
-        };
-        eprintln!("tidy {word}: {}: {}", finding.place, finding.text);
+        eprintln!("tidy error: {}: {}", finding.place, finding.text);
     }
-    let errors = findings.iter().filter(|finding| finding.weight == Weight::Error).count();
-    if errors > 0 {
-        bail!("tidy: {errors} errors");
+    if !findings.is_empty() {
+        bail!("tidy: {} errors", findings.len());
     }
     println!("tidy: {} crates, no errors", workspace.packages.len());
     Ok(())
