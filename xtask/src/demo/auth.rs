@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
-    http::{Call, done},
+    http::{Call, Variables, done},
     partner::{self, Partner},
     server::{Program, Server, Start},
 };
@@ -108,7 +108,10 @@ impl Auth {
     }
 
     fn print_next(&self, token: &str) -> Result<()> {
-        println!("\nTo try next, ready to paste:");
+        let root = format!("{ROOT}:{}", self.root_secret);
+        let base_url = self.server.base_url();
+        let variables = Variables::new([("BASE", base_url), ("ROOT", &root), ("TOKEN", token)]);
+        println!("\nTo try next. Paste these lines first:\n{}\nThen any of these:", variables.assignments());
         let commands = [
             ("what the server offers", Call::get(self.url("/.well-known/smart-configuration"))),
             ("the keys its tokens verify with", Call::get(self.url("/.well-known/jwks.json"))),
@@ -120,16 +123,16 @@ impl Auth {
             ("a new token; works once, within 4 minutes", self.token_request()?),
         ];
         for (what, call) in commands {
-            println!("# {what}\n{}", call.curl());
+            println!("# {what}\n{}", call.curl(&variables));
         }
         Ok(())
     }
 
-    fn as_root(&self, call: Call) -> Call {
+    pub(super) fn as_root(&self, call: Call) -> Call {
         call.basic(ROOT, &self.root_secret)
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server.base_url())
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::{
-    http::{Answer, Call, done},
+    http::{Answer, Call, Variables, done},
     partner,
     server::{Program, Server, Start},
 };
@@ -105,7 +105,9 @@ impl Chat {
 
     fn print_next(&self, ada: &Person, grace: &Person) {
         let history = "/messages?anchor=newest&num_before=10&num_after=0&apply_markdown=false";
-        println!("\nTo try next, ready to paste:");
+        let (of_ada, of_grace) = (ada.credentials(), grace.credentials());
+        let variables = Variables::new([("CHAT", self.server.base_url()), ("ADA", &of_ada), ("GRACE", &of_grace)]);
+        println!("\nTo try next. Paste these lines first:\n{}\nThen any of these:", variables.assignments());
         let commands = [
             ("what clients ask before they sign in", Call::get(self.url("/server_settings"))),
             ("Ada sends the message again", ada.signs(self.message())),
@@ -114,7 +116,7 @@ impl Chat {
             ("the same without an API key: 401", Call::get(self.url("/streams"))),
         ];
         for (what, call) in commands {
-            println!("# {what}\n{}", call.curl());
+            println!("# {what}\n{}", call.curl(&variables));
         }
         println!("# the Python client, unmodified, as Grace: prints what arrives (pip install zulip)");
         println!(
@@ -132,6 +134,10 @@ impl Chat {
 }
 
 impl Person {
+    fn credentials(&self) -> String {
+        format!("{}:{}", self.email, self.key)
+    }
+
     fn signs(&self, call: Call) -> Call {
         call.basic(self.email, &self.key)
     }

@@ -39,6 +39,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The document, or the bare text where it is no JSON.
     pub(crate) body: Value,
+    /// Where a redirect leads.
+    pub(crate) location: Option<String>,
 }
 
 impl Call {
@@ -119,31 +121,36 @@ impl Call {
             None => agent.run(request.body(())?),
         };
         let mut response = sent.with_context(|| format!("{} {}", self.method, self.url))?;
+        let location = response.headers().get("location").and_then(|value| value.to_str().ok()).map(str::to_owned);
         let text = response.body_mut().read_to_string()?;
         Ok(Answer {
+            location,
             status: response.status().as_u16(),
             body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
         })
     }
 
-    /// The same call as one line for a shell.
-    pub(crate) fn curl(&self) -> String {
+    /// The same call as one line for a shell in which these variables are set, its answer as formatted JSON.
+    pub(crate) fn curl(&self, variables: &Variables) -> String {
         let mut words = vec!["curl".to_owned(), "-s".to_owned()];
+        let mut add = |flag: &str, value: &str| words.extend([flag.to_owned(), variables.word(value)]);
         if self.method != "GET" {
-            words.extend(["-X".to_owned(), self.method.to_owned()]);
+            add("-X", self.method);
         }
-        if let Some(value) = self.authorization() {
-            words.extend(["-H".to_owned(), quote(&format!("Authorization: {value}"))]);
+        match &self.credentials {
+            Credentials::None => {}
+            Credentials::Basic { id, secret } => add("-u", &format!("{id}:{secret}")),
+            Credentials::Bearer(token) => add("-H", &format!("Authorization: Bearer {token}")),
         }
         if let Some(prefer) = self.prefer {
-            words.extend(["-H".to_owned(), quote(&format!("Prefer: {prefer}"))]);
+            add("-H", &format!("Prefer: {prefer}"));
         }
         if let Some(body) = &self.body {
-            words.extend(["-H".to_owned(), quote(&format!("Content-Type: {}", body.media_type))]);
-            words.extend(["--data-raw".to_owned(), quote(&body.text)]);
+            add("-H", &format!("Content-Type: {}", body.media_type));
+            add("--data-raw", &body.text);
         }
-        words.push(quote(&self.url));
-        words.join(" ")
+        words.push(variables.word(&self.url));
+        format!("{} | python3 -m json.tool", words.join(" "))
     }
 
     /// Method and path, as a heading.
@@ -176,8 +183,36 @@ pub(super) fn done(what: &str, call: &Call) -> Result<Answer> {
     bail!("{} answered {}: {:#}", call.title(), answer.status, answer.body)
 }
 
-/// A shell word that means exactly this text.
+/// Long values that commands name instead of repeating them.
+#[derive(Debug, Default)]
+pub(crate) struct Variables(Vec<(&'static str, String)>);
+
+impl Variables {
+    pub(crate) fn new<const N: usize>(values: [(&'static str, &str); N]) -> Self {
+        Self(values.map(|(name, value)| (name, value.to_owned())).into())
+    }
+
+    /// The lines that set them.
+    pub(crate) fn assignments(&self) -> String {
+        let lines = self.0.iter().map(|(name, value)| format!("{name}={}", quote(value)));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A shell word that means exactly this text.
+    pub(crate) fn word(&self, text: &str) -> String {
+        let first = self.0.iter().find_map(|(name, value)| Some((name, text.split_once(value.as_str())?)));
+        let Some((name, (before, after))) = first else { return quote(text) };
+        let part = |text: &str| if text.is_empty() { String::new() } else { self.word(text) };
+        format!("{}\"${name}\"{}", part(before), part(after))
+    }
+}
+
+/// A shell word that means exactly this text, without quotes where it needs none.
 fn quote(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,=@%+".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -200,11 +235,23 @@ mod tests {
     fn the_printed_command_carries_the_whole_call() {
         let call = Call::put("http://h:1/Client/a".into(), &json!({"id": "a"})).basic("root", "s");
         assert_eq!(
-            call.curl(),
-            "curl -s -X PUT -H 'Authorization: Basic cm9vdDpz' -H 'Content-Type: application/json' \
-             --data-raw '{\"id\":\"a\"}' 'http://h:1/Client/a'"
+            call.curl(&Variables::default()),
+            "curl -s -X PUT -u root:s -H 'Content-Type: application/json' --data-raw '{\"id\":\"a\"}' \
+             http://h:1/Client/a | python3 -m json.tool"
         );
         assert_eq!(call.title(), "PUT /Client/a");
+    }
+
+    #[test]
+    fn long_values_are_named_and_a_shell_reads_them_back() {
+        let variables = Variables::new([("BASE", "http://h:1"), ("TOKEN", "a b'c$d")]);
+        let call = Call::get("http://h:1/x?y=$z".into()).bearer("a b'c$d");
+        let command = call.curl(&variables);
+        assert!(!command.contains("a b") && command.contains("$TOKEN") && command.contains("\"$BASE\""), "{command}");
+        let words = variables.word("Authorization: Bearer a b'c$d!");
+        let script = format!("{}\nprintf %s {words}", variables.assignments());
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "Authorization: Bearer a b'c$d!");
     }
 
     #[test]
