@@ -16,7 +16,7 @@ use tower::Service;
 use crate::delivery;
 use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emblems, emoji, emoji_data,
-    events, fetch_api_key, flags, health, icon, invites, join, linkifiers, message_edit, messages, openapi,
+    events, fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages, openapi,
     organization, personal, pictures, playgrounds, presence, profile_fields, push, reactions, register,
     scheduled_messages, server_settings, settings, submessage, subscriptions, typing, uploads, user_groups,
     user_settings_defaults, users,
@@ -91,7 +91,7 @@ pub(crate) fn api() -> Routes {
 
 /// What browsers and clients fetch outside the API.
 fn beside(app: App) -> Router {
-    let pages = join::routes().merge(confirm_address::routes()).with_state(app);
+    let pages = join::routes().merge(confirm_address::routes()).merge(home::routes()).with_state(app);
     emoji_data::routes().merge(icon::routes()).merge(pages)
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod fetch_api_key;
 pub(crate) mod flags;
 pub(crate) mod following;
 pub(crate) mod health;
+pub(crate) mod home;
 pub(crate) mod icon;
 pub(crate) mod invites;
 pub(crate) mod join;

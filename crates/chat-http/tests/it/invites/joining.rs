@@ -29,6 +29,22 @@ async fn a_link_shows_who_invites_where_and_as_which_address() {
 }
 
 #[tokio::test]
+async fn the_address_of_the_server_says_what_runs_there_and_where_to_go() {
+    let (town, _) = invited().await;
+    let (status, headers, page) = town.browse("GET /", &[]).await;
+    assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "text/html; charset=utf-8"));
+    assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'; style-src 'self'"));
+    for part in ["This is a chat server", "https://chat.example.org", "an administrator of Example"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let links: Vec<&str> = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let own = links.iter().filter(|link| !link.starts_with("data:"));
+    for link in own {
+        assert_eq!(town.browse(&format!("GET /{link}"), &[]).await.0, 200, "{link}");
+    }
+}
+
+#[tokio::test]
 async fn the_page_runs_no_script_and_tells_nobody_its_address() {
     let (town, path) = invited().await;
     for path in [path.as_str(), "/join/nonsense"] {
