@@ -222,7 +222,7 @@ impl Site {
         ensure!(request.parameter("state").as_deref() == Some(&state), "this answers another request");
         if let Some(error) = request.parameter("error") {
             let told = request.parameter("error_description").unwrap_or_default();
-            anyhow::bail!("nothing was shared: {error} ({told})");
+            anyhow::bail!("nothing new was shared: {error} ({told})");
         }
         let code = request.parameter("code").context("the answer has no code")?;
         let fields = [

@@ -49,7 +49,7 @@ pub(super) fn home(page: &Home<'_>) -> String {
         Some(reads) => {
             let _ = write!(
                 html,
-                "<p>Connected. You allowed: <code>{}</code></p><div class=\"actions\">\
+                "<p>You allowed: <code>{}</code></p><div class=\"actions\">\
                  <a href=\"{apps}\" target=\"_blank\" rel=\"noopener\">Take it back under Connected apps</a>\
                  <a href=\"/\">Reload</a><a href=\"/connect\">Connect again</a>\
                  <form method=\"post\" action=\"/disconnect\"><button>Disconnect</button></form></div>",
