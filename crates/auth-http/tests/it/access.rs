@@ -161,7 +161,7 @@ async fn an_unknown_address_is_404_and_a_wrong_method_405() {
     for path in ["/nowhere", "/a/b/c/d", "/fhir/nowhere", "/fhir/a/b/c/d", "/.well-known/nothing", "/Client/x/y"] {
         assert_eq!(world.get(path).by_root().send().await.outcome(), (404, "not-found"), "{path}");
     }
-    for (method, path) in [("GET", "/"), ("GET", "/fhir"), ("POST", "/Client/x"), ("POST", "/health")] {
+    for (method, path) in [("DELETE", "/"), ("GET", "/fhir"), ("POST", "/Client/x"), ("POST", "/health")] {
         let answer = world.call(method, path).by_root().send().await;
         assert_eq!(answer.outcome(), (405, "not-supported"), "{method} {path}");
         assert_ne!(answer.header("allow"), "", "{method} {path}");
