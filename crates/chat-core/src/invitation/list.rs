@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Env, Invitation, Invitee, Link, Secret};
+use super::{Env, Invitation, Invitee, Link, Secret, may_invite_to};
 use crate::access::{self, NotAllowed};
 
 /// Whether the caller has a list of invitations.
@@ -15,11 +15,12 @@ pub fn listed(env: &Env<'_>) -> Result<(), NotAllowed> {
 }
 
 /// The open invitations in the order of their numbers: all for administrators, and their own for others. `secrets` are
-/// those of the links that anybody may use.
+/// those of the links that anybody may use. The link of an invitation to a role that the caller may not give is left
+/// out of its object: it would give the caller that role.
 ///
 /// # Source
-/// Not specified; the objects are those existing clients know. What somebody sent who used a link is not among them:
-/// nobody gave that invitation.
+/// Not specified; the objects are those existing clients know. The confirmation of an address that was given by the
+/// user of a link is not among them, because it has no inviter.
 #[must_use]
 pub fn list(env: &Env<'_>, secrets: &[(i64, Secret)], now_s: i64) -> Vec<Value> {
     let is_shown = |invitation: &Invitation| {
@@ -31,11 +32,12 @@ pub fn list(env: &Env<'_>, secrets: &[(i64, Secret)], now_s: i64) -> Vec<Value> 
 }
 
 fn object(env: &Env<'_>, number: i64, invitation: &Invitation, secrets: &[(i64, Secret)]) -> Option<Value> {
-    let (key, value) = match &invitation.to {
-        Invitee::Address(address) => ("email", address.clone()),
+    let shown = match &invitation.to {
+        Invitee::Address(address) => Some(("email", address.clone())),
         Invitee::Anybody => {
             let (_, secret) = secrets.iter().find(|(of, _)| *of == number)?;
-            ("link_url", Link { number, secret: secret.clone() }.url(env.base_url))
+            let may_use = may_invite_to(env.caller, invitation.role).is_ok();
+            may_use.then(|| ("link_url", Link { number, secret: secret.clone() }.url(env.base_url)))
         }
         Invitee::Confirmation { .. } => return None,
     };
@@ -48,7 +50,7 @@ fn object(env: &Env<'_>, number: i64, invitation: &Invitation, secrets: &[(i64, 
         "is_multiuse": invitation.to == Invitee::Anybody,
         "notify_referrer_on_join": invitation.notifies_inviter,
     });
-    if let Value::Object(members) = &mut object {
+    if let (Value::Object(members), Some((key, value))) = (&mut object, shown) {
         members.insert(key.to_owned(), value.into());
     }
     Some(object)

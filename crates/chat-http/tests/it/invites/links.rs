@@ -34,6 +34,29 @@ async fn administrators_see_all_invitations_and_others_their_own() {
 }
 
 #[tokio::test]
+async fn the_link_of_an_owner_invitation_is_shown_to_owners_alone() {
+    let town = Town::found().await;
+    let adam = town.person("adam", Role::Administrator).await;
+    let link = async |role| {
+        let told = town.call(&town.ada, "POST /invites/multiuse", &[("invite_as", role)]).await.success();
+        told["invite_link"].as_str().unwrap().to_owned()
+    };
+    let (owner, administrator) = (link("100").await, link("200").await);
+    let shown = |listed: &[serde_json::Value]| -> Vec<_> {
+        listed.iter().map(|object| object["link_url"].as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(shown(&seen(&town, &town.ada).await), [Some(owner.clone()), Some(administrator.clone())]);
+    let listed = seen(&town, &adam).await;
+    assert_eq!(shown(&listed), [None, Some(administrator)]);
+    assert!(!serde_json::to_string(&listed).unwrap().contains(&owner), "{listed:?}");
+    assert_eq!((&listed[0]["invited_as"], &listed[0]["is_multiuse"]), (&json!(100), &json!(true)));
+    town.call(&adam, "DELETE /invites/multiuse/1", &[]).await.refused("Must be an organization owner");
+    // By mail it is the same: no answer names the secret, and only an owner has another letter sent.
+    invite(&town, &town.ada, &[("invite_as", "100")]).await.success();
+    town.call(&adam, "POST /invites/3/resend", &[]).await.refused("Must be an organization owner");
+}
+
+#[tokio::test]
 async fn an_invitation_is_taken_back_once_by_who_may() {
     let town = Town::found().await;
     let mel = town.person("mel", Role::Member).await;
