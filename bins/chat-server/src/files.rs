@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::SeekFrom;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -47,6 +48,8 @@ pub(crate) fn upload_settings(config: &Config) -> UploadSettings {
 pub(crate) struct Files {
     store: Arc<dyn ObjectStore>,
     piece_bytes: usize,
+    /// The folder, unless files are in S3.
+    folder: Option<PathBuf>,
 }
 
 impl Files {
@@ -68,7 +71,7 @@ impl Files {
             .with_context(|| format!("cannot keep files in {}", folder.display()))?;
         // A file that was answered for is on the disk; a folder that lost its last file goes.
         let store = store.with_fsync(true).with_automatic_cleanup(true);
-        Ok(Self { store: Arc::new(store), piece_bytes: FOLDER_PIECE })
+        Ok(Self { store: Arc::new(store), piece_bytes: FOLDER_PIECE, folder: Some(folder.to_owned()) })
     }
 
     fn in_bucket(bucket: &Bucket<'_>) -> anyhow::Result<Self> {
@@ -85,7 +88,19 @@ impl Files {
         let store = builder.build().context("cannot keep files in S3")?;
         tracing::info!(bucket = bucket.name, "files are kept in S3");
         let store = PrefixStore::new(store, bucket.prefix);
-        Ok(Self { store: Arc::new(store), piece_bytes: S3_PIECE })
+        Ok(Self { store: Arc::new(store), piece_bytes: S3_PIECE, folder: None })
+    }
+
+    /// Closes a file that was written, and the folders it is in, to other users of the machine. The folder of all files
+    /// is closed to them from the start ([`make_folder`]), so nothing is open in between.
+    fn close_to_others(&self, key: &FileKey) -> Result<(), FileError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let file = folder.join(key.as_str());
+        set_mode(&file, FILE_MODE).map_err(failed)?;
+        for parent in file.ancestors().skip(1).take_while(|parent| *parent != folder) {
+            set_mode(parent, FOLDER_MODE).map_err(failed)?;
+        }
+        Ok(())
     }
 
     async fn copy(&self, mut file: tokio::fs::File, writer: &mut WriteMultipart) -> Result<(), FileError> {
@@ -101,8 +116,26 @@ impl Files {
     }
 }
 
+/// Makes a folder that is closed to other users of the machine; one that is there is closed to them.
 fn make_folder(folder: &std::path::Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
+    let made = std::fs::create_dir_all(folder).and_then(|()| set_mode(folder, FOLDER_MODE));
+    made.with_context(|| format!("cannot make the folder {}", folder.display()))
+}
+
+/// Read and written by the server's own user alone.
+const FILE_MODE: u32 = 0o600;
+/// The same of a folder.
+const FOLDER_MODE: u32 = 0o700;
+
+#[cfg(unix)]
+fn set_mode(path: &std::path::Path, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &std::path::Path, _: u32) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FileError {
@@ -116,7 +149,8 @@ fn path(key: &FileKey) -> Path {
 #[async_trait]
 impl FileStore for Files {
     async fn put(&self, key: &FileKey, bytes: Bytes) -> Result<(), FileError> {
-        self.store.put(&path(key), PutPayload::from_bytes(bytes)).await.map(drop).map_err(failed)
+        self.store.put(&path(key), PutPayload::from_bytes(bytes)).await.map_err(failed)?;
+        self.close_to_others(key)
     }
 
     async fn put_file(&self, key: &FileKey, file: File) -> Result<(), FileError> {
@@ -125,7 +159,10 @@ impl FileStore for Files {
         let upload = self.store.put_multipart(&path(key)).await.map_err(failed)?;
         let mut writer = WriteMultipart::new_with_chunk_size(upload, self.piece_bytes);
         match self.copy(file, &mut writer).await {
-            Ok(()) => writer.finish().await.map(drop).map_err(failed),
+            Ok(()) => {
+                writer.finish().await.map_err(failed)?;
+                self.close_to_others(key)
+            }
             Err(error) => {
                 if let Err(error) = writer.abort().await {
                     tracing::warn!(%error, "the start of a file stays where it is");

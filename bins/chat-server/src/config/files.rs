@@ -29,7 +29,7 @@ pub(crate) struct FileConfig {
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1024))]
     max_file_upload_mib: u64,
     /// MiB of all uploads together; one more is refused; 0 is no limit
-    #[arg(long, env = "CHAT_UPLOAD_QUOTA_MIB", value_name = "MIB", default_value = "0")]
+    #[arg(long, env = "CHAT_UPLOAD_QUOTA_MIB", value_name = "MIB", default_value = "10240")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 1_000_000_000))]
     upload_quota_mib: u64,
     /// Secret of --s3-access-key-id

@@ -71,3 +71,29 @@ fn a_folder_that_cannot_be_is_said() {
     let refused = Files::in_folder(&taken.join("files")).err().unwrap();
     assert!(refused.to_string().starts_with("cannot make the folder"), "{refused}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_closed_to_other_users_also_where_the_folder_was_open() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().join(FOLDER);
+    for open in [data.path(), &folder] {
+        std::fs::create_dir_all(open).unwrap();
+        set_mode(open, 0o755).unwrap();
+    }
+    let files = Files::in_folder(&folder).unwrap();
+    files.put(&key('a'), Bytes::from_static(b"one")).await.unwrap();
+    let mut large = tempfile::tempfile().unwrap();
+    large.write_all(b"two").unwrap();
+    files.put_file(&key('b'), large).await.unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for key in [key('a'), key('b')] {
+        let file = folder.join(key.as_str());
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+        for parent in file.ancestors().skip(1).take_while(|parent| *parent != data.path()) {
+            assert_eq!(mode(parent), 0o700, "{}", parent.display());
+        }
+    }
+}
