@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
 use crate::limits::MAX_CHANNEL_NAME_CHARS;
+use crate::printable::unprintable;
 use crate::user::fold;
 
 /// A place of many users, divided into topics.
@@ -190,8 +191,8 @@ pub fn channel_name(written: &str) -> Result<&str, ChannelNameError> {
     if name.chars().count() > MAX_CHANNEL_NAME_CHARS {
         return Err(ChannelNameError::TooLong);
     }
-    match name.chars().position(char::is_control) {
-        Some(place) => Err(ChannelNameError::InvalidCharacter(place + 1)),
+    match unprintable(name) {
+        Some(place) => Err(ChannelNameError::InvalidCharacter(place)),
         None => Ok(name),
     }
 }
@@ -215,5 +216,6 @@ mod tests {
         assert_eq!(channel_name(&"ä".repeat(60)).map(str::len), Ok(120));
         assert_eq!(channel_name(&"a".repeat(61)), Err(ChannelNameError::TooLong));
         assert_eq!(channel_name("a\u{1}b"), Err(ChannelNameError::InvalidCharacter(2)));
+        assert_eq!(channel_name("gen\u{200b}eral"), Err(ChannelNameError::InvalidCharacter(4)));
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{UserGroupId, UserId};
 use crate::limits::MAX_GROUP_NAME_CHARS;
+use crate::printable::unprintable;
 use crate::role::{Policy, Role};
 use crate::user::User;
 
@@ -198,6 +199,9 @@ pub enum GroupNameError {
     /// More than [`MAX_GROUP_NAME_CHARS`].
     #[error("User group name cannot exceed {MAX_GROUP_NAME_CHARS} characters.")]
     TooLong,
+    /// A character no screen shows; its place counted from 1.
+    #[error("Invalid character in user group name, at position {0}!")]
+    InvalidCharacter(usize),
     /// It begins as mentions or groups of the system do.
     #[error("User group name cannot start with '{0}'.")]
     ReservedPrefix(&'static str),
@@ -216,6 +220,9 @@ pub fn group_name(written: &str) -> Result<&str, GroupNameError> {
     if name.chars().count() > MAX_GROUP_NAME_CHARS {
         return Err(GroupNameError::TooLong);
     }
+    if let Some(place) = unprintable(name) {
+        return Err(GroupNameError::InvalidCharacter(place));
+    }
     match RESERVED.into_iter().find(|prefix| name.starts_with(prefix)) {
         Some(prefix) => Err(GroupNameError::ReservedPrefix(prefix)),
         None => Ok(name),
@@ -230,6 +237,7 @@ mod tests {
     fn a_group_name_keeps_away_from_the_systems() {
         assert_eq!(group_name(" backend "), Ok("backend"));
         assert_eq!(group_name(""), Err(GroupNameError::Empty));
+        assert_eq!(group_name("back\u{200b}end"), Err(GroupNameError::InvalidCharacter(5)));
         assert_eq!(
             group_name(&"x".repeat(101)).map_err(|error| error.to_string()),
             Err("User group name cannot exceed 100 characters.".to_owned())

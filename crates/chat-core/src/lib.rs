@@ -82,6 +82,7 @@ pub mod own_copy;
 pub mod personal;
 pub mod playgrounds;
 pub mod presence;
+pub mod printable;
 pub mod problems;
 pub mod profile;
 pub mod push;

@@ -13,8 +13,9 @@ use crate::event::{Audience, Capability, Gate, NewEvent};
 use crate::limits::{MAX_LINKIFIER_CHARS, MAX_LINKIFIERS};
 use crate::markdown::{Linkifier, LinkifierError};
 use crate::object::item;
-use crate::problems::{Problem, Problems, blank, too_long};
+use crate::problems::{Problem, Problems, blank, too_long, unshown};
 use crate::snapshot::RealmSnapshot;
+use crate::url_template::{self, UrlTemplateError};
 use crate::user::User;
 
 /// What a linkifier shall be.
@@ -130,9 +131,14 @@ fn document(Wish { pattern, url_template }: Wish<'_>, order: i64) -> Value {
 /// compiled on every node and its matching costs at every message.
 fn check(realm: &RealmSnapshot, wish: Wish<'_>, id: Option<i64>) -> Result<(), Problems> {
     let fields = [("pattern", wish.pattern), ("url_template", wish.url_template)];
-    let unfit = |(field, text)| blank(field, text).or_else(|| too_long(field, text, MAX_LINKIFIER_CHARS));
+    let unfit = |(field, text)| {
+        blank(field, text).or_else(|| too_long(field, text, MAX_LINKIFIER_CHARS)).or_else(|| unshown(field, text))
+    };
     Problems::none(fields.into_iter().filter_map(unfit).collect())?;
     Linkifier::new(wish.pattern, wish.url_template).map_err(|error| problem(&error))?;
+    if !url_template::is_of_allowed_scheme(wish.url_template) {
+        return Err(Problem::of("url_template", UrlTemplateError).into());
+    }
     let is_taken = |(other, document): (i64, &Value)| {
         Some(other) != id && document.get("pattern").and_then(Value::as_str) == Some(wish.pattern)
     };

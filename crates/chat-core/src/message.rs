@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
 use crate::limits::{MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
+use crate::printable::unprintable;
 use crate::user::fold;
 use crate::widget::Submessage;
 
@@ -342,8 +343,8 @@ pub fn topic(written: &str) -> Result<String, TopicError> {
     if topic.is_empty() {
         return Err(TopicError::Empty);
     }
-    match topic.chars().position(char::is_control) {
-        Some(place) => Err(TopicError::InvalidCharacter(place + 1)),
+    match unprintable(topic) {
+        Some(place) => Err(TopicError::InvalidCharacter(place)),
         None => Ok(cut(topic, MAX_TOPIC_CHARS, CUT_TOPIC)),
     }
 }
@@ -394,6 +395,7 @@ mod tests {
             topic("a\u{7}").map_err(|error| error.to_string()),
             Err("Invalid character in topic, at position 2!".to_owned())
         );
+        assert_eq!(topic("lun\u{202e}ch"), Err(TopicError::InvalidCharacter(4)));
     }
 
     #[test]

@@ -10,11 +10,14 @@ use crate::change::{Change, Commit};
 use crate::event::{Audience, NewEvent};
 use crate::group::SystemGroup;
 use crate::id::UserGroupId;
+use crate::printable::{unprintable, unprintable_in_text};
 use crate::realm::{Realm, Rules};
 use crate::role::Policy;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
+/// The setting that is the organization's name.
+const NAME: &str = "name";
 /// Characters of the organization's name.
 const NAME_MAX_CHARS: usize = 40;
 /// Characters of its description.
@@ -119,7 +122,7 @@ const fn for_owners(setting: Setting) -> Setting {
 /// # Source
 /// Not specified; names, numbers, and whose choice each is as existing servers have them.
 pub const SETTINGS: &[Setting] = &[
-    setting("name", Kind::Text(NAME_MAX_CHARS, |realm| &mut realm.name)),
+    setting(NAME, Kind::Text(NAME_MAX_CHARS, |realm| &mut realm.name)),
     setting("description", Kind::Text(DESCRIPTION_MAX_CHARS, |realm| &mut realm.description)),
     setting("mandatory_topics", Kind::Switch(|rules| &mut rules.mandatory_topics)),
     in_dict(setting("allow_message_editing", Kind::Switch(|rules| &mut rules.allow_editing))),
@@ -179,6 +182,9 @@ pub enum OrganizationError {
         /// Characters allowed.
         limit: usize,
     },
+    /// A character no screen shows.
+    #[error("Invalid characters in {0}!")]
+    InvalidCharacters(&'static str),
     /// A number under its least value.
     #[error("{0} is too small")]
     TooSmall(&'static str),
@@ -289,6 +295,11 @@ impl Setting {
                 let text = value.as_str().unwrap_or_default();
                 if text.chars().count() > *limit {
                     return Err(OrganizationError::TooLong { name, limit: *limit });
+                }
+                let (text, unfit) =
+                    if name == NAME { (text.trim(), unprintable(text)) } else { (text, unprintable_in_text(text)) };
+                if unfit.is_some() {
+                    return Err(OrganizationError::InvalidCharacters(name));
                 }
                 text.clone_into(field(realm));
             }
@@ -452,6 +463,8 @@ mod tests {
     fn texts_days_and_limits_have_bounds() {
         let told = |name, value: Value| changed(1, &[(name, value)]).unwrap_err().to_string();
         assert_eq!(told("name", json!("a".repeat(41))), "name is too long (limit: 40 characters)");
+        assert_eq!(told("name", json!("Ac\u{202e}me")), "Invalid characters in name!");
+        assert_eq!(told("description", json!("a\u{200b}b")), "Invalid characters in description!");
         assert_eq!(told("waiting_period_threshold", json!(-1)), "waiting_period_threshold is too small");
         for (value, shown) in [(json!(0), "0"), (json!(-1), "-1"), (json!("forever"), "forever")] {
             let text = format!("Bad value for 'message_content_delete_limit_seconds': {shown}");

@@ -11,9 +11,9 @@ use crate::limits::{
     MAX_PLAYGROUND_LANGUAGE_CHARS, MAX_PLAYGROUND_NAME_CHARS, MAX_PLAYGROUND_URL_CHARS, MAX_PLAYGROUNDS,
 };
 use crate::object::item;
-use crate::problems::{Problem, Problems, blank, too_long};
+use crate::problems::{Problem, Problems, blank, too_long, unshown};
 use crate::snapshot::RealmSnapshot;
-use crate::url_template;
+use crate::url_template::{self, UrlTemplateError};
 use crate::user::User;
 
 /// The variable that stands for the code.
@@ -102,7 +102,9 @@ fn check(wish: Wish<'_>) -> Result<(), PlaygroundsError> {
         ("pygments_language", pygments_language, MAX_PLAYGROUND_LANGUAGE_CHARS),
         ("url_template", url_template, MAX_PLAYGROUND_URL_CHARS),
     ];
-    let unfit = |(field, text, limit)| blank(field, text).or_else(|| too_long(field, text, limit));
+    let unfit = |(field, text, limit)| {
+        blank(field, text).or_else(|| too_long(field, text, limit)).or_else(|| unshown(field, text))
+    };
     let mut problems: Vec<_> = fields.into_iter().filter_map(unfit).collect();
     problems.extend(in_template(url_template));
     Ok(Problems::none(problems)?)
@@ -117,7 +119,10 @@ fn in_template(written: &str) -> Option<Problem> {
     if !variables.contains(CODE) {
         return Some(Problem::of_all("Missing the required variable \"code\" in the URL template"));
     }
-    (variables.len() > 1).then(|| Problem::of_all("\"code\" should be the only variable present in the URL template"))
+    if variables.len() > 1 {
+        return Some(Problem::of_all("\"code\" should be the only variable present in the URL template"));
+    }
+    (!url_template::is_of_allowed_scheme(written)).then(|| Problem::of("url_template", UrlTemplateError))
 }
 
 /// Writes down what changes, and tells everybody the playgrounds there are then.

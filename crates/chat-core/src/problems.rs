@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::printable::unprintable;
+
 /// What is wrong with a form that somebody filled in: at least one problem, in the order of the fields.
 ///
 /// It prints as its first problem, which is what a client shows that knows of no fields.
@@ -61,6 +63,11 @@ impl std::error::Error for Problems {}
 /// The problem of a field that has to be filled in and is not.
 pub(crate) fn blank(field: &'static str, text: &str) -> Option<Problem> {
     text.is_empty().then(|| Problem::of(field, "This field cannot be blank."))
+}
+
+/// The problem of a text with a character that no screen shows.
+pub(crate) fn unshown(field: &'static str, text: &str) -> Option<Problem> {
+    unprintable(text).map(|_| Problem::of(field, format_args!("Invalid characters in {field}!")))
 }
 
 /// The problem of a text of more than `limit` characters.

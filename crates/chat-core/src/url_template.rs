@@ -35,6 +35,21 @@ pub(crate) fn variables(template: &UriTemplateStr) -> BTreeSet<&str> {
     template.variables().map(|variable| variable.as_str()).collect()
 }
 
+/// Whether the scheme of what the template expands to is decided before its first variable, and is one that links may
+/// have: what is put into it can never make a `javascript:` or `data:` URL of it. A template without a scheme leads to a
+/// host or a path.
+pub(crate) fn is_of_allowed_scheme(written: &str) -> bool {
+    let literal = written.split('{').next().unwrap_or_default();
+    match literal.find([':', '/', '?', '#']) {
+        Some(end) if literal.get(end..).is_some_and(|rest| rest.starts_with(':')) => {
+            literal.get(..end).is_some_and(crate::markdown::is_allowed_scheme)
+        }
+        Some(_) => true,
+        // Without a variable it is what it is: a name.
+        None => !written.contains('{'),
+    }
+}
+
 fn has_length_in_bounds(variable: &str) -> bool {
     let Some((_, length)) = variable.split_once(':') else { return true };
     let digits = (1..=4).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
@@ -67,6 +82,35 @@ mod tests {
         assert_eq!(expanded("https://x/{code:9999}", "abc").as_deref(), Some("https://x/abc"));
         for length in ["0", "01", "10000", "65536", "99999", "100000", "", "a", "1*", "é"] {
             assert_eq!(parse(&format!("https://x/{{code:{length}}}")), Err(UrlTemplateError), "{length}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_stands_before_the_variables_and_is_one_of_links() {
+        for allowed in [
+            "https://x/{code}",
+            "HTTP://{host}/",
+            "ftp://x/{a}",
+            "mailto:{who}",
+            "x.example/{id}",
+            "/x{?q}",
+            "#x{id}",
+            "x",
+        ] {
+            assert!(is_of_allowed_scheme(allowed), "{allowed}");
+        }
+        for refused in [
+            "javascript:{code}",
+            "JavaScript:alert(1)//{code}",
+            "data:text/html,{code}",
+            "vbscript:{code}",
+            "file:///{code}",
+            "{+code}",
+            "java{+code}",
+            " javascript:{code}",
+            "\u{1}javascript:{code}",
+        ] {
+            assert!(!is_of_allowed_scheme(refused), "{refused:?}");
         }
     }
 

@@ -11,6 +11,7 @@ use self::common_passwords::COMMON_PASSWORDS;
 use crate::address::AddressVisibility;
 use crate::id::UserId;
 use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MAX_TIMEZONE_CHARS, MIN_PASSWORD_CHARS};
+use crate::printable::unprintable;
 use crate::role::Role;
 
 /// A person or bot, as everybody in the realm may know them. Secrets are elsewhere: see [`ApiKey`].
@@ -99,10 +100,10 @@ pub enum FullNameError {
     /// More than [`MAX_FULL_NAME_CHARS`].
     #[error("Name too long!")]
     TooLong,
-    /// A character that mentions are written with, or a control character.
+    /// A character that mentions are written with, or one that no screen shows ([`unprintable`]).
     #[error("Invalid characters in name!")]
     InvalidCharacter,
-    /// It ends as a mention by name and id does.
+    /// It ends as a mention by name and id does, or is what everybody is mentioned by.
     #[error("Invalid format!")]
     LooksLikeMention,
 }
@@ -112,7 +113,9 @@ pub enum FullNameError {
 /// # Errors
 /// See [`FullNameError`].
 pub fn full_name(written: &str) -> Result<&str, FullNameError> {
-    const MENTION: [char; 5] = ['*', '`', '\\', '>', '"'];
+    const MENTION: [char; 6] = ['*', '`', '\\', '>', '"', '@'];
+    /// What `@**…**` mentions everybody by.
+    const WILDCARDS: [&str; 5] = ["all", "everyone", "channel", "stream", "topic"];
     let name = written.trim();
     let count = name.chars().count();
     if count > MAX_FULL_NAME_CHARS {
@@ -121,8 +124,11 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
     if count < 2 {
         return Err(FullNameError::TooShort);
     }
-    if name.chars().any(|character| character.is_control() || MENTION.contains(&character)) {
+    if unprintable(name).is_some() || name.contains(MENTION) {
         return Err(FullNameError::InvalidCharacter);
+    }
+    if WILDCARDS.iter().any(|wildcard| name.eq_ignore_ascii_case(wildcard)) {
+        return Err(FullNameError::LooksLikeMention);
     }
     match name.rsplit_once('|') {
         Some((_, id)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -171,14 +177,14 @@ pub fn email(written: &str) -> Result<&str, MalformedEmail> {
     const SPECIAL: &str = "\"(),:;<>@[\\]";
     let address = written.trim();
     let (name, host) = address.rsplit_once('@').ok_or(MalformedEmail)?;
-    let named = |character: char| !character.is_whitespace() && !character.is_control() && !SPECIAL.contains(character);
+    let named = |character: char| !character.is_whitespace() && !SPECIAL.contains(character);
     let label = |label: &str| {
         let inside = label.chars().all(|character| character.is_alphanumeric() || character == '-');
         inside && !label.is_empty() && !label.starts_with('-') && !label.ends_with('-')
     };
     let name_fits = !name.is_empty() && name.chars().all(named);
     let host_fits = host.split('.').all(label) && (host.contains('.') || host == "localhost");
-    let fits = name_fits && host_fits && address.chars().count() <= MAX_EMAIL_CHARS;
+    let fits = name_fits && host_fits && unprintable(address).is_none() && address.chars().count() <= MAX_EMAIL_CHARS;
     if fits { Ok(address) } else { Err(MalformedEmail) }
 }
 
@@ -296,6 +302,13 @@ mod tests {
         assert_eq!(full_name("Ada*"), Err(FullNameError::InvalidCharacter));
         assert_eq!(full_name("Ada|12"), Err(FullNameError::LooksLikeMention));
         assert_eq!(full_name("Ada|x"), Ok("Ada|x"));
+        for name in ["Ada\u{202e}", "A\u{200b}da", "\u{feff}Ada", "ada@home", "@all", "Ada\u{ad}"] {
+            assert_eq!(full_name(name), Err(FullNameError::InvalidCharacter), "{name:?}");
+        }
+        for name in ["all", "Everyone", "CHANNEL", "stream", "topic"] {
+            assert_eq!(full_name(name), Err(FullNameError::LooksLikeMention), "{name}");
+        }
+        assert_eq!(full_name("Allan"), Ok("Allan"));
     }
 
     #[test]
@@ -320,6 +333,7 @@ mod tests {
             "<ada@example.org>",
             "a@b@example.org",
             "a\u{7}@example.org",
+            "a\u{200b}@example.org",
             "a@exa_mple.org",
             &long,
         ];

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use chat_core::export::Release;
 use chat_core::limits::MIN_PASSWORD_CHARS;
+use chat_core::printable::unprintable;
 use chat_core::role::Role;
 use chat_core::user;
 use lettre::message::Mailbox;
@@ -97,10 +98,10 @@ pub(super) fn brand(text: &str) -> Result<String, &'static str> {
 
 /// The name of the organization. Empty counts as absent.
 pub(super) fn realm_name(text: &str) -> Result<String, &'static str> {
-    if text.chars().count() <= REALM_NAME_MAX_CHARS && !text.chars().any(char::is_control) {
+    if text.chars().count() <= REALM_NAME_MAX_CHARS && unprintable(text).is_none() {
         return Ok(text.trim().to_owned());
     }
-    Err("must have 40 characters at most, and no control characters")
+    Err("must have 40 characters at most, and none that no screen shows")
 }
 
 /// An e-mail address. Empty counts as absent.

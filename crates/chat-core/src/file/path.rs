@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::printable::unprintable;
+
 use serde::{Deserialize, Serialize};
 
 /// Letters and digits of the random part.
@@ -118,11 +120,15 @@ fn named_after_extension(given: &str, name: &str) -> String {
     if given.ends_with(&format!(".{name}")) { format!("{NAMELESS}.{name}") } else { name.to_owned() }
 }
 
-/// A name as people see it: without folders and control characters, 255 characters at most.
+/// A name as people see it: without folders and characters that no screen shows, 255 characters at most.
 #[must_use]
 pub fn shown_name(given: &str) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
-    let kept: String = last.chars().filter(|character| !character.is_control()).take(SHOWN_MAX_CHARS).collect();
+    let kept: String = last
+        .chars()
+        .filter(|character| unprintable(character.encode_utf8(&mut [0; 4])).is_none())
+        .take(SHOWN_MAX_CHARS)
+        .collect();
     let name = kept.trim();
     if name.is_empty() { NAMELESS.to_owned() } else { name.to_owned() }
 }

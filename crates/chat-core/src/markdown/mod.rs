@@ -66,6 +66,7 @@ pub use tree::{
     Alignment, Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table,
 };
 pub use url::Url;
+pub(crate) use url::is_allowed_scheme;
 
 use parser::{Parser, Scope};
 use std::borrow::Cow;

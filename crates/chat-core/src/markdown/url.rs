@@ -153,6 +153,11 @@ fn scheme(written: &str) -> Option<(&str, &str)> {
     well_formed.then_some((scheme, rest))
 }
 
+/// Whether a link may have that scheme, in any case.
+pub(crate) fn is_allowed_scheme(scheme: &str) -> bool {
+    WITH_HOST.iter().chain(&WITHOUT_HOST).any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
 fn allowed(scheme: &str, rest: &str) -> bool {
     let is = |known: &str| scheme.eq_ignore_ascii_case(known);
     if WITH_HOST.iter().any(|known| is(known)) {

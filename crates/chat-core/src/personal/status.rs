@@ -9,6 +9,7 @@ use crate::event::{Audience, NewEvent, add};
 use crate::id::UserId;
 use crate::message::ReactionType;
 use crate::presence;
+use crate::printable::unprintable;
 use crate::reaction::Asked;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -30,6 +31,9 @@ pub enum StatusError {
     /// Nothing is to be different.
     #[error("Client did not pass any new values.")]
     NothingNew,
+    /// A character no screen shows.
+    #[error("Invalid characters in status_text!")]
+    InvalidCharacters,
     /// Half an emoji.
     #[error("Client must pass emoji_name if they pass either emoji_code or reaction_type.")]
     EmojiNameless,
@@ -48,6 +52,9 @@ pub enum StatusError {
 pub fn set(realm: &RealmSnapshot, user: &User, wish: Wish<'_>, commit: &mut Commit) -> Result<(), StatusError> {
     if wish.text.is_none() && wish.emoji.name.is_none() && wish.away.is_none() {
         return Err(StatusError::NothingNew);
+    }
+    if wish.text.is_some_and(|text| unprintable(text).is_some()) {
+        return Err(StatusError::InvalidCharacters);
     }
     let before = Said::of(realm, user.id);
     let after = Said {

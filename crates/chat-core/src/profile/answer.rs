@@ -13,6 +13,7 @@ use crate::event::{Audience, NewEvent};
 use crate::id::UserId;
 use crate::lexicon::Setting;
 use crate::limits::{MAX_LINK_ANSWER_CHARS, MAX_LONG_ANSWER_CHARS, MAX_PEOPLE_IN_ANSWER, MAX_SHORT_ANSWER_CHARS};
+use crate::printable::{unprintable, unprintable_in_text};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -45,6 +46,9 @@ pub enum AnswerError {
         /// Characters allowed.
         limit: usize,
     },
+    /// A character no screen shows.
+    #[error("Invalid characters in {0}!")]
+    InvalidCharacters(String),
     /// None of the options.
     #[error("'{value}' is not a valid choice for '{name}'.")]
     NotAChoice {
@@ -127,6 +131,10 @@ fn text(realm: &RealmSnapshot, field: &Field, answer: &Answer) -> Result<String,
         Some(_) => Err(AnswerError::TooLong { name: name(), limit }),
         None => Ok(()),
     };
+    let unfit = if field.kind == FieldKind::LongText { unprintable_in_text(text) } else { unprintable(text) };
+    if unfit.is_some() {
+        return Err(AnswerError::InvalidCharacters(name()));
+    }
     match field.kind {
         FieldKind::LongText => at_most(MAX_LONG_ANSWER_CHARS)?,
         FieldKind::Choice if options(field).get(text.as_str()).is_none() => {

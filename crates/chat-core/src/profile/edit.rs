@@ -13,6 +13,7 @@ use crate::access;
 use crate::change::{Change, Commit, ItemKind};
 use crate::event::{Audience, NewEvent};
 use crate::limits::{MAX_FIELD_HINT_CHARS, MAX_FIELD_NAME_CHARS, MAX_PROFILE_FIELDS, MAX_SUMMARY_FIELDS};
+use crate::printable::unprintable;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -214,6 +215,11 @@ fn check_words(name: &str, hint: &str) -> Result<(), ProfileError> {
     }
     if name.chars().nth(MAX_FIELD_NAME_CHARS).is_some() {
         return Err(ProfileError::NameTooLong);
+    }
+    for (what, text) in [("name", name), ("hint", hint)] {
+        if unprintable(text).is_some() {
+            return Err(ProfileError::InvalidCharacters(what));
+        }
     }
     Ok(())
 }

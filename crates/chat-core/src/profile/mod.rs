@@ -77,6 +77,9 @@ pub enum ProfileError {
     /// More than [`MAX_FIELD_HINT_CHARS`].
     #[error("hint is too long (limit: {MAX_FIELD_HINT_CHARS} characters)")]
     HintTooLong,
+    /// A character no screen shows.
+    #[error("Invalid characters in {0}!")]
+    InvalidCharacters(&'static str),
     /// Another field has the name.
     #[error("A field with that label already exists.")]
     NameTaken,

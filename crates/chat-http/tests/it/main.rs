@@ -45,6 +45,7 @@ mod leaks;
 mod login;
 #[cfg(test)]
 mod messages;
+mod names;
 #[cfg(test)]
 mod organization;
 #[cfg(test)]

@@ -135,3 +135,13 @@ async fn a_topic_links_what_a_linkifier_matches() {
     let told = town.call(&town.ada, &format!("GET /messages/{id}"), &[]).await.success();
     assert_eq!(told["message"]["topic_links"], json!([{"text": "#7", "url": "https://tickets.example/7"}]));
 }
+
+#[tokio::test]
+async fn a_linkifier_that_leads_to_a_script_is_refused() {
+    let town = Town::found().await;
+    for template in ["javascript:alert({id})", "JAVASCRIPT:{id}", "data:text/html,{id}", "{+id}", "java{+id}"] {
+        let wish = [("pattern", "#(?P<id>[a-z:]+)"), ("url_template", template)];
+        town.call(&town.ada, "POST /realm/filters", &wish).await.refused("Invalid URL template.");
+    }
+    assert_eq!(town.call(&town.ada, "GET /realm/linkifiers", &[]).await.success()["linkifiers"], json!([]));
+}

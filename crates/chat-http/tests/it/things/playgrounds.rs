@@ -56,6 +56,9 @@ async fn the_template_has_exactly_one_variable_named_code() {
         ("https://{", "url_template", "Invalid URL template."),
         ("https://x/{code:99999}", "url_template", "Invalid URL template."),
         ("https://x/%é{code}", "url_template", "Invalid URL template."),
+        ("javascript:{code}", "url_template", "Invalid URL template."),
+        ("data:text/html,{code}", "url_template", "Invalid URL template."),
+        ("{+code}", "url_template", "Invalid URL template."),
         ("https://x.example", "__all__", "Missing the required variable \"code\" in the URL template"),
         ("https://x/{code}/{y}", "__all__", "\"code\" should be the only variable present in the URL template"),
     ] {

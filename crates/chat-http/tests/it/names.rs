@@ -1,0 +1,62 @@
+//! Names of all kinds, and characters that no screen shows or that turn the text around.
+
+use chat_core::role::Role;
+
+use crate::town::Town;
+
+#[tokio::test]
+async fn no_name_has_characters_that_no_screen_shows() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let head = town.realm().changed();
+    for hidden in ["\u{200b}", "\u{202e}", "\u{2066}", "\u{feff}", "\u{ad}", "\u{e000}"] {
+        let name = format!("ab{hidden}cd");
+        let subscriptions = serde_json::json!([{"name": name}]).to_string();
+        let user = format!("PATCH /users/{}", sam.id);
+        let name = name.as_str();
+        let field = [("field_type", "1"), ("name", name)];
+        let play = [("name", name), ("pygments_language", "rust"), ("url_template", "https://x/{code}")];
+        let filter = [("pattern", name), ("url_template", "https://x.example")];
+        let said = [("type", "channel"), ("to", "general"), ("topic", name), ("content", "hi")];
+        let bot = [("full_name", name), ("short_name", "helper")];
+        let team = [("name", name), ("description", ""), ("members", "[]")];
+        let calls: [(&str, &[(&str, &str)], &str); 11] = [
+            (&user, &[("full_name", name)], "Invalid characters in name!"),
+            ("PATCH /settings", &[("full_name", name)], "Invalid characters in name!"),
+            ("POST /bots", &bot, "Invalid characters in name!"),
+            ("PATCH /realm", &[("name", name)], "Invalid characters in name!"),
+            (
+                "POST /users/me/subscriptions",
+                &[("subscriptions", &subscriptions)],
+                "Invalid character in channel name, at position 3!",
+            ),
+            ("POST /user_groups/create", &team, "Invalid character in user group name, at position 3!"),
+            ("POST /messages", &said, "Invalid character in topic, at position 3!"),
+            ("POST /users/me/status", &[("status_text", name)], "Invalid characters in status_text!"),
+            ("POST /realm/profile_fields", &field, "Invalid characters in name!"),
+            ("POST /realm/playgrounds", &play, "Invalid characters in name!"),
+            ("POST /realm/filters", &filter, "Invalid characters in pattern!"),
+        ];
+        for (call, parameters, text) in calls {
+            let told = town.call(&town.ada, call, parameters).await;
+            assert_eq!((told.error().0, told.error().2), (400, text), "{call} {hidden:?}");
+        }
+    }
+    assert_eq!(town.realm().changed(), head);
+}
+
+#[tokio::test]
+async fn nobody_is_named_as_everybody_is_mentioned() {
+    let town = Town::found().await;
+    for (name, text) in [
+        ("@all", "Invalid characters in name!"),
+        ("ada@home", "Invalid characters in name!"),
+        ("all", "Invalid format!"),
+        ("Everyone", "Invalid format!"),
+        ("channel", "Invalid format!"),
+    ] {
+        town.call(&town.ada, "PATCH /settings", &[("full_name", name)]).await.refused(text);
+    }
+    let topic = [("type", "channel"), ("to", "general"), ("topic", "crew 👩\u{200d}🚀"), ("content", "hi")];
+    town.call(&town.ada, "POST /messages", &topic).await.success();
+}
