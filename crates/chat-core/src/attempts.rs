@@ -18,6 +18,10 @@
 //! we keep that measure, but for a name and a neighbourhood together, because for the name alone anybody who knows it
 //! could keep its owner out for good.
 //!
+//! Attempts that nobody has judged yet are not wrong ones: where they take all the room that is left, a further attempt
+//! is [`AdmitError::Busy`] and waits until one of them is settled. So any number of right passwords may come at once, and
+//! of guesses that come at once no more are answered than the limit allows.
+//!
 //! Each node counts its own, so behind several a guesser has as many tries as there are nodes, and a restart forgets
 //! them. The road not taken is a row for each wrong password, which would let strangers write to the database.
 
@@ -101,6 +105,15 @@ pub enum Outcome {
     Unchecked,
 }
 
+/// Why an attempt is not let through now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdmitError {
+    /// Too many wrong passwords came before.
+    Held(Held),
+    /// Attempts that are not settled take the room that is left; once one of them is, the attempt may be made again.
+    Busy,
+}
+
 /// One attempt too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
@@ -124,8 +137,8 @@ impl Attempts {
     /// the room of a wrong one, because of many that are made at once no more than the limit may be answered.
     ///
     /// # Errors
-    /// [`Held`]; nothing is counted then.
-    pub fn admit(&self, now_us: i64, account: &str, from: Option<IpAddr>) -> Result<Admitted<'_>, Held> {
+    /// See [`AdmitError`]; nothing is counted then.
+    pub fn admit(&self, now_us: i64, account: &str, from: Option<IpAddr>) -> Result<Admitted<'_>, AdmitError> {
         let near = from.map(|address| leading(address, NEIGHBOURHOOD_BYTES)).unwrap_or_default();
         let network = from.map(|address| leading(address, NETWORK_BYTES));
         let here = self.mark(Kind::AccountHere, &[account.as_bytes(), &near]);
@@ -215,12 +228,18 @@ impl State {
     }
 
     /// All counters are asked before any counts: what one refuses costs the others nothing.
-    fn hold(&mut self, places: &Places) -> Result<(), Held> {
+    fn hold(&mut self, places: &Places) -> Result<(), AdmitError> {
         let now_us = self.now_us;
-        let asked = self.counters.iter().zip(*places);
-        let held = asked.filter_map(|(counter, place)| counter.held(place?, now_us));
+        let asked = || self.counters.iter().zip(*places);
+        let held = asked().filter_map(|(counter, place)| counter.held((place?, now_us), 0));
         if let Some(held) = held.max_by_key(|held| held.wait_us) {
-            return Err(held);
+            return Err(AdmitError::Held(held));
+        }
+        let is_full = |(counter, place): (&Counter, Option<u16>)| {
+            place.is_some_and(|place| counter.held((place, now_us), counter.pending_at(place)).is_some())
+        };
+        if asked().any(is_full) {
+            return Err(AdmitError::Busy);
         }
         self.each(places, Counter::hold);
         Ok(())
@@ -261,11 +280,15 @@ impl Counter {
         Self { budget, whole_at_us: vec![0; PLACES], pending: vec![0; PLACES] }
     }
 
-    /// Why one more is too many, if all that are let through turn out wrong.
-    fn held(&self, place: u16, now_us: u64) -> Option<Held> {
+    /// Attempts that are let through and not settled.
+    fn pending_at(&self, place: u16) -> u16 {
+        self.pending.get(usize::from(place)).copied().unwrap_or_default()
+    }
+
+    /// Why one more is too many, if so many that are let through turn out wrong.
+    fn held(&self, (place, now_us): (u16, u64), pending: u16) -> Option<Held> {
         let Budget { at_once, pause_us } = self.budget;
         let whole_at_us = self.whole_at_us.get(usize::from(place)).copied().unwrap_or_default();
-        let pending = self.pending.get(usize::from(place)).copied().unwrap_or_default();
         let used_us = whole_at_us.saturating_sub(now_us).saturating_add(u64::from(pending).saturating_mul(pause_us));
         let room_us = u64::from(at_once).saturating_mul(pause_us);
         let wait_us = used_us.saturating_add(pause_us).saturating_sub(room_us);

@@ -84,6 +84,9 @@ pub const MAX_ALERT_WORD_CHARS: usize = 100;
 /// Topics one user mutes, unmutes or follows. Not specified; each is kept in memory and told when a client starts.
 pub const MAX_TOPIC_POLICIES: usize = 10_000;
 /// Terms of one narrow. Not specified; we stop where a person would have long given up.
-pub const MAX_NARROW_TERMS: usize = 100;
+pub const MAX_NARROW_TERMS: usize = 50;
+/// Words and quoted parts that all searches of a narrow look for together, negated ones among them. Not specified;
+/// each of them is compared with every message that comes into question.
+pub const MAX_SEARCH_WORDS: usize = 128;
 /// Seconds after the end of a time limit during which an edit still passes: the request was on its way.
 pub const EDIT_GRACE_S: i64 = 20;

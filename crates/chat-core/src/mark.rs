@@ -53,11 +53,12 @@ impl Mark {
 
     /// Whether it changes the user's copy of a message.
     ///
-    /// A message the user may not read is left alone, and one they never received stays read, because nobody waits
-    /// for them to read it.
+    /// A message the user may not read is left alone. One that they never received, or that counts as read
+    /// ([`OwnCopy::counts_as_read`]), stays read.
     #[must_use]
     pub fn changes(self, realm: &RealmSnapshot, user: &User, copy: &OwnCopy) -> bool {
-        let stays = self.flag == Flag::Read && copy.flags.contains(&Flag::Historical);
+        let stays =
+            self.flag == Flag::Read && (copy.flags.contains(&Flag::Historical) || copy.counts_as_read(realm, user.id));
         let has = copy.flags.contains(&self.flag);
         has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
     }
@@ -111,7 +112,7 @@ fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::{Change, UserItemKind};
     use crate::channel::Privacy;
     use crate::id::{ChannelId, DirectId, MessageId};
     use crate::message::Message;
@@ -163,18 +164,27 @@ mod tests {
             let message = Message { id: MessageId(id), ..testing::message(2, Recipient::Channel(ChannelId(20))) };
             OwnCopy::of(&message, [flags, &[Flag::Read]].concat())
         };
-        let other = OwnCopy { topic: "Dinner".into(), ..copy(7, &[]) };
-        let told = unread.set(&realm, user, &[copy(5, &[]), other, copy(8, &[Flag::Mentioned])]);
+        let other = OwnCopy { topic: "Dinner".into(), ..copy(17, &[]) };
+        let told = unread.set(&realm, user, &[copy(15, &[]), other, copy(18, &[Flag::Mentioned])]);
         let place =
             |topic: &str| Some(Place::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false });
         let lunch = FlaggedIn {
             place: place("Lunch"),
-            messages: vec![MessageId(5), MessageId(8)],
-            mentions: vec![MessageId(8)],
+            messages: vec![MessageId(15), MessageId(18)],
+            mentions: vec![MessageId(18)],
         };
-        let dinner = FlaggedIn { place: place("Dinner"), messages: vec![MessageId(7)], ..FlaggedIn::default() };
+        let dinner = FlaggedIn { place: place("Dinner"), messages: vec![MessageId(17)], ..FlaggedIn::default() };
         assert_eq!(told.places, [lunch, dinner]);
-        assert_eq!(told.messages(), [5, 7, 8].map(MessageId));
+        assert_eq!(told.messages(), [15, 17, 18].map(MessageId));
+        // What was received before a time outside stays read, and so does what a muted user wrote.
+        assert!(unread.set(&realm, user, &[copy(5, &[])]).messages().is_empty());
+        let muted = Change::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::MutedUser,
+            key: "2".to_owned(),
+            document: Some(serde_json::json!({})),
+        };
+        assert!(unread.set(&realm.after(&[muted]), user, &[copy(15, &[])]).messages().is_empty());
         let direct = |users: &[i64]| Message {
             direct_users: users.iter().copied().map(UserId).collect(),
             ..testing::message(4, Recipient::Direct(DirectId(5)))

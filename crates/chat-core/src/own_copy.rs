@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::id::{EventId, MessageId, UserId};
 use crate::message::{Flag, Message, Recipient};
+use crate::snapshot::RealmSnapshot;
 
 /// A user's own copy of a message, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct OwnCopy {
     pub direct_users: Arc<[UserId]>,
     /// Its topic; empty for sets of users. Copies that are read together share it.
     pub topic: Arc<str>,
+    /// Who wrote it.
+    pub sender_id: UserId,
     /// [`Marks::moved_in`](crate::message::Marks::moved_in).
     pub moved_in: bool,
     /// The user's flags of it.
@@ -31,9 +34,23 @@ impl OwnCopy {
             recipient: message.recipient,
             direct_users: message.direct_users.as_slice().into(),
             topic: message.topic.as_str().into(),
+            sender_id: message.sender_id,
             moved_in: message.marks.moved_in,
             flags,
         }
+    }
+
+    /// Whether it counts as read whatever the user says of it: they received it in a channel that they left since or
+    /// that is archived, or its sender is muted.
+    #[must_use]
+    pub fn counts_as_read(&self, realm: &RealmSnapshot, user_id: UserId) -> bool {
+        let is_left = match self.recipient {
+            Recipient::Channel(id) => {
+                realm.inside_since(id, user_id).is_none_or(|after| EventId::from(self.id) <= after)
+            }
+            Recipient::Direct(_) => false,
+        };
+        is_left || realm.mutes(user_id, self.sender_id)
     }
 }
 

@@ -180,6 +180,39 @@ pub struct Page {
     pub found_newest: bool,
 }
 
+/// The state that a write to messages was decided on.
+///
+/// The store compares it inside the transaction that writes. When the realm's rules or one of the messages have changed
+/// since, it writes nothing, brings the realm in memory forward, and returns [`Written::Unchanged`]; the caller reads
+/// again and takes the decision again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecidedOn {
+    /// [`RealmSnapshot::changed`] of the realm; refused when [`RealmSnapshot::rules_changed`] has gone beyond.
+    pub realm: EventId,
+    /// The messages, each with the [`Message::revision`] that was read.
+    pub messages: Vec<(MessageId, EventId)>,
+}
+
+impl DecidedOn {
+    /// The state of these messages, read in that realm or before.
+    #[must_use]
+    pub fn new<'m>(realm: &RealmSnapshot, messages: impl IntoIterator<Item = &'m Message>) -> Self {
+        let messages = messages.into_iter().map(|message| (message.id, message.revision)).collect();
+        Self { realm: realm.changed(), messages }
+    }
+}
+
+/// As [`DecidedOn`], of a user's own copies, which are read by the thousand and without their revisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecidedOnCopies {
+    /// [`RealmSnapshot::changed`] of the realm; refused when [`RealmSnapshot::rules_changed`] has gone beyond.
+    pub realm: EventId,
+    /// [`EventLog::head`] before the copies were read; refused when one of the messages was edited or moved after it.
+    pub log: EventId,
+    /// The messages, in the order of their numbers.
+    pub messages: Vec<MessageId>,
+}
+
 /// A change of one message, and of those that move with it.
 pub struct Edit {
     /// [`RealmSnapshot::changed`] of the state it was permitted on; when the realm has changed since, nothing is written.
@@ -313,21 +346,22 @@ pub trait MessageStore: Send + Sync {
     /// the newest first, at most `limit`.
     async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;
 
-    /// Who has read a message that they received, in the order of their numbers. Those who never read where it is
-    /// are not asked, and its sender is left out.
+    /// Who has read a message that they received, in the order of their numbers, and for whom it counts as read
+    /// ([`OwnCopy::counts_as_read`]). Its sender is left out.
     async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError>;
 
     /// Numbers of the user's messages with a flag other than [`Flag::Read`], in order.
     async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError>;
 
-    /// Sets or takes away a user's flag on messages that exist, in the order of their numbers.
+    /// Sets or takes away a user's flag on those of the messages that exist. [`Written::Unchanged`] when what was
+    /// decided on has changed.
     async fn set_flag(
         &self,
         user_id: UserId,
         flag: (Flag, FlagOp),
-        messages: &[MessageId],
+        decided: &DecidedOnCopies,
         event: (i64, NewEvent),
-    ) -> Result<EventId, StoreError>;
+    ) -> Result<Written, StoreError>;
 
     /// Edits a message, and moves those that go with it.
     async fn edit(&self, edit: Edit) -> Result<Written, StoreError>;
@@ -338,19 +372,27 @@ pub trait MessageStore: Send + Sync {
     /// The earlier states of a message, the newest first.
     async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError>;
 
-    /// Deletes messages with everything users made of them; each is named with the [`Message::revision`] it was decided
-    /// on. [`Written::Unchanged`] when one of them is gone or has changed.
-    async fn delete(
+    /// Deletes messages with everything users made of them. [`Written::Unchanged`] when there are none, one of them is
+    /// gone, or what was decided on has changed.
+    async fn delete(&self, decided: &DecidedOn, event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError>;
+
+    /// Adds a reaction to the one message it was decided on; [`Written::Unchanged`] when it is there, the message is
+    /// not, or what was decided on has changed.
+    async fn react(
         &self,
-        messages: &[(MessageId, EventId)],
-        event: (i64, Vec<NewEvent>),
+        decided: &DecidedOn,
+        reaction: &Reaction,
+        event: (i64, NewEvent),
     ) -> Result<Written, StoreError>;
 
-    /// Adds a reaction; [`Written::Unchanged`] when it is there or the message is not.
-    async fn react(&self, id: MessageId, reaction: Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError>;
-
-    /// Takes a reaction away; [`Written::Unchanged`] when it is not there.
-    async fn unreact(&self, id: MessageId, reaction: &Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError>;
+    /// Takes a reaction away from the one message it was decided on; [`Written::Unchanged`] when it is not there, or what
+    /// was decided on has changed.
+    async fn unreact(
+        &self,
+        decided: &DecidedOn,
+        reaction: &Reaction,
+        event: (i64, NewEvent),
+    ) -> Result<Written, StoreError>;
 }
 
 /// When users were last there. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a user who

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-use crate::channel::Channel;
 use crate::event::{NewEvent, deleted};
-use crate::id::{DirectId, EventId, MessageId, UserId};
+use crate::id::{DirectId, MessageId, UserId};
 use crate::limits::DAY_S;
 use crate::message::{Message, Recipient, topic_key};
 use crate::organization::FOR_EVER;
-use crate::ports::{MessageStore, RealmStore, StoreError, Written};
+use crate::ports::{DecidedOn, MessageStore, RealmStore, StoreError, Written};
 use crate::snapshot::RealmSnapshot;
 
 /// Messages that go in one transaction.
@@ -73,9 +72,18 @@ where
 
 /// The channels that keep messages for some days, each with the time before which they go.
 fn bounds(realm: &RealmSnapshot, now_s: i64) -> Vec<(Recipient, i64)> {
+    let channels = realm.channels().map(|channel| Recipient::Channel(channel.id));
+    channels.filter_map(|channel| Some((channel, bound_of(realm, channel, now_s)?))).collect()
+}
+
+/// The time before which messages of a recipient go, if it keeps them for some days.
+fn bound_of(realm: &RealmSnapshot, recipient: Recipient, now_s: i64) -> Option<i64> {
     let usual = realm.realm().map_or(FOR_EVER, |realm| realm.rules.message_retention_days);
-    let of = |channel: &Channel| bound(channel.message_retention_days.unwrap_or(usual), now_s);
-    realm.channels().filter_map(|channel| Some((Recipient::Channel(channel.id), of(channel)?))).collect()
+    let days = match recipient {
+        Recipient::Channel(id) => realm.channel(id)?.message_retention_days,
+        Recipient::Direct(_) => None,
+    };
+    bound(days.unwrap_or(usual), now_s)
 }
 
 /// The time before which messages go that are kept for so many days.
@@ -85,7 +93,7 @@ fn bound(days: i64, now_s: i64) -> Option<i64> {
 
 async fn expire_of<S>(store: &S, (recipient, before_s): (Recipient, i64), now_s: i64) -> Result<usize, StoreError>
 where
-    S: MessageStore + RetentionStore,
+    S: RealmStore + MessageStore + RetentionStore,
 {
     let mut gone = 0;
     loop {
@@ -93,14 +101,18 @@ where
         // Nobody's flags are asked for.
         let found = store.find(UserId(0), &old).await?;
         let messages: Vec<Message> = found.into_iter().map(|(message, _)| message).collect();
-        let decided: Vec<(MessageId, EventId)> =
-            messages.iter().map(|message| (message.id, message.revision)).collect();
-        let is_last = old.len() < AT_ONCE;
-        // What has changed meanwhile is looked at the next time.
-        if decided.is_empty() || store.delete(&decided, (now_s, told(&messages))).await? == Written::Unchanged {
+        let realm = store.realm();
+        if bound_of(&realm, recipient, now_s) != Some(before_s) {
+            // They are kept for another time since.
             return Ok(gone);
         }
-        gone += decided.len();
+        let decided = DecidedOn::new(&realm, &messages);
+        let is_last = old.len() < AT_ONCE;
+        // What has changed meanwhile is looked at the next time.
+        if messages.is_empty() || store.delete(&decided, (now_s, told(&messages))).await? == Written::Unchanged {
+            return Ok(gone);
+        }
+        gone += messages.len();
         if is_last {
             return Ok(gone);
         }

@@ -219,6 +219,27 @@ impl RealmSnapshot {
         self.membership(channel_id, user_id)?.subscription.as_ref()
     }
 
+    /// The place of the log after which the user has been in the channel without a break; `None` when they are not in it,
+    /// or it is archived. What they received before it, in a time that has ended, counts as read.
+    #[must_use]
+    pub fn inside_since(&self, channel_id: ChannelId, user_id: UserId) -> Option<EventId> {
+        self.channel(channel_id).filter(|channel| !channel.is_archived)?;
+        let span = self.membership(channel_id, user_id)?.spans.last()?;
+        span.until.is_none().then_some(span.after)
+    }
+
+    /// Whether the user has muted anybody.
+    #[must_use]
+    pub fn mutes_anybody(&self, user_id: UserId) -> bool {
+        self.user_items(user_id, UserItemKind::MutedUser).next().is_some()
+    }
+
+    /// Whether the user has muted that one. What a muted user wrote counts as read.
+    #[must_use]
+    pub fn mutes(&self, user_id: UserId, muted: UserId) -> bool {
+        self.user_item(user_id, UserItemKind::MutedUser, &muted.to_string()).is_some()
+    }
+
     /// Who is in the channel, in the order of their numbers; active or not.
     pub fn subscribers(&self, channel_id: ChannelId) -> impl Iterator<Item = UserId> {
         self.subscribers.get(&channel_id).into_iter().flat_map(|users| users.iter().copied())

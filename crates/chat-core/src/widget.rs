@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::event::{self, NewEvent};
-use crate::id::{MessageId, UserId};
+use crate::id::{EventId, MessageId, UserId};
 use crate::limits::MAX_MESSAGE_CHARS;
 use crate::message::Message;
 use crate::ports::{StoreError, Written};
@@ -274,11 +274,11 @@ impl<'a> Shape<'a> {
 /// Submessages of messages that exist.
 #[async_trait]
 pub trait WidgetStore: Send + Sync {
-    /// Adds to a message and tells its readers. [`Written::Unchanged`] when the message is gone or has changed since it
-    /// was read.
+    /// Adds to a message, which was read in a realm of that [`RealmSnapshot::changed`](crate::snapshot::RealmSnapshot::changed), and tells its readers.
+    /// [`Written::Unchanged`] when the message is gone, or it or the realm's rules have changed since.
     async fn add_submessage(
         &self,
-        message: &Message,
+        (message, realm): (&Message, EventId),
         (sender_id, content): (UserId, &str),
         at_s: i64,
     ) -> Result<Written, StoreError>;

@@ -24,6 +24,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use snowball_stemmers_rs::{Algorithm, Stemmer};
 
@@ -48,12 +49,34 @@ const SOUGHT_MAX: usize = 64;
 /// They consist of letters and digits alone.
 #[must_use]
 pub fn indexed(topic: &str, html: &str) -> String {
+    stems_of(topic, html).into_iter().collect::<Vec<_>>().join(" ")
+}
+
+fn stems_of(topic: &str, html: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut stems = BTreeSet::new();
     for text in [escaped(topic).as_str(), html] {
         stems.extend(places(text).into_iter().filter_map(|place| stem(&stemmer, text.get(place)?)));
     }
-    stems.into_iter().collect::<Vec<_>>().join(" ")
+    stems
+}
+
+/// The stems and the folded text of one message: computed for the first search that compares them, and kept for the
+/// further searches of the same narrow.
+#[derive(Debug, Clone, Default)]
+pub struct SearchCache {
+    stems: OnceLock<BTreeSet<String>>,
+    /// Topic and text.
+    folded: OnceLock<[String; 2]>,
+}
+
+/// A message with the words that were found in it marked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked {
+    /// Its HTML.
+    pub html: String,
+    /// Its topic, as HTML.
+    pub topic: String,
 }
 
 /// What stands before and after a word that was looked for.
@@ -110,14 +133,33 @@ impl Sought {
     /// Whether a message is one that is looked for: its topic, its text as typed, and its HTML.
     #[must_use]
     pub fn finds(&self, topic: &str, content: &str, html: &str) -> bool {
-        let literally =
-            |phrase: &String| [topic, content].iter().any(|text| escaped(text).to_lowercase().contains(phrase));
-        if self.stems.is_empty() || !self.phrases.iter().all(literally) {
+        self.finds_cached(&SearchCache::default(), topic, content, html)
+    }
+
+    /// As [`Sought::finds`], for one of several searches of the same message. The cache is of that message alone.
+    #[must_use]
+    pub fn finds_cached(&self, cache: &SearchCache, topic: &str, content: &str, html: &str) -> bool {
+        if self.stems.is_empty() {
             return false;
         }
-        let found = indexed(topic, html);
-        let found: BTreeSet<&str> = found.split(' ').collect();
-        self.stems().all(|stem| found.contains(stem))
+        let folded = || cache.folded.get_or_init(|| [topic, content].map(|text| escaped(text).to_lowercase()));
+        if !self.phrases.iter().all(|phrase| folded().iter().any(|text| text.contains(phrase))) {
+            return false;
+        }
+        let found = cache.stems.get_or_init(|| stems_of(topic, html));
+        self.stems.is_subset(found)
+    }
+
+    /// How many words and quoted parts are looked for.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.stems.len() + self.phrases.len()
+    }
+
+    /// A message with every word marked that is looked for.
+    #[must_use]
+    pub fn mark(&self, topic: &str, html: &str) -> Marked {
+        Marked { html: self.marked(html), topic: self.marked(&escaped(topic)) }
     }
 
     /// HTML with every word in it marked that is looked for.
@@ -269,6 +311,16 @@ mod tests {
             sought.marked("<a href=\"https://example.org\" title=\"example\">examples &quot; x</a>"),
             "<a href=\"https://example.org\" title=\"example\"><span class=\"highlight\">examples</span> &quot; x</a>"
         );
+    }
+
+    #[test]
+    fn searches_of_one_message_stem_it_once() {
+        let cache = SearchCache::default();
+        let finds = |typed: &str, html: &str| Sought::parse(typed).finds_cached(&cache, "plans", "two", html);
+        assert!(finds("meeting", "<p>two meetings</p>"));
+        // The stems are those that the first search made.
+        assert!(finds("meeting", "<p>nothing</p>") && !finds("nothing", "<p>nothing</p>"));
+        assert!(finds("meeting \"two\"", "") && !finds("meeting \"three\"", ""));
     }
 
     #[test]

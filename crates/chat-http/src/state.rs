@@ -222,6 +222,8 @@ pub(crate) struct Site {
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
     pub(crate) workshop: Workshop,
+    /// Where texts are compared with what is searched for, and marked.
+    pub(crate) searches: Workshop,
     /// Smaller pictures that were not made when the file came are made one after the other.
     pub(crate) thumbnails: tokio::sync::Mutex<()>,
     pub(crate) passwords: Arc<dyn Passwords>,
@@ -232,6 +234,10 @@ pub(crate) struct Site {
     pub(crate) polls: Arc<Polls>,
     pub(crate) traffic: Traffic,
     pub(crate) attempts: Attempts,
+    /// An attempt on a password was settled.
+    pub(crate) attempt_ended: tokio::sync::Notify,
+    /// Places for attempts that wait for that.
+    pub(crate) attempts_waiting: tokio::sync::Semaphore,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
     /// The lexicon of the newest realm a text was read in.
@@ -277,6 +283,7 @@ impl Site {
             files,
             attachments,
             workshop: Workshop::default(),
+            searches: Workshop::default(),
             thumbnails: tokio::sync::Mutex::new(()),
             passwords,
             invitations,
@@ -288,6 +295,8 @@ impl Site {
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
             attempts: Attempts::new(secret),
+            attempt_ended: tokio::sync::Notify::new(),
+            attempts_waiting: tokio::sync::Semaphore::new(crate::password::WAITING_MAX),
         }
     }
 

@@ -15,7 +15,7 @@ const PERMIT_BYTES: u64 = 64 * 1024;
 const PERMITS: u32 = 6_144;
 const _: () = assert!(MAX_DECODING_BYTES == PERMITS as u64 * PERMIT_BYTES);
 
-/// Where pictures are made.
+/// Where such work is done.
 pub(crate) struct Workshop {
     places: Arc<Semaphore>,
     memory: Arc<Semaphore>,

@@ -12,11 +12,11 @@ use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::at_once;
 use crate::batch::{Batch, find_directs};
 use crate::fault::failed;
 use crate::store::Shared;
 use crate::write::Writing;
-use crate::{at_once, attachment};
 
 /// Most messages in one transaction.
 const BATCH_MAX: usize = 256;
@@ -130,9 +130,7 @@ async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage])
     if writing.draft.records().is_empty() {
         writing.roll_back().await?;
     } else {
-        batch.write(&mut writing).await?;
-        batch.write_read(&mut writing, &shared.realm.load_full()).await?;
-        attachment::use_in(&mut writing, &batch.uses).await?;
+        batch.write(&mut writing, &shared.realm.load_full()).await?;
         shared.publish(writing.commit().await?).await;
     }
     if shared.realm.load().at() < newest {

@@ -13,10 +13,10 @@ use crate::dialect::Dialect;
 use crate::engine::On;
 use crate::read_set::{self, Reading};
 use crate::row::users_key;
-use crate::widget;
 use crate::words::{self, IndexedMessage};
 use crate::write::{Draft, Writing};
 use crate::written::{self, Directs};
+use crate::{attachment, widget};
 
 /// The sets of users of these messages that have written to each other before.
 pub(crate) async fn find_directs(
@@ -97,18 +97,22 @@ impl Batch {
         Sent::Done { id, sent_s }
     }
 
-    /// Writes the rows that stand beside the log.
-    pub(crate) async fn write(&self, writing: &mut Writing) -> Result<(), StoreError> {
+    /// Writes the messages and everything that follows from them: words, widgets, flags, what was read as it came, and
+    /// uses of uploads. Every message that is sent is written here, or by the one statement of [`crate::at_once`] where
+    /// nothing but flags follows from it.
+    pub(crate) async fn write(&self, writing: &mut Writing, realm: &RealmSnapshot) -> Result<(), StoreError> {
         let Writing { tx, draft, .. } = writing;
         written::directs(tx, &self.directs, &self.direct_users).await?;
         written::messages(tx, &draft.messages().collect::<Vec<_>>()).await?;
         words::add(tx, &draft.messages().map(IndexedMessage::new).collect::<Vec<_>>()).await?;
         widget::write(tx, draft.messages()).await?;
-        written::flags(tx, &self.flags).await
+        written::flags(tx, &self.flags).await?;
+        self.write_read(writing, realm).await?;
+        attachment::use_in(writing, &self.uses).await
     }
 
     /// Writes down what was read as it came, once the messages are written.
-    pub(crate) async fn write_read(&self, writing: &mut Writing, realm: &RealmSnapshot) -> Result<(), StoreError> {
+    async fn write_read(&self, writing: &mut Writing, realm: &RealmSnapshot) -> Result<(), StoreError> {
         for (reader, ids) in &self.read {
             let reading = Reading { read: ids.clone(), unread: Vec::new() };
             read_set::change(&mut writing.tx, realm, *reader, &reading).await?;

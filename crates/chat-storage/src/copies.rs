@@ -8,18 +8,18 @@ use chat_core::event::NewEvent;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::{Flag, Marks, Message, Recipient};
 use chat_core::own_copy::OwnCopy;
-use chat_core::ports::{FlagOp, StoreError};
+use chat_core::ports::{DecidedOnCopies, FlagOp, StoreError, Written};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::dialect::{Sql, numbers};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flag_set;
+use crate::guard;
 use crate::lately::Looked;
 use crate::newest::{self, Entry, Found, Kept};
 use crate::read_set::{self, ReadSet, Reading, received};
 use crate::store::Shared;
-use crate::write::Writing;
 
 /// What follows from texts by message, then what the user gave them: stretches, of which the messages are a list.
 static FLAGS: Sql = Sql::new(
@@ -92,7 +92,12 @@ impl Own {
     /// A message up to which nothing of the recipient is unread.
     pub(crate) fn none_unread_until(&self, recipient: Recipient) -> i64 {
         let read = self.read.get(&recipient).map_or(0, |set| set.all_until);
-        read.max(read_set::first_received_after(&self.realm, self.user_id, recipient))
+        match recipient {
+            Recipient::Channel(id) => {
+                self.realm.inside_since(id, self.user_id).map_or(i64::MAX, |after| read.max(after.0))
+            }
+            Recipient::Direct(_) => read,
+        }
     }
 
     /// What the user has of one recipient.
@@ -119,6 +124,10 @@ pub(crate) struct OwnIn<'a> {
     is_channel: bool,
     /// What there is between the channel and the user.
     membership: Option<&'a Membership>,
+    /// [`RealmSnapshot::inside_since`].
+    inside_since: Option<EventId>,
+    /// The realm, where the user has muted somebody in it.
+    mutes: Option<&'a RealmSnapshot>,
     read: Option<&'a ReadSet>,
 }
 
@@ -129,17 +138,27 @@ impl<'a> OwnIn<'a> {
         recipient: Recipient,
         read: Option<&'a ReadSet>,
     ) -> Self {
-        let (is_channel, membership) = match recipient {
-            Recipient::Channel(channel) => (true, realm.membership(channel, user_id)),
-            Recipient::Direct(_) => (false, None),
+        let (is_channel, membership, inside_since) = match recipient {
+            Recipient::Channel(channel) => {
+                (true, realm.membership(channel, user_id), realm.inside_since(channel, user_id))
+            }
+            Recipient::Direct(_) => (false, None, None),
         };
-        Self { user_id, is_channel, membership, read }
+        let mutes = realm.mutes_anybody(user_id).then_some(realm);
+        Self { user_id, is_channel, membership, inside_since, mutes, read }
     }
 
     /// Whether the user received the message and has not read it.
     pub(crate) fn is_unread(&self, entry: &Entry) -> bool {
         let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
-        self.received(entry.id) && !own && !self.read.is_some_and(|set| set.contains(entry.id))
+        let is_read = own || self.read.is_some_and(|set| set.contains(entry.id));
+        self.received(entry.id) && !is_read && !self.counts_as_read(entry.id, entry.sender_id)
+    }
+
+    /// [`OwnCopy::counts_as_read`].
+    fn counts_as_read(&self, id: MessageId, sender_id: UserId) -> bool {
+        let is_left = self.is_channel && self.inside_since.is_none_or(|after| EventId::from(id) <= after);
+        is_left || self.mutes.is_some_and(|realm| realm.mutes(self.user_id, sender_id))
     }
 
     fn received(&self, id: MessageId) -> bool {
@@ -150,7 +169,8 @@ impl<'a> OwnIn<'a> {
     pub(crate) fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
         if self.received(message.id) {
             let own = message.sender_id == self.user_id && message.marks.read_by_sender;
-            if own || self.read.is_some_and(|set| set.contains(message.id)) {
+            let is_read = own || self.read.is_some_and(|set| set.contains(message.id));
+            if is_read || self.counts_as_read(message.id, message.sender_id) {
                 flags.push(Flag::Read);
             }
             if message.marks.mentions_channel {
@@ -275,7 +295,8 @@ fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, OwnCopy)>> {
 fn copy(found: Found) -> (Facts, OwnCopy) {
     let Found { id, recipient, direct_users, topic, sender_id, marks } = found;
     let id = MessageId(id);
-    let copy = OwnCopy { id, recipient, direct_users, topic, moved_in: marks.moved_in, flags: Vec::new() };
+    let moved_in = marks.moved_in;
+    let copy = OwnCopy { id, recipient, direct_users, topic, sender_id, moved_in, flags: Vec::new() };
     (Facts { id, recipient, sender_id, marks }, copy)
 }
 
@@ -361,19 +382,17 @@ pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserI
     Ok(())
 }
 
-/// Sets or takes away a user's flag. The messages are in the order of their numbers.
+/// Sets or takes away a user's flag, unless what was decided on has changed.
 pub(crate) async fn set_flag(
     shared: &Shared,
-    user_id: UserId,
-    (flag, op): (Flag, FlagOp),
-    (messages, at_s, event): (&[MessageId], i64, NewEvent),
-) -> Result<EventId, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
-    // Whatever the log holds up to its head, which this transaction holds, has to be known here: what the user
-    // received follows from it, and where messages are.
-    if writing.draft.head() > shared.tail.head() {
-        shared.catch_up().await?;
-    }
+    (user_id, (flag, op)): (UserId, (Flag, FlagOp)),
+    decided: &DecidedOnCopies,
+    (at_s, event): (i64, NewEvent),
+) -> Result<Written, StoreError> {
+    // All that the log holds up to its head is known then: what the user received follows from it, and where messages
+    // are.
+    let Some(mut writing) = guard::begin_flags(shared, decided).await? else { return Ok(Written::Unchanged) };
+    let messages = decided.messages.as_slice();
     let places = match shared.newest.look(|kept| places(kept, user_id, messages)).flatten() {
         Some(places) => places,
         None => Places { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
@@ -409,7 +428,7 @@ pub(crate) async fn set_flag(
     if let Some(looked) = looked {
         shared.lately.keep(user_id, Looked { at, ..looked });
     }
-    Ok(at)
+    Ok(Written::Done(at))
 }
 
 /// Where messages are that get a flag.
@@ -459,7 +478,14 @@ pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Res
 /// Who has read a message that they received, its sender left out.
 pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<UserId>, StoreError> {
     let realm = shared.realm.load_full();
-    let mut readers = read_set::readers(&shared.db, message.recipient, message.id).await?;
-    readers.retain(|user| *user != message.sender_id && received(&realm, *user, (message.recipient, message.id)));
-    Ok(readers)
+    let read = read_set::readers(&shared.db, message.recipient, message.id).await?;
+    let copy = OwnCopy::of(message, Vec::new());
+    let counted: Vec<UserId> = match message.recipient {
+        Recipient::Channel(_) => realm.users().map(|user| user.id).collect(),
+        Recipient::Direct(_) => message.direct_users.clone(),
+    };
+    let counted = counted.into_iter().filter(|user| copy.counts_as_read(&realm, *user));
+    let has_it = |user: &UserId| *user != message.sender_id && received(&realm, *user, (message.recipient, message.id));
+    let readers: BTreeSet<UserId> = read.into_iter().chain(counted).filter(has_it).collect();
+    Ok(readers.into_iter().collect())
 }

@@ -1,11 +1,9 @@
 //! Changing messages: editing, moving, deleting, reacting.
 
-use std::collections::BTreeSet;
-
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Marks, Reaction, Recipient, topic_key};
-use chat_core::ports::{Edit, PastEdit, StoreError, Written};
+use chat_core::ports::{DecidedOn, Edit, PastEdit, StoreError, Written};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::attachment;
@@ -15,12 +13,13 @@ use crate::engine::run;
 use crate::fault::failed;
 use crate::first::Firsts;
 use crate::flag_set;
+use crate::guard;
 use crate::read_set::{self, Reading};
 use crate::store::Shared;
 use crate::words;
 use crate::write::Writing;
 
-const CLAIM: &str = "UPDATE message SET revision = $3 WHERE id = $1 AND revision = $2";
+const CLAIM: &str = "UPDATE message SET revision = $2 WHERE id = $1";
 /// Keeps what was, of the edited message and of those that move with it.
 static KEEP: Sql = Sql::new(
     "INSERT INTO message_edit (message_id, event_id, at_s, user_id, content, html, recipient_id, to_recipient_id,
@@ -50,7 +49,6 @@ static EDITS: Sql = Sql::new(
 FROM message_edit WHERE message_id {in_numbers:$1} ORDER BY message_id, event_id DESC",
 );
 
-static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
 static DELETE: [Sql; 6] = [
     Sql::new("DELETE FROM submessage WHERE message_id {in_numbers:$1}"),
     Sql::new("DELETE FROM attachment_use WHERE message_id {in_numbers:$1}"),
@@ -68,21 +66,14 @@ const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = 
 
 /// Edits a message and moves those that go with it.
 pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
-    if edit.decided_at < writing.rules_changed(shared) {
-        writing.roll_back().await?;
-        // Whoever decides again needs what they did not know.
-        shared.catch_up().await?;
-        return Ok(Written::Unchanged);
-    }
+    let decided = DecidedOn { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
+    let Some(mut writing) = guard::begin(shared, &decided).await? else { return Ok(Written::Unchanged) };
     let place = writing.next();
-    let claimed = run!(writing.tx.on(), execute: sqlx::query(CLAIM)
-        .bind(edit.id.0).bind(edit.revision.0).bind(place.0))
-    .map_err(failed)?;
-    if claimed == 0 || !are_together(&mut writing, &edit).await? {
-        writing.roll_back().await?;
+    if !are_together(&mut writing, &edit).await? {
+        guard::refuse(shared, writing).await?;
         return Ok(Written::Unchanged);
     }
+    run!(writing.tx.on(), execute: sqlx::query(CLAIM).bind(edit.id.0).bind(place.0)).map_err(failed)?;
     keep(&mut writing, &edit, place).await?;
     if let Some((content, html, marks)) = &edit.content {
         run!(writing.tx.on(), execute: sqlx::query(SET_CONTENT)
@@ -235,20 +226,15 @@ pub(crate) fn past((id, at_s, user_id, content, html, from, to, topic, to_topic)
 /// Deletes messages with everything users made of them.
 pub(crate) async fn delete(
     shared: &Shared,
-    messages: &[(MessageId, EventId)],
+    decided: &DecidedOn,
     (at_s, events): (i64, Vec<NewEvent>),
 ) -> Result<Written, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
-    let ids = numbers(messages.iter().map(|(id, _)| id.0));
-    let sql = REVISIONS.on(writing.tx.dialect());
-    // Writers come one after the other, so what is read here stays true until the end.
-    let found: Vec<(i64, i64)> =
-        run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
-    let decided: BTreeSet<(i64, i64)> = messages.iter().map(|(id, revision)| (id.0, revision.0)).collect();
-    if decided.is_empty() || found.into_iter().collect::<BTreeSet<_>>() != decided {
-        writing.roll_back().await?;
+    if decided.messages.is_empty() {
         return Ok(Written::Unchanged);
     }
+    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(Written::Unchanged) };
+    let messages = &decided.messages;
+    let ids = numbers(messages.iter().map(|(id, _)| id.0));
     let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
     let firsts = Firsts::before(&mut writing, &gone, None).await?;
     words::forget(&mut writing.tx, &ids).await?;
@@ -270,11 +256,12 @@ pub(crate) async fn delete(
 /// Adds a reaction.
 pub(crate) async fn react(
     shared: &Shared,
-    id: MessageId,
+    decided: &DecidedOn,
     reaction: &Reaction,
     (at_s, event): (i64, NewEvent),
 ) -> Result<Written, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
+    let [(id, _)] = decided.messages[..] else { return Ok(Written::Unchanged) };
+    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(Written::Unchanged) };
     let place = writing.next();
     let added = run!(writing.tx.on(), execute: sqlx::query(REACT)
         .bind(id.0)
@@ -294,11 +281,12 @@ pub(crate) async fn react(
 /// Takes a reaction away.
 pub(crate) async fn unreact(
     shared: &Shared,
-    id: MessageId,
+    decided: &DecidedOn,
     reaction: &Reaction,
     (at_s, event): (i64, NewEvent),
 ) -> Result<Written, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
+    let [(id, _)] = decided.messages[..] else { return Ok(Written::Unchanged) };
+    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(Written::Unchanged) };
     let removed = run!(writing.tx.on(), execute: sqlx::query(UNREACT)
         .bind(id.0)
         .bind(reaction.user_id.0)

@@ -9,12 +9,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
-use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
 use chat_core::narrow::{Anchor, Bounds, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
 use chat_core::object::Stored;
 use chat_core::own_copy::{OwnCopy, Unread};
-use chat_core::ports::{Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic, Written};
+use chat_core::ports::{
+    DecidedOn, DecidedOnCopies, Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic,
+    Written,
+};
+use chat_core::snapshot::RealmSnapshot;
 
 use crate::append::append;
 use crate::begun::begins;
@@ -177,7 +181,8 @@ impl<'a> Search<'a> {
     }
 
     async fn admitted(&self, mut page: Vec<Hit>) -> Result<Vec<Hit>, StoreError> {
-        if self.selection.asks_wording() {
+        let asks_wording = self.selection.asks_wording();
+        if asks_wording {
             page = with_wording(self.shared, page).await?;
         }
         let flags = if self.selection.asks_flags() {
@@ -185,10 +190,19 @@ impl<'a> Search<'a> {
         } else {
             vec![Vec::new(); page.len()]
         };
-        let realm = self.shared.realm.load();
-        let admitted = |(hit, flags): &(Hit, Vec<Flag>)| self.selection.admits(&hit.candidate, flags, &realm);
-        Ok(page.into_iter().zip(flags).filter(admitted).map(|(hit, _)| hit).collect())
+        let realm = self.shared.realm.load_full();
+        if asks_wording {
+            let selection = self.selection.clone();
+            return self.shared.matching.run(move || select(page.into_iter().zip(flags), &selection, &realm)).await;
+        }
+        Ok(select(page.into_iter().zip(flags), self.selection, &realm))
     }
+}
+
+/// Those that the selection admits.
+fn select(page: impl Iterator<Item = (Hit, Vec<Flag>)>, selection: &Selection, realm: &RealmSnapshot) -> Vec<Hit> {
+    let admitted = |(hit, flags): &(Hit, Vec<Flag>)| selection.admits(&hit.candidate, flags, realm);
+    page.filter(admitted).map(|(hit, _)| hit).collect()
 }
 
 /// Candidates with their texts. One that was deleted meanwhile is none any more.
@@ -202,7 +216,7 @@ async fn with_wording(shared: &Shared, page: Vec<Hit>) -> Result<Vec<Hit>, Store
             Some((_, _, _, _, _, content, html, ..)) => (content.clone(), html.clone()),
             None => texts.remove(&candidate.id)?,
         };
-        let wording = Some(Wording { content: content.into(), html: html.into() });
+        let wording = Some(Wording::new(content, html));
         Some(Hit { candidate: Candidate { wording, ..candidate }, row })
     };
     Ok(page.into_iter().filter_map(with_text).collect())
@@ -452,10 +466,10 @@ impl MessageStore for Store {
         &self,
         user_id: UserId,
         flag: (Flag, FlagOp),
-        messages: &[MessageId],
-        (at_s, event): (i64, NewEvent),
-    ) -> Result<EventId, StoreError> {
-        copies::set_flag(&self.shared, user_id, flag, (messages, at_s, event)).await
+        decided: &DecidedOnCopies,
+        event: (i64, NewEvent),
+    ) -> Result<Written, StoreError> {
+        copies::set_flag(&self.shared, (user_id, flag), decided, event).await
     }
 
     async fn edit(&self, edit: Edit) -> Result<Written, StoreError> {
@@ -470,19 +484,25 @@ impl MessageStore for Store {
         edit::edits(&self.shared, id).await
     }
 
-    async fn delete(
+    async fn delete(&self, decided: &DecidedOn, event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError> {
+        edit::delete(&self.shared, decided, event).await
+    }
+
+    async fn react(
         &self,
-        messages: &[(MessageId, EventId)],
-        event: (i64, Vec<NewEvent>),
+        decided: &DecidedOn,
+        reaction: &Reaction,
+        event: (i64, NewEvent),
     ) -> Result<Written, StoreError> {
-        edit::delete(&self.shared, messages, event).await
+        edit::react(&self.shared, decided, reaction, event).await
     }
 
-    async fn react(&self, id: MessageId, reaction: Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError> {
-        edit::react(&self.shared, id, &reaction, event).await
-    }
-
-    async fn unreact(&self, id: MessageId, reaction: &Reaction, event: (i64, NewEvent)) -> Result<Written, StoreError> {
-        edit::unreact(&self.shared, id, reaction, event).await
+    async fn unreact(
+        &self,
+        decided: &DecidedOn,
+        reaction: &Reaction,
+        event: (i64, NewEvent),
+    ) -> Result<Written, StoreError> {
+        edit::unreact(&self.shared, decided, reaction, event).await
     }
 }

@@ -10,6 +10,7 @@ use chat_core::scheduled::{End, MAX_SCHEDULED, Scheduled, ScheduledStore, Settle
 use crate::batch::{Batch, find_directs};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::guard;
 use crate::row::{users_key, users_of};
 use crate::store::{Shared, Store};
 use crate::write::Writing;
@@ -131,11 +132,8 @@ async fn settle(shared: &Shared, message: &Scheduled, (end, at_s): (End, i64)) -
         writing.roll_back().await?;
         return Ok(Settled::Gone);
     }
-    let changed = writing.changed;
-    if sent.as_ref().is_some_and(|sent| sent.decided_at < changed) {
-        writing.roll_back().await?;
-        // Whoever decides again needs what they did not know.
-        shared.catch_up().await?;
+    if sent.as_ref().is_some_and(|sent| sent.decided_at < writing.rules_changed(shared)) {
+        guard::refuse(shared, writing).await?;
         return Ok(Settled::Stale);
     }
     // The place that a failed message's revision names is that of its event.
@@ -154,11 +152,11 @@ async fn finish_with(
     (messages, (at_s, event)): (&[NewMessage], (i64, NewEvent)),
 ) -> Result<Option<MessageId>, StoreError> {
     writing.push(at_s, Vec::new(), Some(event));
-    let (dialect, changed) = (writing.tx.dialect(), writing.changed);
+    let (dialect, changed) = (writing.tx.dialect(), writing.rules_changed(shared));
     let mut directs = find_directs(writing.tx.on(), dialect, messages.iter()).await?;
     let mut batch = Batch::default();
     let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
-    batch.write(&mut writing).await?;
+    batch.write(&mut writing, &shared.realm.load_full()).await?;
     let records = writing.commit().await?;
     shared.publish(records).await;
     Ok(sent.first().and_then(|sent| match sent {

@@ -19,6 +19,7 @@ use crate::db::Db;
 use crate::fault::failed;
 use crate::known::Known;
 use crate::lately::Lately;
+use crate::matching::Matching;
 use crate::newest::Newest;
 use crate::presence::{self, Presences};
 use crate::recent::Recent;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     /// What users were seen to have read.
     pub(crate) lately: Lately,
     pub(crate) begun: Begun,
+    /// Where texts are compared with what is searched for.
+    pub(crate) matching: Matching,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, i64>>,
     pub(crate) presences: Presences,
@@ -109,6 +112,7 @@ impl Store {
             newest: Newest::default(),
             lately: Lately::default(),
             begun: Begun::default(),
+            matching: Matching::default(),
             realm: ArcSwap::from_pointee(realm),
             db,
             notes: Mutex::default(),

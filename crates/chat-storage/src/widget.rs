@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use chat_core::id::{MessageId, UserId};
+use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Message;
-use chat_core::ports::{StoreError, Written};
+use chat_core::ports::{DecidedOn, StoreError, Written};
 use chat_core::widget::{self, Submessage, WidgetStore};
 
 use crate::db::Db;
@@ -13,12 +13,12 @@ use crate::dialect::{Sql, insert_rows, numbers, pieces};
 use crate::edit::finish;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::guard;
 use crate::store::Store;
-use crate::write::Writing;
 
 const INSERT: &str = "INSERT INTO submessage (id, message_id, sender_id, content)";
 const ADD: &str = "INSERT INTO submessage (id, message_id, sender_id, content)
-SELECT CAST($3 AS BIGINT), id, CAST($4 AS BIGINT), CAST($5 AS TEXT) FROM message WHERE id = $1 AND revision = $2";
+VALUES ($2, $1, $3, $4)";
 static OF: Sql = Sql::new(
     "SELECT id, message_id, sender_id, content FROM submessage WHERE message_id {in_numbers:$1}
 ORDER BY message_id, id",
@@ -66,23 +66,19 @@ pub(crate) async fn of(
 impl WidgetStore for Store {
     async fn add_submessage(
         &self,
-        message: &Message,
+        (message, realm): (&Message, EventId),
         (sender_id, content): (UserId, &str),
         at_s: i64,
     ) -> Result<Written, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let decided = DecidedOn { realm, messages: vec![(message.id, message.revision)] };
+        let Some(mut writing) = guard::begin(&self.shared, &decided).await? else { return Ok(Written::Unchanged) };
         let place = writing.next();
-        let added = run!(writing.tx.on(), execute: sqlx::query(ADD)
+        run!(writing.tx.on(), execute: sqlx::query(ADD)
             .bind(message.id.0)
-            .bind(message.revision.0)
             .bind(place.0)
             .bind(sender_id.0)
             .bind(content))
         .map_err(failed)?;
-        if added == 0 {
-            writing.roll_back().await?;
-            return Ok(Written::Unchanged);
-        }
         let submessage = Submessage { id: place.0, sender_id, content: content.to_owned() };
         let event = widget::added(message, &submessage);
         finish(&self.shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[message.id])).await

@@ -144,7 +144,7 @@ struct Refused {
 /// Checks, and counts what was wrong.
 async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
     let origin = Origin::of(attempt.address, attempt.app);
-    let admitted = authority.attempts.admit(env, attempt.login.trim(), origin).map_err(|held| Refused {
+    let admitted = authority.attempts.admit(env, attempt.login.trim(), origin).await.map_err(|held| Refused {
         user_id: None,
         reason: held.reason,
         fault: SignInFault::TooMany { retry_after_s: held.wait_s },

@@ -8,7 +8,9 @@ use chat_core::event::{self, DisplayRecipient, Flagged, MessageEvent, Sender};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
 use chat_core::mark::Mark;
 use chat_core::message::{Marks, Message, Recipient};
-use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent};
+use chat_core::ports::{
+    DecidedOn, DecidedOnCopies, Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent,
+};
 use chat_core::push::{Bouncer as _, Device, DeviceKind, PushError, PushStore as _, REMOVED_AT_ONCE};
 use chat_core::realm::{Realm, Rules};
 use chat_core::role::Role;
@@ -199,12 +201,13 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
 /// User 4 reads these messages.
 async fn read(store: &Store, ids: &[MessageId]) {
     let event = Flagged::anywhere(Mark::READ, ids.to_vec()).told_to(UserId(4));
-    store.set_flag(UserId(4), (Mark::READ.flag, Mark::READ.op), ids, (NOW_S, event)).await.unwrap();
+    let decided = DecidedOnCopies { realm: store.realm().changed(), log: store.head(), messages: ids.to_vec() };
+    store.set_flag(UserId(4), (Mark::READ.flag, Mark::READ.op), &decided, (NOW_S, event)).await.unwrap();
 }
 
 async fn delete(store: &Store, id: MessageId) {
     let (message, _) = store.find(UserId(3), &[id]).await.unwrap().remove(0);
-    store.delete(&[(id, message.revision)], (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
+    store.delete(&DecidedOn::new(&store.realm(), [&message]), (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
 }
 
 /// What the bouncer was told since it was last asked, of each notification its event and its messages.

@@ -8,8 +8,20 @@ fn attempts() -> Attempts {
     Attempts::new([7; 32])
 }
 
-fn admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, Held> {
+fn try_admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, AdmitError> {
     attempts.admit((START_S + now_s) * 1_000_000, account, Some(from.parse().unwrap()))
+}
+
+/// The same where no attempt is pending.
+fn admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, Held> {
+    try_admit(attempts, now_s, account, from).map_err(held)
+}
+
+fn held(error: AdmitError) -> Held {
+    match error {
+        AdmitError::Held(held) => held,
+        AdmitError::Busy => panic!("attempts are pending"),
+    }
 }
 
 fn wait_s(held: Held) -> u64 {
@@ -71,13 +83,26 @@ fn a_right_password_gives_all_tries_back_where_it_came_from_and_waits_once_they_
 #[test]
 fn of_attempts_made_at_once_no_more_than_the_limit_go_on() {
     let attempts = attempts();
-    let admitted: Vec<_> = (0..20).filter_map(|_| admit(&attempts, 0, "ada", "192.0.2.1").ok()).collect();
+    let admitted: Vec<_> = (0..20).filter_map(|_| try_admit(&attempts, 0, "ada", "192.0.2.1").ok()).collect();
     assert_eq!(admitted.len(), 5);
-    assert_eq!(wrong(&attempts, 7_200, "ada", "192.0.2.1"), Err(360), "nor later on");
+    assert_eq!(try_admit(&attempts, 7_200, "ada", "192.0.2.1").unwrap_err(), AdmitError::Busy, "nor later on");
     for attempt in admitted {
         attempt.settle(Outcome::Unchecked);
     }
     assert_eq!(wrong(&attempts, 7_200, "ada", "192.0.2.1"), Ok(()));
+}
+
+#[test]
+fn pending_attempts_are_not_wrong_ones() {
+    let attempts = attempts();
+    let mut pending: Vec<_> = (0..5).map(|_| admit(&attempts, 0, "ada", "192.0.2.1").unwrap()).collect();
+    assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), AdmitError::Busy);
+    pending.pop().unwrap().settle(Outcome::Right);
+    // The room of each that was right is the next one's.
+    pending.push(admit(&attempts, 0, "ada", "192.0.2.1").unwrap());
+    assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), AdmitError::Busy);
+    drop(pending);
+    assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Err(360), "five were wrong");
 }
 
 #[test]
@@ -144,7 +169,7 @@ fn nobody_is_at_home_where_addresses_are_unknown() {
     let attempts = attempts();
     attempts.admit(0, "ada", None).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
     besiege(&attempts, "ada");
-    assert_eq!(attempts.admit(0, "ada", None).unwrap_err().at_once, 500);
+    assert_eq!(held(attempts.admit(0, "ada", None).unwrap_err()).at_once, 500);
 }
 
 #[test]
@@ -222,7 +247,7 @@ proptest! {
             now_s += later_s;
             match event {
                 Event::Attempt => {
-                    let admitted = admit(&attempts, now_s, "ada", "192.0.2.1");
+                    let admitted = try_admit(&attempts, now_s, "ada", "192.0.2.1");
                     let recent = wrong.iter().filter(|at_s| now_s - **at_s < 1_800).count() + pending.len();
                     prop_assert!(admitted.is_ok() || recent >= 5, "refused with {recent}");
                     pending.extend(admitted);

@@ -9,7 +9,7 @@ mod parse;
 mod selection;
 mod window;
 
-pub use parse::{BadNarrow, Operand, check_place};
+pub use parse::{BadNarrow, Operand, check_place, check_searches};
 pub use selection::{Bounds, Selection};
 pub use term::{Candidate, Condition, Has, Term, Wording};
 pub use window::{Anchor, NEWEST, Window, WindowError};

@@ -3,6 +3,7 @@
 use super::{Condition, Has, Term};
 use crate::address;
 use crate::id::{ChannelId, MessageId, UserId};
+use crate::limits::MAX_SEARCH_WORDS;
 use crate::message::{Flag, topic_key};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -91,6 +92,21 @@ impl Term {
         };
         Ok(Some(Self { condition, negated }))
     }
+}
+
+/// Refuses a narrow whose searches, negated or not, together look for more than [`MAX_SEARCH_WORDS`].
+///
+/// # Errors
+/// When they do.
+pub fn check_searches(terms: &[Term]) -> Result<(), BadNarrow> {
+    let words = terms.iter().map(|term| match &term.condition {
+        Condition::Search(sought) => sought.count(),
+        _ => 0,
+    });
+    if words.sum::<usize>() > MAX_SEARCH_WORDS {
+        return bad(format!("too many words to search for (limit: {MAX_SEARCH_WORDS})"));
+    }
+    Ok(())
 }
 
 /// Refuses a narrow that wants messages to be in a channel and among users at once.

@@ -7,7 +7,7 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Flag, Marks, Message, Recipient, topic_key};
 use crate::personal::topic::{self, TopicPolicy};
 use crate::snapshot::RealmSnapshot;
-use crate::words::Sought;
+use crate::words::{SearchCache, Sought};
 
 /// One condition; all conditions of a narrow hold at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,13 +94,20 @@ pub struct Candidate<'m> {
     pub wording: Option<Wording<'m>>,
 }
 
-/// The text of a message.
+/// The text of a message, as typed and as HTML.
 #[derive(Debug, Clone)]
 pub struct Wording<'m> {
-    /// As it was typed.
-    pub content: Cow<'m, str>,
-    /// As HTML.
-    pub html: Cow<'m, str>,
+    content: Cow<'m, str>,
+    html: Cow<'m, str>,
+    cache: SearchCache,
+}
+
+impl<'m> Wording<'m> {
+    /// A text that no search has compared yet.
+    #[must_use]
+    pub fn new(content: impl Into<Cow<'m, str>>, html: impl Into<Cow<'m, str>>) -> Self {
+        Self { content: content.into(), html: html.into(), cache: SearchCache::default() }
+    }
 }
 
 impl<'m> From<&'m Message> for Candidate<'m> {
@@ -113,7 +120,7 @@ impl<'m> From<&'m Message> for Candidate<'m> {
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
-            wording: Some(Wording { content: Cow::Borrowed(&message.content), html: Cow::Borrowed(&message.html) }),
+            wording: Some(Wording::new(&message.content, &message.html)),
         }
     }
 }
@@ -158,7 +165,8 @@ impl Condition {
             Self::Id(id) => message.id == *id,
             Self::With(_) => true,
             Self::Search(sought) => {
-                let finds = |text: &Wording<'_>| sought.finds(&message.topic, &text.content, &text.html);
+                let finds =
+                    |text: &Wording<'_>| sought.finds_cached(&text.cache, &message.topic, &text.content, &text.html);
                 message.wording.as_ref().is_none_or(finds)
             }
             Self::IsFollowed(user) => channel()

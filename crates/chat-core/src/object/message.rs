@@ -15,7 +15,7 @@ use crate::object::{self, Stored, Text};
 use crate::ports::PastEdit;
 use crate::snapshot::RealmSnapshot;
 use crate::widget;
-use crate::words::{Sought, escaped};
+use crate::words::Marked;
 
 /// A message with what was or is true of its sender and its place.
 #[derive(Debug, Clone, Copy)]
@@ -233,8 +233,8 @@ pub struct Extras<'a> {
     pub flags: &'a [Flag],
     /// Its earlier states, the newest first; told when there are any.
     pub edits: &'a [PastEdit],
-    /// What was looked for in it.
-    pub sought: Option<&'a Sought>,
+    /// Itself with the words marked that were looked for.
+    pub marked: Option<&'a Marked>,
 }
 
 /// One earlier state of a message.
@@ -298,11 +298,11 @@ impl<'r> Writer<'r> {
             out.extend_from_slice(b",\"edit_history\":");
             put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
         }
-        if let Some(sought) = extras.sought {
+        if let Some(marked) = extras.marked {
             out.extend_from_slice(b",\"match_content\":");
-            put(out, &sought.marked(&message.html));
+            put(out, &marked.html);
             out.extend_from_slice(b",\"match_subject\":");
-            put(out, &sought.marked(&escaped(&message.topic)));
+            put(out, &marked.topic);
         }
         write_flags(extras.flags, out);
         out.push(b'}');

@@ -171,8 +171,8 @@ mod tests {
         let realm = testing::realm(Rules::default(), vec![channel]);
         let lexicon = Lexicon::of(&realm);
         let message = testing::message_event(2, Recipient::Channel(ChannelId(20))).message;
-        let sought = Sought::parse("hi");
-        let extras = Extras { flags: &[Flag::Read], edits: &[], sought: Some(&sought) };
+        let marked = Sought::parse("hi").mark(&message.topic, &message.html);
+        let extras = Extras { flags: &[Flag::Read], edits: &[], marked: Some(&marked) };
         for (html, client_gravatar) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut writer = Writer::new(&realm, &lexicon, Form { html, client_gravatar });
             let mut told = |message: &Stored| {

@@ -1,12 +1,14 @@
 //! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
 
-use chat_core::access;
+use chat_core::access::{self, NoSuchMessage, reads_copy};
 use chat_core::event::Flagged;
-use chat_core::id::{ChannelId, MessageId};
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::limits::MAX_WINDOW;
 use chat_core::mark::Mark;
-use chat_core::message::{Conversation, Recipient, topic_key};
+use chat_core::message::{Conversation, Flag, Recipient, topic_key};
 use chat_core::narrow::{Condition, Selection, Term};
+use chat_core::ports::{DecidedOnCopies, FlagOp, Written};
+use chat_core::user::User;
 use serde::Serialize;
 use serde_json::json;
 
@@ -14,15 +16,19 @@ use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
 use crate::endpoint::narrowed::{self, Stretch};
+use crate::endpoint::readable::outrun;
 use crate::error::Fault;
 use crate::params::{Json, Narrow, ParamFault, Params, Reader, Stripped, Text};
 use crate::routes::{Routes, nothing, post};
 use crate::schema::{Member, Schema, has};
+use crate::state::{DECISIONS_MAX, Site};
 
 /// Messages looked at in one step: as many as one answer holds, which clients ask about at once.
 const STEP: usize = 5_000;
 /// Unread messages that become read in one transaction.
 const READ_AT_ONCE: usize = 5_000;
+/// Users times channels that they leave at once of which the unread messages are looked up.
+const LEAVERS_MAX: usize = 100;
 /// Such transactions of one call; who has still more unread is told so and calls again.
 const READS_MAX: usize = 200;
 
@@ -53,14 +59,39 @@ impl Params for Messages {
     }
 }
 
-/// Sets a flag on messages, or takes it away. Messages the caller may not read are passed over.
+/// Sets a flag on messages, or takes it away.
+///
+/// # Source
+/// Not specified; as existing clients know it: a mark that keeps a message for the caller (`starred`, `collapsed`) is set
+/// on all of the messages or refused, in the same words for a message that is not there and for one they may not read.
+/// What becomes read, or loses a mark, may have gone in the meantime, and is passed over.
 pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Answer, Fault> {
     let mark = Mark::parse(&params.flag, &params.op)?;
     let mut ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     ids.sort_unstable();
     ids.dedup();
+    if mark.op == FlagOp::Add && mark.flag != Flag::Read && readable(&call, &ids).await?.len() < ids.len() {
+        return Err(NoSuchMessage.into());
+    }
     set(&call, mark, &ids).await?;
     Answer::of(&Told { messages: &params.ids })
+}
+
+/// Those of the messages, in the order of their numbers, that are there and that the caller may read.
+pub(crate) async fn readable(call: &Call<Caller>, ids: &[MessageId]) -> Result<Vec<MessageId>, Fault> {
+    readable_by(&call.app, &call.who.user, ids).await
+}
+
+/// As [`readable`], for another user.
+pub(crate) async fn readable_by(app: &Site, user: &User, ids: &[MessageId]) -> Result<Vec<MessageId>, Fault> {
+    let mut found = Vec::new();
+    for some in ids.chunks(STEP) {
+        let copies = app.messages.copies(user.id, some, Flag::Starred).await?;
+        let realm = app.realm();
+        let user = realm.user(user.id).map_or(user, AsRef::as_ref);
+        found.extend(copies.iter().filter(|copy| reads_copy(&realm, user, copy)).map(|copy| copy.id));
+    }
+    Ok(found)
 }
 
 /// Its answer; a list of thousands is written as it is.
@@ -139,23 +170,101 @@ fn cut((before, after): (u64, u64)) -> (u64, u64) {
 /// Sets a flag on those messages whose copy it changes; returns how many. Where it changes none, nothing is written
 /// and nobody told.
 pub(crate) async fn set(call: &Call<Caller>, mark: Mark, ids: &[MessageId]) -> Result<usize, Fault> {
-    let mut told = Flagged { mark, places: Vec::new() };
-    for some in ids.chunks(STEP) {
-        let copies = call.app.messages.copies(call.who.id(), some, mark.flag).await?;
-        let realm = call.app.realm();
-        let user = realm.user(call.who.id()).unwrap_or(&call.who.user);
-        told.places.extend(mark.set(&realm, user, &copies).places);
+    for _ in 0..DECISIONS_MAX {
+        let log = call.app.log.head();
+        // The oldest realm that a part of the messages was judged in.
+        let mut decided_at = None;
+        let mut told = Flagged { mark, places: Vec::new() };
+        for some in ids.chunks(STEP) {
+            let copies = call.app.messages.copies(call.who.id(), some, mark.flag).await?;
+            let realm = call.app.realm();
+            decided_at.get_or_insert(realm.changed());
+            let user = realm.user(call.who.id()).unwrap_or(&call.who.user);
+            told.places.extend(mark.set(&realm, user, &copies).places);
+        }
+        let Some(realm) = decided_at else { return Ok(0) };
+        if let Some(count) = write(call, told, (realm, log)).await? {
+            return Ok(count);
+        }
     }
-    write(call, told).await
+    Err(outrun())
 }
 
-async fn write(call: &Call<Caller>, told: Flagged) -> Result<usize, Fault> {
-    let (user_id, Mark { flag, op }, ids) = (call.who.id(), told.mark, told.messages());
-    if !ids.is_empty() {
-        let event = told.told_to(user_id);
-        call.app.messages.set_flag(user_id, (flag, op), &ids, (call.app.now_s(), event)).await?;
+/// Writes what was decided on a realm and a place of the log; returns how many messages it changed, or `None` when what
+/// was decided on has changed.
+async fn write(call: &Call<Caller>, told: Flagged, (realm, log): (EventId, EventId)) -> Result<Option<usize>, Fault> {
+    write_for(&call.app, call.who.id(), told, (realm, log)).await
+}
+
+async fn write_for(
+    app: &Site,
+    user_id: UserId,
+    told: Flagged,
+    (realm, log): (EventId, EventId),
+) -> Result<Option<usize>, Fault> {
+    let (Mark { flag, op }, messages) = (told.mark, told.messages());
+    let count = messages.len();
+    if count == 0 {
+        return Ok(Some(0));
     }
-    Ok(ids.len())
+    let decided = DecidedOnCopies { realm, log, messages };
+    let event = (app.now_s(), told.told_to(user_id));
+    let written = app.messages.set_flag(user_id, (flag, op), &decided, event).await?;
+    Ok((written != Written::Unchanged).then_some(count))
+}
+
+/// What users have not read in channels that they are about to leave: it counts as read from then on, and their clients
+/// are told by [`mark_left`]. Where more users leave at once than [`LEAVERS_MAX`], nothing is looked up: clients give up
+/// what is unread in a channel when they hear that it was left.
+///
+/// # Errors
+/// When the database failed.
+pub(crate) async fn unread_where_left(
+    app: &Site,
+    users: &[UserId],
+    channels: &[ChannelId],
+) -> Result<Vec<(UserId, Vec<MessageId>)>, Fault> {
+    if users.len().saturating_mul(channels.len()) > LEAVERS_MAX {
+        return Ok(Vec::new());
+    }
+    let realm = app.realm();
+    let mut found = Vec::new();
+    for user in users.iter().filter_map(|id| realm.user(*id)) {
+        for channel_id in channels.iter().filter(|id| realm.subscription(**id, user.id).is_some()) {
+            let selection = Selection::new(&realm, user, unread_terms([Condition::Channel(*channel_id)]));
+            let unread = app.messages.unread(&selection, READ_AT_ONCE).await?;
+            if unread.count() > 0 {
+                found.push((user.id, unread.ids()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Writes down that what was unread in channels that users have left is read, and tells their clients. It is done after
+/// they left, and is no part of it: it counts as read already.
+pub(crate) async fn mark_left(app: &Site, left: Vec<(UserId, Vec<MessageId>)>) {
+    for (user_id, ids) in left {
+        let decided = (app.realm().changed(), app.log.head());
+        let told = Flagged::anywhere(Mark::READ, ids);
+        if let Err(error) = write_for(app, user_id, told, decided).await {
+            tracing::warn!(%error, "clients were not told that messages of a channel that was left are read");
+        }
+    }
+}
+
+/// Everything a user wrote is read by the caller.
+///
+/// # Errors
+/// When the database failed.
+pub(crate) async fn read_sender(call: &Call<Caller>, sender: UserId) -> Result<(), Fault> {
+    read(call, vec![Condition::Sender(sender)]).await.map(drop)
+}
+
+/// A narrow of unread messages.
+fn unread_terms(conditions: impl IntoIterator<Item = Condition>) -> Vec<Term> {
+    let conditions = conditions.into_iter().chain([Condition::IsUnread]);
+    conditions.map(|condition| Term { condition, negated: false }).collect()
 }
 
 /// Everything is read.
@@ -227,16 +336,13 @@ async fn received_any(call: &Call<Caller>, channel_id: ChannelId, topic: &Conver
 
 /// Everything for which the conditions hold is read. Says whether nothing is left.
 async fn read(call: &Call<Caller>, conditions: Vec<Condition>) -> Result<bool, Fault> {
-    let terms: Vec<Term> = conditions
-        .into_iter()
-        .chain([Condition::IsUnread])
-        .map(|condition| Term { condition, negated: false })
-        .collect();
+    let terms = unread_terms(conditions);
     for _ in 0..READS_MAX {
-        let selection = Selection::new(&call.app.realm(), &call.who.user, terms.clone());
+        let (log, realm) = (call.app.log.head(), call.app.realm());
+        let selection = Selection::new(&realm, &call.who.user, terms.clone());
         let unread = call.app.messages.unread(&selection, READ_AT_ONCE).await?;
-        let count = write(call, Flagged::anywhere(Mark::READ, unread.ids())).await?;
-        if count < READ_AT_ONCE {
+        let written = write(call, Flagged::anywhere(Mark::READ, unread.ids()), (realm.changed(), log)).await?;
+        if written.is_some_and(|count| count < READ_AT_ONCE) {
             return Ok(true);
         }
     }

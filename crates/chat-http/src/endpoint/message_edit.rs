@@ -1,15 +1,16 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
-use chat_core::access::{require_administrator, shows_receipt};
+use chat_core::access::{reads, require_administrator, shows_receipt};
 use chat_core::edit::{Around, Propagate, Rewriting, Wish, apply, companions, history, may_delete, plan};
 use chat_core::event;
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::lexicon::Setting;
 use chat_core::message::{self, Conversation, Message, Recipient, topic_key};
 use chat_core::object::message as object;
-use chat_core::ports::{Edit, Written};
+use chat_core::ports::{DecidedOn, Edit, Written};
 use chat_core::realm::Rules;
 use chat_core::send::under_topic;
+use chat_core::snapshot::RealmSnapshot;
 use serde_json::json;
 
 use super::{following, readable};
@@ -138,7 +139,7 @@ pub(crate) async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> 
         let rules = copy.realm.realm().map_or(&default, |realm| &realm.rules);
         let now_s = call.app.now_s();
         may_delete(rules, &copy.user, &copy.message, now_s)?;
-        if delete_all(&call.app, &[&copy.message], now_s).await? {
+        if delete_all(&call.app, &copy.realm, &[&copy.message]).await? {
             return Ok(Answer::empty());
         }
     }
@@ -146,12 +147,12 @@ pub(crate) async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> 
 }
 
 /// Deletes messages of one conversation as they were read. Says `false` when one has changed or is gone.
-async fn delete_all(app: &App, messages: &[&Message], now_s: i64) -> Result<bool, Fault> {
+async fn delete_all(app: &App, realm: &RealmSnapshot, messages: &[&Message]) -> Result<bool, Fault> {
     let Some(first) = messages.first() else { return Ok(true) };
     let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
-    let decided: Vec<_> = messages.iter().map(|message| (message.id, message.revision)).collect();
+    let decided = DecidedOn::new(realm, messages.iter().copied());
     let events = event::deleted(first, &ids);
-    Ok(app.messages.delete(&decided, (now_s, events)).await? != Written::Unchanged)
+    Ok(app.messages.delete(&decided, (app.now_s(), events)).await? != Written::Unchanged)
 }
 
 /// What a message was before.
@@ -226,10 +227,15 @@ pub(crate) async fn delete_topic(call: Call<Caller>, params: Topic) -> Result<An
 async fn delete_of_topic(call: &Call<Caller>, topic: &Conversation, ids: &[MessageId]) -> Result<(), Fault> {
     for _ in 0..DECISIONS_MAX {
         let found = call.app.messages.find(call.who.id(), ids).await?;
-        let is_there =
-            |message: &&Message| message.recipient == topic.recipient && topic_key(&message.topic) == topic.topic_key;
+        let realm = call.app.realm();
+        let caller = call.who.again(&realm)?;
+        require_administrator(caller)?;
+        let is_there = |message: &&Message| {
+            let in_topic = message.recipient == topic.recipient && topic_key(&message.topic) == topic.topic_key;
+            in_topic && reads(&realm, caller, message)
+        };
         let left: Vec<&Message> = found.iter().map(|(message, _)| message).filter(is_there).collect();
-        if delete_all(&call.app, &left, call.app.now_s()).await? {
+        if delete_all(&call.app, &realm, &left).await? {
             return Ok(());
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::access;
-use chat_core::narrow::{Anchor, Selection, Term, Window, check_place};
+use chat_core::narrow::{Anchor, Selection, Term, Window, check_place, check_searches};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 
@@ -54,6 +54,7 @@ pub(crate) async fn select(
     for term in narrow.map(|narrow| narrow.0.as_slice()).unwrap_or_default() {
         terms.extend(Term::parse(realm, reader, (&term.operator, &term.operand), term.negated)?);
     }
+    check_searches(&terms)?;
     if let Some(id) = Selection::asked_with(&terms) {
         let found = app.messages.find(reader.id, &[id]).await?.into_iter().next().map(|(message, _)| message);
         let message = found.filter(|message| access::reads(realm, reader, message));

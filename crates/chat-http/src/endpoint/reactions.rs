@@ -61,7 +61,7 @@ pub(crate) async fn add(call: Call<Caller>, params: Add) -> Result<Answer, Fault
         access::add_to(&copy.realm, &copy.user, &copy.message)?;
         let reaction = to_add(&copy.realm, copy.user.id, &copy.message, asked)?;
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Add);
-        let written = call.app.messages.react(copy.message.id, reaction, (call.app.now_s(), event)).await?;
+        let written = call.app.messages.react(&copy.decided(), &reaction, (call.app.now_s(), event)).await?;
         if written != Written::Unchanged {
             following::after_taking_part(&call.app, copy.user.id, &copy.message).await;
             return Ok(Answer::empty());
@@ -80,7 +80,7 @@ pub(crate) async fn remove(call: Call<Caller>, params: Remove) -> Result<Answer,
         let copy = readable::find(&call).await?;
         let reaction = to_remove(&copy.realm, copy.user.id, &copy.message, asked)?;
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Remove);
-        let written = call.app.messages.unreact(copy.message.id, &reaction, (call.app.now_s(), event)).await?;
+        let written = call.app.messages.unreact(&copy.decided(), &reaction, (call.app.now_s(), event)).await?;
         if written != Written::Unchanged {
             return Ok(Answer::empty());
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use chat_core::access;
 use chat_core::id::MessageId;
 use chat_core::message::Message;
+use chat_core::ports::DecidedOn;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 
@@ -22,6 +23,13 @@ pub(crate) struct Copy {
     pub(crate) user: Arc<User>,
     /// The message.
     pub(crate) message: Message,
+}
+
+impl Copy {
+    /// What a write to it is decided on.
+    pub(crate) fn decided(&self) -> DecidedOn {
+        DecidedOn::new(&self.realm, [&self.message])
+    }
 }
 
 /// The message of the path's `message_id`, when the caller may read it.

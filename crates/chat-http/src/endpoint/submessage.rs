@@ -50,7 +50,8 @@ async fn post(call: Call<Caller>, addition: Addition) -> Result<Answer, Fault> {
         add_to(&realm, &user, &message)?;
         widget::may_add(&message, user.id, &addition.content)?;
         let added = (user.id, addition.content.as_str());
-        if call.app.widgets.add_submessage(&message, added, call.app.now_s()).await? != Written::Unchanged {
+        let decided = (&message, realm.changed());
+        if call.app.widgets.add_submessage(decided, added, call.app.now_s()).await? != Written::Unchanged {
             following::after_taking_part(&call.app, user.id, &message).await;
             return Ok(Answer::empty());
         }

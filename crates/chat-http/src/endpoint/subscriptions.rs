@@ -3,6 +3,7 @@
 mod form;
 
 use chat_core::access;
+use chat_core::address;
 use chat_core::change::Commit;
 use chat_core::channel::Channel;
 use chat_core::channels::{self, ChannelError, Choice, Env, Principals, Subscribed, Subscribing, Unsubscribed, Wanted};
@@ -11,6 +12,7 @@ use chat_core::object::subscription::{Wish, full};
 use serde_json::{Map, Value, json};
 
 use super::channels::{decide, figures};
+use super::flags::{mark_left, unread_where_left};
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::{Call, endpoint};
@@ -125,8 +127,22 @@ impl Params for Leaving {
 /// Takes the caller or others out of channels.
 async fn unsubscribe(call: Call<Caller>, Leaving { names, principals }: Leaving) -> Result<Answer, Fault> {
     let about = existing(&call, names.iter());
+    let unread = unread_where_left(&call.app, &meant(&call, &principals), &about).await?;
     let done = decide(&call, about, |env, commit| channels::unsubscribe(env, &names, &principals, commit)).await?;
+    mark_left(&call.app, unread).await;
     Answer::of(&left(&done))
+}
+
+/// Those of the users who are meant that there are.
+fn meant(call: &Call<Caller>, principals: &Principals) -> Vec<UserId> {
+    match principals {
+        Principals::Caller => vec![call.who.id()],
+        Principals::Ids(ids) => ids.clone(),
+        Principals::Emails(emails) => {
+            let found = |email: &String| address::find(&call.who.realm, &call.who.user, email).map(|user| user.id);
+            emails.iter().filter_map(found).collect()
+        }
+    }
 }
 
 fn left(done: &Unsubscribed) -> Map<String, Value> {
@@ -169,7 +185,10 @@ async fn change(call: Call<Caller>, Changing { add, delete }: Changing) -> Resul
             if wish.channels.is_empty() { Subscribed::default() } else { channels::subscribe(env, &wish, commit)? };
         Ok((come, gone))
     };
+    let leaving = existing(&call, delete.iter());
+    let unread = unread_where_left(&call.app, &[call.who.id()], &leaving).await?;
     let (come, gone) = decide(&call, about, both).await?;
+    mark_left(&call.app, unread).await;
     let mut told = entered(&come, true);
     told.extend(left(&gone));
     Answer::of(&told)

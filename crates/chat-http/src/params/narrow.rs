@@ -32,7 +32,10 @@ impl FromJson for Narrow {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         let terms = Vec::<NarrowTerm>::from_json(value, path)?;
         if terms.len() > MAX_NARROW_TERMS {
-            return Err(ParamFault::Unfit { path: path.to_string(), what: "too many terms".to_owned() });
+            return Err(ParamFault::Unfit {
+                path: path.to_string(),
+                what: format!("too many terms (limit: {MAX_NARROW_TERMS})"),
+            });
         }
         Ok(Self(terms))
     }

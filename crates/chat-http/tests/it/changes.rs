@@ -6,6 +6,7 @@ mod editing;
 mod expiring;
 mod flagging;
 mod reacting;
+mod unread;
 
 use std::sync::Arc;
 
@@ -187,9 +188,11 @@ async fn what_may_not_be_read_cannot_be_touched() {
         }
         town.call(&eve, &format!("GET /messages/{id}/read_receipts"), &[]).await.refused("Invalid message(s)");
         let list = format!("[{id}]");
-        let told =
-            town.call(&eve, "POST /messages/flags", &[("messages", &list), ("op", "add"), ("flag", "starred")]).await;
-        assert_eq!(told.success()["messages"], json!([id]));
+        let mark = async |flag| {
+            town.call(&eve, "POST /messages/flags", &[("messages", &list), ("op", "add"), ("flag", flag)]).await
+        };
+        mark("starred").await.refused("Invalid message(s)");
+        assert_eq!(mark("read").await.success()["messages"], json!([id]));
     }
     assert_eq!(town.store.head(), head);
     assert!(town.store.flagged(UserId(eve.id), Flag::Starred).await.unwrap().is_empty());

@@ -1,5 +1,8 @@
 //! From address and password to the key.
 
+use std::future::poll_fn;
+use std::task::Poll;
+
 use chat_core::change::{Commit, Committed, Credential};
 use chat_core::id::UserId;
 use chat_core::ports::RealmStore as _;
@@ -18,6 +21,24 @@ async fn log_in(town: &Town, username: &str, password: &str) -> Told {
 
 async fn log_in_from(town: &Town, from: &str, username: &str, password: &str) -> Told {
     town.call_from(from, "POST /fetch_api_key", &[("username", username), ("password", password)]).await
+}
+
+/// What all of them return, made at once, in no order.
+async fn all<T>(calls: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let mut calls: Vec<_> = calls.map(Box::pin).collect();
+    let mut told = Vec::new();
+    poll_fn(|context| {
+        calls.retain_mut(|call| match call.as_mut().poll(context) {
+            Poll::Ready(ended) => {
+                told.push(ended);
+                false
+            }
+            Poll::Pending => true,
+        });
+        if calls.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    told
 }
 
 /// A person whose password is `secret`.
@@ -69,6 +90,21 @@ async fn a_closed_account_is_told_so_to_who_knows_its_password() {
     town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
     assert_eq!(log_in(&town, &sam.email, "x").await.error(), WRONG);
     assert_eq!(log_in(&town, &sam.email, "secret").await.error(), (401, "USER_DEACTIVATED", "Account is deactivated"));
+}
+
+#[tokio::test]
+async fn many_right_passwords_at_once_are_all_let_in_and_of_wrong_ones_five_are_answered() {
+    let town = Town::found().await;
+    let sam = with_password(&town, "sam").await;
+    let at_once = async |password: &'static str| -> Vec<u16> {
+        let tries = (0..12).map(|_| log_in_from(&town, "192.0.2.1", &sam.email, password));
+        all(tries).await.iter().map(|told| told.status.as_u16()).collect()
+    };
+    assert_eq!(at_once("secret").await, [200; 12]);
+    let mut refused = at_once("x").await;
+    refused.sort_unstable();
+    assert_eq!(refused, [vec![401; 5], vec![429; 7]].concat());
+    assert_eq!(log_in_from(&town, "192.0.2.1", &sam.email, "secret").await.error(), LIMITED);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use chat_core::ports::{EventLog as _, MessageStore as _, RealmStore as _};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
+use crate::cellar::form;
 use crate::town::{NOW_S, Person, Told, Town};
 
 const LATER_S: i64 = NOW_S + 3_600;
@@ -365,6 +366,28 @@ async fn who_writes_to_themselves_finds_it_unread_and_who_shows_what_they_send_h
     town.send_due().await;
     let got: Vec<bool> = inbox(&town, &town.ada).await.into_iter().map(|(.., unread)| unread).collect();
     assert_eq!(got, [true, false, true]);
+}
+
+#[tokio::test]
+async fn a_scheduled_message_keeps_its_uploads_and_is_read_for_those_who_mute_its_sender() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    town.call(&town.ada, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await.success();
+    let file = form(&[("file", "plan.txt", "text/plain", b"hello")]);
+    let url = town.call_with_files(&sam, "POST /user_uploads", file).await.success()["url"].clone();
+    let url = url.as_str().unwrap();
+    let (to, content, at) = (format!("[{}]", town.ada.id), format!("look: [it]({url})"), LATER_S.to_string());
+    let parameters =
+        [("type", "direct"), ("to", to.as_str()), ("content", &content), ("scheduled_delivery_timestamp", &at)];
+    schedule(&town, &sam, &parameters).await.success();
+    town.wait_s(3_600);
+    town.send_due().await;
+    let (_, id, unread) = inbox(&town, &town.ada).await.pop().unwrap();
+    assert!(!unread);
+    let used = town.call(&sam, "GET /attachments", &[]).await.success()["attachments"][0]["messages"].clone();
+    assert_eq!(used[0]["id"], json!(id));
+    // Who may read the message may read its file.
+    assert_eq!(town.fetch_as(&town.ada, url).await.0, 200);
 }
 
 #[tokio::test]

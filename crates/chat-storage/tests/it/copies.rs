@@ -8,21 +8,26 @@ use chat_core::mark::Mark;
 use chat_core::message::{Flag, Message};
 use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
 use chat_core::own_copy::OwnCopy;
-use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _};
+use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, Written};
 use chat_storage::Store;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::home::{NOW_S, told};
-use crate::people::{change, found, message, notice, say, send, subscription, to_channel, to_users};
+use crate::people::{
+    change, decided, decided_copies, found, message, notice, say, send, subscription, to_channel, to_users,
+};
 
 const READER: UserId = UserId(2);
 const POSTGRES_SETS: &str = include_str!("../../../../migrations/chat/postgres/0015_flag_sets.sql");
 const SQLITE_SETS: &str = include_str!("../../../../migrations/chat/sqlite/0015_flag_sets.sql");
 
 async fn set(store: &Store, flag: Flag, op: FlagOp, ids: &[MessageId]) {
-    store.set_flag(READER, (flag, op), ids, (NOW_S, notice(Audience::users([READER]), "flags"))).await.unwrap();
+    store
+        .set_flag(READER, (flag, op), &decided_copies(store, ids), (NOW_S, notice(Audience::users([READER]), "flags")))
+        .await
+        .unwrap();
 }
 
 fn selection(store: &Store, conditions: &[Condition]) -> Selection {
@@ -109,7 +114,7 @@ told! {
         let mark = async |flag: &str, op: FlagOp, ids: &[MessageId]| {
             let mark = Mark::parse(flag, if op == FlagOp::Add { "add" } else { "remove" }).unwrap();
             let event = Flagged::anywhere(mark, ids.to_vec()).told_to(READER);
-            store.set_flag(READER, (mark.flag, op), ids, (NOW_S, event)).await.unwrap();
+            store.set_flag(READER, (mark.flag, op), &decided_copies(&store, ids), (NOW_S, event)).await.unwrap();
         };
         // Twice, because what was read once is known then.
         let flags = async || {
@@ -275,8 +280,13 @@ told! {
             ids.push(say(&one, 1, 11, "t").await);
         }
         let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
-            let event = (NOW_S, notice(Audience::users([READER]), "flags"));
-            node.set_flag(READER, (Flag::Starred, op), ids, event).await.unwrap()
+            let event = || (NOW_S, notice(Audience::users([READER]), "flags"));
+            loop {
+                let decided = decided_copies(node, ids);
+                if let Written::Done(at) = node.set_flag(READER, (Flag::Starred, op), &decided, event()).await.unwrap() {
+                    return at;
+                }
+            }
         };
         // Every third message is marked by one node, every third by the other, and the rest by both, who do not agree.
         let mut model: BTreeSet<MessageId> = BTreeSet::new();
@@ -322,7 +332,12 @@ told! {
         let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
             let told = Flagged::anywhere(Mark { flag: Flag::Read, op }, ids.to_vec()).told_to(READER);
             node.copies(READER, ids, Flag::Read).await.unwrap();
-            node.set_flag(READER, (Flag::Read, op), ids, (NOW_S, told)).await.unwrap()
+            loop {
+                let (decided, event) = (decided_copies(node, ids), (NOW_S, told.clone()));
+                if let Written::Done(at) = node.set_flag(READER, (Flag::Read, op), &decided, event).await.unwrap() {
+                    return at;
+                }
+            }
         };
         let mut model: BTreeSet<MessageId> = BTreeSet::new();
         for (round, (places, adds)) in steps().into_iter().enumerate() {
@@ -363,10 +378,10 @@ told! {
         let (gone, kept) = (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
         for (user, ids) in [(2, vec![gone, kept]), (3, vec![gone])] {
             let event = (NOW_S, notice(Audience::users([UserId(user)]), "star"));
-            store.set_flag(UserId(user), (Flag::Starred, FlagOp::Add), &ids, event).await.unwrap();
+            store.set_flag(UserId(user), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
         }
         let (message, _) = store.find(READER, &[gone]).await.unwrap().remove(0);
-        store.delete(&[(message.id, message.revision)], (NOW_S, vec![notice(Audience::Everyone, "gone")])).await.unwrap();
+        store.delete(&decided(&store, &[(message.id, message.revision)]), (NOW_S, vec![notice(Audience::Everyone, "gone")])).await.unwrap();
         // Nor does it come back.
         set(&store, Flag::Starred, FlagOp::Add, &[gone]).await;
         let rows = home.ask("SELECT CAST(user_id AS TEXT) || ' ' || messages FROM flag_set").await;
@@ -416,7 +431,7 @@ told! {
         set(&store, Flag::Read, FlagOp::Remove, &ids[300..310]).await;
         let (gone, _) = store.find(READER, &ids[7..8]).await.unwrap().remove(0);
         let event = (NOW_S, vec![notice(Audience::Everyone, "gone")]);
-        store.delete(&[(gone.id, gone.revision)], event).await.unwrap();
+        store.delete(&decided(&store, &[(gone.id, gone.revision)]), event).await.unwrap();
         let messages = store.find(READER, &ids).await.unwrap();
         assert_eq!(messages.len(), 519);
         let whole: Vec<OwnCopy> = messages.into_iter().map(|(message, flags)| OwnCopy::of(&message, flags)).collect();
@@ -492,7 +507,7 @@ told! {
         change(&store, vec![subscription(11, 5)]).await;
         for (user, ids) in [(2, vec![id]), (3, vec![id]), (4, vec![later]), (5, vec![id, later])] {
             let event = (NOW_S, notice(Audience::users([UserId(user)]), "read"));
-            store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &ids, event).await.unwrap();
+            store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
         }
         let (message, _) = store.find(READER, &[id]).await.unwrap().remove(0);
         assert_eq!(store.readers(&message).await.unwrap(), [UserId(3)]);

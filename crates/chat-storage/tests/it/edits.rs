@@ -2,12 +2,18 @@
 
 use chat_core::event::Audience;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Conversation, Flag, Marks, Reaction, ReactionType, Recipient};
-use chat_core::ports::{Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, RealmStore as _, Written};
+use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, ReactionType, Recipient};
+use chat_core::ports::{
+    DecidedOn, DecidedOnCopies, Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, RealmStore as _, Written,
+};
+use chat_core::widget::WidgetStore as _;
 use chat_storage::Store;
 
 use crate::home::{NOW_S, told};
-use crate::people::{change, found, message, notice, say, send, subscription, to_users};
+use crate::people::{
+    change, decided, decided_copies, decided_now, found, message, notice, say, send, subscription, to_users,
+    unsubscription,
+};
 
 fn edit(id: MessageId) -> Edit {
     Edit {
@@ -31,6 +37,30 @@ fn new_text(text: &str) -> (String, String, Marks) {
 
 async fn flags(store: &Store, user: i64, id: MessageId) -> Vec<Flag> {
     store.find(UserId(user), &[id]).await.unwrap().remove(0).1
+}
+
+fn reaction(user: i64) -> Reaction {
+    let (emoji_name, emoji_code) = ("smile".to_owned(), "1f642".to_owned());
+    Reaction { user_id: UserId(user), emoji_name, emoji_code, reaction_type: ReactionType::UnicodeEmoji }
+}
+
+/// Asserts that nothing is written of what was decided on an older state: reactions, flags, submessages, deletes.
+async fn refuses_all(store: &Store, (message, decided, copies): (&Message, &DecidedOn, &DecidedOnCopies)) {
+    let head = store.head();
+    let event = || (NOW_S, notice(Audience::Everyone, "x"));
+    let written = [
+        store.react(decided, &reaction(3), event()).await.unwrap(),
+        store.unreact(decided, &reaction(2), event()).await.unwrap(),
+        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), copies, event()).await.unwrap(),
+        store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), copies, event()).await.unwrap(),
+        store.add_submessage((message, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap(),
+        store.delete(decided, (NOW_S, vec![event().1])).await.unwrap(),
+    ];
+    assert_eq!(written, [Written::Unchanged; 6]);
+    assert_eq!(store.head(), head);
+    let (now, own) = store.find(UserId(2), &[message.id]).await.unwrap().remove(0);
+    assert_eq!((now.reactions.len(), now.submessages.len()), (1, 0));
+    assert!(!own.contains(&Flag::Starred), "{own:?}");
 }
 
 async fn revision(store: &Store, id: MessageId) -> EventId {
@@ -61,7 +91,7 @@ told! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let star = (NOW_S, notice(Audience::Everyone, "star"));
-        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &[id], star).await.unwrap();
+        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
         for (new_flags, expected) in [
             (vec![(UserId(2), Flag::Mentioned), (UserId(2), Flag::HasAlertWord)], vec![Flag::Mentioned, Flag::HasAlertWord]),
             (vec![(UserId(2), Flag::TopicWildcardMentioned)], vec![Flag::TopicWildcardMentioned]),
@@ -121,7 +151,7 @@ told! {
             let store = store.clone();
             async move {
                 let event = (NOW_S, notice(Audience::users([UserId(user)]), "read"));
-                store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &ids, event).await.unwrap();
+                store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
             }
         };
         read(2, vec![first]).await;
@@ -158,7 +188,7 @@ told! {
             seen.push(say(&store, 1, 12, "t").await);
         }
         let event = (NOW_S, notice(Audience::users([UserId(2)]), "read"));
-        store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), &seen, event).await.unwrap();
+        store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), &decided_copies(&store, &seen), event).await.unwrap();
         let relocate = |id: MessageId, channel: i64| {
             let store = store.clone();
             async move {
@@ -186,22 +216,62 @@ told! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let star = (NOW_S, notice(Audience::Everyone, "star"));
-        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &[id], star).await.unwrap();
+        store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
         let seen = (id, revision(&store, id).await);
         store.edit(Edit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
         let event = || (NOW_S, vec![notice(Audience::Everyone, "gone")]);
         let other = say(&store, 1, 11, "t").await;
         let other = (other, revision(&store, other).await);
         for stale in [vec![seen], vec![other, seen], vec![]] {
-            assert_eq!(store.delete(&stale, event()).await.unwrap(), Written::Unchanged);
+            assert_eq!(store.delete(&decided(&store, &stale), event()).await.unwrap(), Written::Unchanged);
         }
         let seen = (id, revision(&store, id).await);
-        assert!(matches!(store.delete(&[seen], event()).await.unwrap(), Written::Done(_)));
+        assert!(matches!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), Written::Done(_)));
         assert!(store.find(UserId(2), &[id]).await.unwrap().is_empty());
         assert!(store.flagged(UserId(2), Flag::Starred).await.unwrap().is_empty());
         let head = store.head();
-        assert_eq!(store.delete(&[seen], event()).await.unwrap(), Written::Unchanged);
+        assert_eq!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), Written::Unchanged);
         assert_eq!(store.head(), head);
+        store.stop().await;
+    }
+
+    async fn no_write_to_a_message_is_made_that_was_decided_before_it_moved(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let id = say(&store, 1, 11, "t").await;
+        let before = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
+        let there = reaction(2);
+        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(Audience::Everyone, "r"))).await.unwrap();
+        let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
+        let to = Some((ChannelId(12), "u".to_owned()));
+        let moved = store.edit(Edit { to, moves: vec![id], ..edit(id) }).await.unwrap();
+        assert!(matches!(moved, Written::Done(_)));
+        refuses_all(&store, (&before, &decided, &copies)).await;
+        // Decided on the message where it is now, all of it is written.
+        let after = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
+        let decided = decided_now(&store, id).await;
+        let event = || (NOW_S, notice(Audience::Everyone, "x"));
+        assert!(matches!(store.unreact(&decided, &there, event()).await.unwrap(), Written::Done(_)));
+        assert!(matches!(store.react(&decided, &reaction(3), event()).await.unwrap(), Written::Done(_)));
+        let star = (Flag::Starred, FlagOp::Add);
+        let starred = store.set_flag(UserId(2), star, &decided_copies(&store, &[id]), event()).await.unwrap();
+        assert!(matches!(starred, Written::Done(_)));
+        let added = store.add_submessage((&after, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap();
+        assert!(matches!(added, Written::Done(_)));
+        store.stop().await;
+    }
+
+    async fn no_write_to_a_message_is_made_that_was_decided_before_a_right_changed(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 2)]).await;
+        let id = say(&store, 1, 11, "t").await;
+        let message = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
+        let there = reaction(2);
+        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(Audience::Everyone, "r"))).await.unwrap();
+        let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
+        change(&store, vec![unsubscription(11, 2)]).await;
+        refuses_all(&store, (&message, &decided, &copies)).await;
         store.stop().await;
     }
 
@@ -235,7 +305,7 @@ told! {
             emoji_code: "1f389".to_owned(),
             reaction_type: ReactionType::UnicodeEmoji,
         };
-        store.react(id, reaction, (NOW_S, notice(Audience::Everyone, "reaction"))).await.unwrap();
+        store.react(&decided_now(&store, id).await, &reaction, (NOW_S, notice(Audience::Everyone, "reaction"))).await.unwrap();
         let of = |topic: &str| Conversation { recipient: Recipient::Channel(ChannelId(11)), topic_key: topic.to_owned() };
         assert_eq!(store.participants(&of("lunch")).await.unwrap(), [UserId(1), UserId(3), UserId(4)]);
         assert_eq!(store.participants(&of("nothing")).await.unwrap(), []);
@@ -268,16 +338,16 @@ told! {
         let mut reacting = tokio::task::JoinSet::new();
         for _ in 0..4 {
             let (store, reaction) = (store.clone(), reaction(2));
-            reacting.spawn(async move { store.react(id, reaction, event()).await.unwrap() });
+            reacting.spawn(async move { store.react(&decided_now(&store, id).await, &reaction, event()).await.unwrap() });
         }
         let added = reacting.join_all().await;
         assert_eq!(added.iter().filter(|written| **written != Written::Unchanged).count(), 1);
-        store.react(id, reaction(3), event()).await.unwrap();
+        store.react(&decided_now(&store, id).await, &reaction(3), event()).await.unwrap();
         let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.reactions, [reaction(2), reaction(3)]);
-        assert!(matches!(store.unreact(id, &reaction(2), event()).await.unwrap(), Written::Done(_)));
-        assert_eq!(store.unreact(id, &reaction(2), event()).await.unwrap(), Written::Unchanged);
-        assert_eq!(store.react(MessageId(9_999), reaction(2), event()).await.unwrap(), Written::Unchanged);
+        assert!(matches!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), Written::Done(_)));
+        assert_eq!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), Written::Unchanged);
+        assert_eq!(store.react(&decided_now(&store, MessageId(9_999)).await, &reaction(2), event()).await.unwrap(), Written::Unchanged);
         assert!(EventId::from(id) < store.head());
         store.stop().await;
     }
@@ -303,7 +373,7 @@ told! {
         assert!(begins("tea", second).await && !begins("lunch", third).await);
         let gone = [(first, revision(&store, first).await), (third, revision(&store, third).await)];
         let event = (NOW_S, vec![notice(Audience::Everyone, "gone")]);
-        assert!(matches!(store.delete(&gone, event).await.unwrap(), Written::Done(_)));
+        assert!(matches!(store.delete(&decided(&store, &gone), event).await.unwrap(), Written::Done(_)));
         let fourth = say(&store, 3, 11, "lunch").await;
         assert!(other < fourth && begins("lunch", fourth).await);
         let fifth = say(&store, 3, 11, "lunch").await;

@@ -438,7 +438,10 @@ impl Sheets for Watcher {
         let store = self.store.clone();
         let deleted = async move {
             let message = store.find(UserId(7), &[MessageId(103)]).await.unwrap().remove(0).0;
-            store.delete(&[(message.id, message.revision)], (NOW_S, Vec::new())).await.unwrap()
+            store
+                .delete(&crate::people::decided(&store, &[(message.id, message.revision)]), (NOW_S, Vec::new()))
+                .await
+                .unwrap()
         };
         let deleted = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(deleted));
         self.has_deleted = matches!(deleted, chat_core::ports::Written::Done(_));

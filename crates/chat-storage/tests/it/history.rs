@@ -14,7 +14,8 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::home::{NOW_S, told};
 use crate::people::{
-    change, channel, found, message, notice, say, send, subscription, to_channel, to_users, unsubscription,
+    change, channel, decided_copies, found, message, notice, say, send, subscription, to_channel, to_users,
+    unsubscription,
 };
 
 const READER: UserId = UserId(2);
@@ -67,7 +68,10 @@ async fn tell(store: &Store) -> Vec<MessageId> {
         (Flag::Read, FlagOp::Remove, some(10)),
         (Flag::Starred, FlagOp::Add, some(4)),
     ] {
-        store.set_flag(READER, (flag, op), &messages, (NOW_S, notice(Audience::Everyone, "f"))).await.unwrap();
+        store
+            .set_flag(READER, (flag, op), &decided_copies(store, &messages), (NOW_S, notice(Audience::Everyone, "f")))
+            .await
+            .unwrap();
     }
     ids
 }
@@ -136,7 +140,7 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate<'static>, Vec
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
-            wording: Some(Wording { content: message.content.into(), html: message.html.into() }),
+            wording: Some(Wording::new(message.content, message.html)),
         };
         (candidate, flags)
     };

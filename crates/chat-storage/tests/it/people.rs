@@ -5,7 +5,9 @@ use chat_core::channel::{Channel, Notifications, PostPolicy, Privacy, Subscripti
 use chat_core::event::{Audience, DisplayRecipient, MessageEvent, NewEvent, Sender};
 use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
 use chat_core::message::{Flag, Marks, Message, Recipient};
-use chat_core::ports::{Destination, MessageStore as _, NewMessage, RealmStore as _, Sent};
+use chat_core::ports::{
+    DecidedOn, DecidedOnCopies, Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent,
+};
 use chat_core::realm::{Realm, Rules};
 use chat_core::role::Role;
 use chat_core::user::User;
@@ -150,4 +152,20 @@ pub(crate) async fn send(store: &Store, mut message: NewMessage) -> MessageId {
 /// A short message to a channel.
 pub(crate) async fn say(store: &Store, sender: i64, channel: i64, topic: &str) -> MessageId {
     send(store, message(store, sender, to_channel(channel), (topic, "hello"))).await
+}
+
+/// What a write to messages of these revisions is decided on.
+pub(crate) fn decided(store: &Store, messages: &[(MessageId, EventId)]) -> DecidedOn {
+    DecidedOn { realm: store.realm().changed(), messages: messages.to_vec() }
+}
+
+/// What a write to this message is decided on, as it is now; as new where it is not there.
+pub(crate) async fn decided_now(store: &Store, id: MessageId) -> DecidedOn {
+    let found = store.find(UserId(0), &[id]).await.unwrap().pop();
+    decided(store, &[(id, found.map_or(id.into(), |(message, _)| message.revision))])
+}
+
+/// What a change of flags of these messages is decided on.
+pub(crate) fn decided_copies(store: &Store, messages: &[MessageId]) -> DecidedOnCopies {
+    DecidedOnCopies { realm: store.realm().changed(), log: store.head(), messages: messages.to_vec() }
 }

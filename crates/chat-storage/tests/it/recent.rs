@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::home::{Home, NOW_S, told};
-use crate::people::{change, found, message, say, send, subscription, to_channel, unsubscription};
+use crate::people::{
+    change, decided, decided_copies, decided_now, found, message, say, send, subscription, to_channel, unsubscription,
+};
 
 const READERS: [i64; 3] = [1, 2, 3];
 
@@ -78,9 +80,9 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
     let said = |event: Value| if tells { event } else { json!({"type": "notice"}) };
     check(home, nodes, "at first").await;
     let reacted = || to(None, said(json!({"type": "reaction", "message_id": ids[0]})));
-    store.react(ids[0], smile(2), reacted()).await.unwrap();
+    store.react(&decided_now(store, ids[0]).await, &smile(2), reacted()).await.unwrap();
     check(home, nodes, "a reaction").await;
-    store.unreact(ids[0], &smile(2), reacted()).await.unwrap();
+    store.unreact(&decided_now(store, ids[0]).await, &smile(2), reacted()).await.unwrap();
     check(home, nodes, "a reaction taken away").await;
     for (user, flag, op) in [
         (2, Flag::Starred, FlagOp::Add),
@@ -95,7 +97,7 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
             to(Some(user), json!({"type": "notice"}))
         };
         let flag = (flag, op);
-        store.set_flag(UserId(user), flag, &ids[..2], event).await.unwrap();
+        store.set_flag(UserId(user), flag, &decided_copies(store, &ids[..2]), event).await.unwrap();
         check(home, nodes, &format!("{flag:?} of user {user}")).await;
     }
     let mut mentioning = message(store, 1, to_channel(11), ("t", "@you"));
@@ -117,7 +119,7 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
     check(home, nodes, "a move").await;
     let (gone, event) = (ids[4], json!({"type": "delete_message", "message_ids": [ids[4]]}));
     let (at_s, event) = to(None, said(event));
-    store.delete(&[(gone, gone.into())], (at_s, vec![event])).await.unwrap();
+    store.delete(&decided(store, &[(gone, gone.into())]), (at_s, vec![event])).await.unwrap();
     check(home, nodes, "a deletion").await;
     change(store, vec![unsubscription(11, 2)]).await;
     say(store, 1, 11, "t").await;

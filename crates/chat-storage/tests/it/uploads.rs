@@ -9,7 +9,7 @@ use chat_storage::Store;
 use serde_json::Value;
 
 use crate::home::{NOW_S, told};
-use crate::people::{found, message, send, to_channel};
+use crate::people::{decided, found, message, send, to_channel};
 
 fn upload(owner: i64, name: &str, size_bytes: i64) -> NewAttachment {
     let random = format!("{:0<32}", name.replace('.', ""));
@@ -145,7 +145,7 @@ told! {
         assert_eq!(store.uses(first.id, MessageId(i64::MAX), 10).await.unwrap(), []);
         assert_eq!(store.uses(second.id, MessageId(i64::MAX), 10).await.unwrap(), [id]);
         let revision = store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision;
-        store.delete(&[(id, revision)], (NOW_S, Vec::new())).await.unwrap();
+        store.delete(&decided(&store, &[(id, revision)]), (NOW_S, Vec::new())).await.unwrap();
         assert_eq!(store.uses(second.id, MessageId(i64::MAX), 10).await.unwrap(), []);
         store.stop().await;
     }

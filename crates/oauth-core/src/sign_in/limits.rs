@@ -16,6 +16,10 @@
 //! who has used up the second budget of an account sees in a neighbourhood of its own whether the account signs in
 //! there.
 //!
+//! Attempts that nobody has judged yet are not wrong ones: where they take all the room that is left, a further attempt
+//! waits until one of them is settled. So any number of right passwords may come at once, and of guesses that come at
+//! once no more are answered than the budget allows.
+//!
 //! Not specified; each node counts its own, because the only shared place is the database, and a row for each wrong
 //! password would let strangers write to it. So behind N nodes a guesser has up to N times as many tries. For the same
 //! reason a restart forgets the counts, and where people signed in from. The road not taken is a cookie for each
@@ -26,6 +30,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aws_lc_rs::hmac;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::env::Env;
 
@@ -70,6 +75,24 @@ const BUDGETS: [(Kind, Budget); 4] = [
 pub(crate) struct AttemptLimits {
     key: hmac::Key,
     state: Mutex<State>,
+    /// An attempt was settled.
+    ended: Notify,
+    /// Places for attempts that wait for that.
+    waiting: Semaphore,
+}
+
+/// Attempts that wait for others to be settled, on all accounts together.
+const WAITING_MAX: usize = 256;
+/// The refusal where more than [`WAITING_MAX`] wait.
+const CROWDED: Held = Held { wait_s: 1, reason: "too many people sign in" };
+
+/// Why an attempt is not let through now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AdmitError {
+    /// Too many wrong passwords came before.
+    Held(Held),
+    /// Attempts that are not settled take the room that is left.
+    Busy,
 }
 
 struct State {
@@ -129,15 +152,35 @@ impl AttemptLimits {
     pub(crate) fn new(env: &Env<'_>) -> Self {
         let counters = BUDGETS.map(|(_, budget)| Counter::new(budget, PLACES));
         let state = State { now_us: 0, counters, regulars: vec![0; PLACES] };
-        Self { key: hmac::Key::new(hmac::HMAC_SHA256, &env.bytes::<32>()), state: Mutex::new(state) }
+        let (ended, waiting) = (Notify::new(), Semaphore::new(WAITING_MAX));
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, &env.bytes::<32>()), state: Mutex::new(state), ended, waiting }
     }
 
-    /// Lets an attempt with `login`, as typed, through. Until it is settled it takes the room of a wrong one, because of
-    /// many that are made at once no more than the budget may be answered.
+    /// Lets an attempt with `login`, as typed, through, once those before it are settled where they take all the room
+    /// there is.
     ///
     /// # Errors
     /// [`Held`]; nothing is counted then.
-    pub(crate) fn admit(&self, env: &Env<'_>, login: &str, origin: Origin<'_>) -> Result<Admitted<'_>, Held> {
+    pub(crate) async fn admit(&self, env: &Env<'_>, login: &str, origin: Origin<'_>) -> Result<Admitted<'_>, Held> {
+        let mut waiting = None;
+        loop {
+            // Before it is tried, so that no end is missed.
+            let ended = self.ended.notified();
+            match self.try_admit(env, login, origin) {
+                Ok(admitted) => return Ok(admitted),
+                Err(AdmitError::Held(held)) => return Err(held),
+                Err(AdmitError::Busy) if waiting.is_none() => {
+                    waiting = Some(self.waiting.try_acquire().map_err(|_| CROWDED)?);
+                }
+                Err(AdmitError::Busy) => {}
+            }
+            ended.await;
+        }
+    }
+
+    /// Lets an attempt through. Until it is settled it takes the room of a wrong one, because of many that are made at
+    /// once no more than the budget may be answered.
+    fn try_admit(&self, env: &Env<'_>, login: &str, origin: Origin<'_>) -> Result<Admitted<'_>, AdmitError> {
         // As the lookup has it, or every spelling would have a budget of its own.
         let login = login.to_ascii_lowercase();
         let (family, neighbourhood) = origin.neighbourhood();
@@ -199,12 +242,19 @@ impl State {
     }
 
     /// All counters are asked before any counts: what one refuses costs the others nothing.
-    fn hold(&mut self, places: &Places) -> Result<(), Held> {
+    fn hold(&mut self, places: &Places) -> Result<(), AdmitError> {
         let now_us = self.now_us;
-        let asked = self.counters.iter().zip(BUDGETS).zip(*places);
-        let waits = asked.filter_map(|((counter, (kind, _)), place)| Some((counter.wait_us(place?, now_us), kind)));
+        let asked = || self.counters.iter().zip(BUDGETS).zip(*places);
+        let waits =
+            asked().filter_map(|((counter, (kind, _)), place)| Some((counter.wait_us((place?, now_us), 0), kind)));
         if let Some((wait_us @ 1.., kind)) = waits.max_by_key(|(wait_us, _)| *wait_us) {
-            return Err(Held { wait_s: wait_us.div_ceil(1_000_000), reason: kind.reason() });
+            return Err(AdmitError::Held(Held { wait_s: wait_us.div_ceil(1_000_000), reason: kind.reason() }));
+        }
+        let is_full = |((counter, _), place): ((&Counter, _), Option<u16>)| {
+            place.is_some_and(|place| counter.wait_us((place, now_us), counter.pending_at(place)) > 0)
+        };
+        if asked().any(is_full) {
+            return Err(AdmitError::Busy);
         }
         self.each(places, Counter::hold);
         Ok(())
@@ -242,6 +292,8 @@ impl Drop for Admitted<'_> {
         {
             *kept = mark;
         }
+        drop(state);
+        self.limits.ended.notify_waiters();
     }
 }
 
@@ -259,11 +311,15 @@ impl Counter {
         Self { budget, whole_at_us: vec![0; places], pending: vec![0; places] }
     }
 
-    /// How long to wait for one more, if all that are let through turn out wrong; 0 is not at all.
-    fn wait_us(&self, place: u16, now_us: u64) -> u64 {
+    /// Attempts that are let through and not settled.
+    fn pending_at(&self, place: u16) -> u16 {
+        self.pending.get(usize::from(place)).copied().unwrap_or_default()
+    }
+
+    /// How long to wait for one more, if so many that are let through turn out wrong; 0 is not at all.
+    fn wait_us(&self, (place, now_us): (u16, u64), pending: u16) -> u64 {
         let Budget { at_once, pause_us } = self.budget;
         let whole_at_us = self.whole_at_us.get(usize::from(place)).copied().unwrap_or_default();
-        let pending = self.pending.get(usize::from(place)).copied().unwrap_or_default();
         let more_us = (u64::from(pending) + 1).saturating_mul(pause_us);
         let with_one_more = whole_at_us.max(now_us).saturating_add(more_us);
         with_one_more.saturating_sub(now_us.saturating_add(at_once.saturating_mul(pause_us)))

@@ -36,8 +36,13 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         .map_err(|error| Failure::new("a text was not serialized", error))?;
     let form = Form { html: asked.html, client_gravatar: true };
     let mut list = Vec::new();
-    write_all(&call.app, &call.app.realm(), (std::slice::from_ref(&found), &Told { form, sought: None }), &mut list)
-        .await?;
+    write_all(
+        &call.app,
+        &call.app.realm(),
+        (std::slice::from_ref(&found), &Told { form, marked: Vec::new() }),
+        &mut list,
+    )
+    .await?;
     body.extend_from_slice(b",\"message\":");
     body.extend_from_slice(list.get(1..list.len().saturating_sub(1)).unwrap_or_default());
     body.push(b'}');

@@ -5,15 +5,17 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::io::Write as _;
+use std::sync::Arc;
 
 use chat_core::event::Form;
 use chat_core::id::MessageId;
 use chat_core::message::{Flag, Message};
+use chat_core::narrow::Selection;
 use chat_core::object::Stored;
 use chat_core::object::message::{Extras, Writer};
 use chat_core::ports::{Page, PastEdit};
 use chat_core::snapshot::RealmSnapshot;
-use chat_core::words::Sought;
+use chat_core::words::Marked;
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -64,7 +66,8 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         page.anchor, page.found_anchor, page.found_oldest, page.found_newest
     );
     let Page { messages, .. } = page;
-    let told = Told { form: asked.form, sought: selection.sought().cloned() };
+    let marked = marked(&call.app, &selection, &messages).await?;
+    let told = Told { form: asked.form, marked };
     write_all(&call.app, &call.app.realm(), (&messages, &told), &mut body).await?;
     body.push(b'}');
     Ok(Answer::begun(body))
@@ -86,11 +89,24 @@ fn weight_bytes(message: &Message) -> usize {
     MESSAGE_BYTES + message.content.len().max(message.html.len())
 }
 
+/// The messages with the words marked that were looked for. Thousands of texts are read for it, so it is done away from
+/// the threads that serve requests.
+async fn marked(
+    app: &Site,
+    selection: &Selection,
+    messages: &[(Arc<Stored>, Vec<Flag>)],
+) -> Result<Vec<Marked>, Fault> {
+    let Some(sought) = selection.sought().cloned() else { return Ok(Vec::new()) };
+    let messages: Vec<Arc<Stored>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
+    let mark = move || messages.iter().map(|message| sought.mark(&message.topic, &message.html)).collect();
+    Ok(app.searches.run(mark).await?)
+}
+
 /// How messages are told.
 pub(super) struct Told {
     pub(super) form: Form,
-    /// What was looked for by words.
-    pub(super) sought: Option<Sought>,
+    /// The messages in their order with the words marked that were looked for; none where nothing was.
+    pub(super) marked: Vec<Marked>,
 }
 
 /// Appends a list of messages, each with what its reader is told.
@@ -114,7 +130,7 @@ pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
         }
         let message: &Stored = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
-        writer.write(message, Extras { flags, edits, sought: told.sought.as_ref() }, out);
+        writer.write(message, Extras { flags, edits, marked: told.marked.get(place) }, out);
     }
     out.push(b']');
     Ok(())

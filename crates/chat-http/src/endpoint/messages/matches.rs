@@ -1,12 +1,13 @@
 //! Which of some messages a narrow selects.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_core::id::MessageId;
 use chat_core::limits::MAX_WINDOW;
-use chat_core::message::Flag;
+use chat_core::message::{Flag, Message};
 use chat_core::narrow::{Candidate, WindowError};
-use chat_core::words::escaped;
+use chat_core::words::Marked;
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -55,17 +56,20 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, Some(&asked.narrow)).await?;
     let ids: Vec<MessageId> = asked.ids.iter().copied().map(MessageId).collect();
-    let sought = selection.sought().cloned().unwrap_or_default();
-    let mut messages = BTreeMap::new();
-    for (message, flags) in call.app.messages.find(user.id, &ids).await? {
-        let selected = selection.admits(&Candidate::from(&message), &flags, realm);
-        if selected && !flags.contains(&Flag::Historical) {
-            let match_content = sought.marked(&message.html);
-            let match_subject = sought.marked(&escaped(&message.topic));
-            messages.insert(message.id, Match { match_content, match_subject });
-        }
-    }
-    Answer::of(&Matches { messages })
+    let found = call.app.messages.find(user.id, &ids).await?;
+    let realm = Arc::clone(realm);
+    let matching = move || {
+        let sought = selection.sought().cloned().unwrap_or_default();
+        let selected = found.into_iter().filter(|(message, flags)| {
+            !flags.contains(&Flag::Historical) && selection.admits(&Candidate::from(message), flags, &realm)
+        });
+        let shown = |(message, _): (Message, Vec<Flag>)| {
+            let Marked { html, topic } = sought.mark(&message.topic, &message.html);
+            (message.id, Match { match_content: html, match_subject: topic })
+        };
+        selected.map(shown).collect()
+    };
+    Answer::of(&Matches { messages: call.app.searches.run(matching).await? })
 }
 
 /// What it answers.

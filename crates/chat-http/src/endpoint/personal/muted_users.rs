@@ -9,10 +9,18 @@ use chat_core::user::User;
 use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::call::Call;
+use crate::endpoint::flags::read_sender;
 use crate::error::Fault;
 
 /// Mutes a user.
+///
+/// What they wrote before is read, as what they write from then on is.
 pub(crate) async fn post(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let other = UserId(call.path_id("muted_user_id")?);
+    let realm = call.app.realm();
+    mute::mute(&realm, call.who.again(&realm)?, other, &mut Commit::default())?;
+    // Before it is true: what a muted user wrote counts as read, and clients could not be told of it any more.
+    read_sender(&call, other).await?;
     decide(&call, mute::mute).await
 }
 

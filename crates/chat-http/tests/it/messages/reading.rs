@@ -6,7 +6,7 @@ use chat_core::event::Form;
 use chat_core::event::{Audience, NewEvent};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::{Flag, Reaction, ReactionType};
-use chat_core::ports::{Edit, FlagOp, MessageStore as _, Written};
+use chat_core::ports::{DecidedOn, DecidedOnCopies, Edit, EventLog as _, FlagOp, MessageStore as _, Written};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
@@ -24,6 +24,11 @@ async fn send_direct(town: &Town, who: &Person, to: &[&Person], content: &str) -
     let to = json!(to.iter().map(|person| person.id).collect::<Vec<_>>()).to_string();
     let parameters = [("type", "direct"), ("to", to.as_str()), ("content", content)];
     town.call(who, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
+}
+
+/// What a change of flags of these messages is decided on.
+fn decided_copies(town: &Town, messages: &[MessageId]) -> DecidedOnCopies {
+    DecidedOnCopies { realm: town.realm().changed(), log: town.store.head(), messages: messages.to_vec() }
 }
 
 /// The answer to `GET /messages` with all there is, and these parameters.
@@ -110,7 +115,7 @@ async fn an_anchor_is_a_place_a_word_or_the_first_unread() {
     }
     let event = || (NOW_S, NewEvent::plain(Audience::users([UserId(9)]), json!({"type": "x"})));
     let first = [MessageId(sent[0]), MessageId(sent[1])];
-    town.store.set_flag(UserId(9), (Flag::Read, FlagOp::Add), &first, event()).await.unwrap();
+    town.store.set_flag(UserId(9), (Flag::Read, FlagOp::Add), &decided_copies(&town, &first), event()).await.unwrap();
     let around = async |anchor: &str, before: &str, after: &str| {
         let answer = read(&town, &town.ada, &[("anchor", anchor), ("num_before", before), ("num_after", after)]).await;
         let found = ["found_anchor", "found_oldest", "found_newest"].map(|key| answer[key].as_bool().unwrap());
@@ -185,7 +190,10 @@ async fn a_narrow_selects_by_each_of_its_operators() {
     let own = send_direct(&town, &town.ada, &[&town.ada], "x").await;
     let all = [lunch, done, sand, direct, own];
     let event = (NOW_S, NewEvent::plain(Audience::users([UserId(9)]), json!({"type": "x"})));
-    town.store.set_flag(UserId(9), (Flag::Starred, FlagOp::Add), &[MessageId(done)], event).await.unwrap();
+    town.store
+        .set_flag(UserId(9), (Flag::Starred, FlagOp::Add), &decided_copies(&town, &[MessageId(done)]), event)
+        .await
+        .unwrap();
     let cases: [(&str, Value, &[i64]); 24] = [
         ("channel", json!("GENERAL"), &[lunch, done]),
         ("stream", json!(general), &[lunch, done]),
@@ -297,10 +305,40 @@ async fn a_narrow_of_another_form_is_refused_where_it_differs() {
         parameters.push(("narrow", narrow));
         town.call(&town.ada, "GET /messages", &parameters).await.refused(text);
     }
-    let many = json!(vec![["is", "dm"]; 101]).to_string();
+    let many = json!(vec![["is", "dm"]; 51]).to_string();
     let mut parameters = ALL.to_vec();
     parameters.push(("narrow", &many));
-    town.call(&town.ada, "GET /messages", &parameters).await.refused("Invalid narrow: Value error, too many terms");
+    let refusal = "Invalid narrow: Value error, too many terms (limit: 50)";
+    town.call(&town.ada, "GET /messages", &parameters).await.refused(refusal);
+}
+
+#[tokio::test]
+async fn words_of_all_searches_of_a_narrow_have_a_bound_negated_ones_too() {
+    let town = Town::found().await;
+    let searches = |words: usize, negated: bool| {
+        let text: Vec<_> = (0..words).map(|word| format!("word{word}")).collect();
+        let (first, second) = text.split_at(words / 2);
+        let term = |words: &[String]| json!({"operator": "search", "operand": words.join(" "), "negated": negated});
+        json!([term(first), term(second), {"operator": "search", "operand": "last", "negated": negated}]).to_string()
+    };
+    for negated in [false, true] {
+        for (words, refused) in [(126, false), (128, true)] {
+            let narrow = searches(words, negated);
+            let mut parameters = ALL.to_vec();
+            parameters.push(("narrow", narrow.as_str()));
+            let listed = town.call(&town.ada, "GET /messages", &parameters).await;
+            let by_id = [("msg_ids", "[1]"), ("narrow", narrow.as_str())];
+            let matched = town.call(&town.ada, "GET /messages/matches_narrow", &by_id).await;
+            for told in [listed, matched] {
+                if refused {
+                    let refusal = "Invalid narrow operator: too many words to search for (limit: 128)";
+                    assert_eq!(told.error(), (400, "BAD_NARROW", refusal));
+                } else {
+                    told.success();
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -429,7 +467,9 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         emoji_code: "1f642".to_owned(),
         reaction_type: ReactionType::UnicodeEmoji,
     };
-    assert!(matches!(town.store.react(id, reaction, (NOW_S, event())).await.unwrap(), Written::Done(_)));
+    let (message, _) = town.store.find(UserId(9), &[id]).await.unwrap().remove(0);
+    let decided = DecidedOn::new(&town.realm(), [&message]);
+    assert!(matches!(town.store.react(&decided, &reaction, (NOW_S, event())).await.unwrap(), Written::Done(_)));
     let answer = read(&town, &town.ada, &[]).await;
     let message = &answer["messages"][0];
     assert_eq!(message["last_edit_timestamp"], NOW_S + 5);

@@ -19,15 +19,23 @@ fn limits() -> AttemptLimits {
     AttemptLimits::new(&env(0))
 }
 
+/// Where no attempt is pending.
+fn try_admit<'a>(limits: &'a AttemptLimits, now_s: i64, login: &str, origin: Origin<'_>) -> Result<Admitted<'a>, Held> {
+    limits.try_admit(&env(now_s), login, origin).map_err(|error| match error {
+        AdmitError::Held(held) => held,
+        AdmitError::Busy => panic!("attempts are pending"),
+    })
+}
+
 /// A wrong password; the seconds to wait when it is refused instead.
 fn wrong(limits: &AttemptLimits, now_s: i64, login: &str, address: &str) -> Result<(), u64> {
     let origin = Origin::of(Some(address), None);
-    limits.admit(&env(now_s), login, origin).map(drop).map_err(|held| held.wait_s)
+    try_admit(limits, now_s, login, origin).map(drop).map_err(|held| held.wait_s)
 }
 
 /// A right one.
 fn right(limits: &AttemptLimits, now_s: i64, login: &str, address: &str) -> Result<(), u64> {
-    let admitted = limits.admit(&env(now_s), login, Origin::of(Some(address), None));
+    let admitted = try_admit(limits, now_s, login, Origin::of(Some(address), None));
     admitted.map(|admitted| admitted.settle(Outcome::Right)).map_err(|held| held.wait_s)
 }
 
@@ -71,13 +79,43 @@ fn a_right_password_counts_nowhere() {
 fn of_attempts_made_at_once_no_more_than_the_budget_go_on() {
     let limits = limits();
     let origin = Origin::of(Some("192.0.2.1"), None);
-    let admitted: Vec<_> = (0..20).filter_map(|_| limits.admit(&env(0), "ada", origin).ok()).collect();
+    let admitted: Vec<_> = (0..20).filter_map(|_| limits.try_admit(&env(0), "ada", origin).ok()).collect();
     assert_eq!(admitted.len(), 10);
-    assert_eq!(limits.admit(&env(60), "ada", origin).err().map(|held| held.wait_s), Some(30), "nor later on");
+    assert_eq!(limits.try_admit(&env(60), "ada", origin).err(), Some(AdmitError::Busy), "nor later on");
     for attempt in admitted {
         attempt.settle(Outcome::Unchecked);
     }
-    assert!(limits.admit(&env(60), "ada", origin).is_ok());
+    assert!(try_admit(&limits, 60, "ada", origin).is_ok());
+}
+
+#[tokio::test]
+async fn many_right_passwords_at_once_are_all_let_in_and_of_wrong_ones_ten_are_answered() {
+    let limits = limits();
+    let origin = Origin::of(Some("192.0.2.1"), None);
+    let (env, at_once) = (env(0), 25);
+    let attempt = async |outcome: Outcome| {
+        let admitted = limits.admit(&env, "ada", origin).await?;
+        tokio::task::yield_now().await;
+        admitted.settle(outcome);
+        Ok::<_, Held>(())
+    };
+    for (outcome, answered) in [(Outcome::Right, at_once), (Outcome::Wrong, 10)] {
+        let mut tries: Vec<_> = (0..at_once).map(|_| Some(Box::pin(attempt(outcome)))).collect();
+        let mut done = 0;
+        std::future::poll_fn(|context| {
+            for attempt in &mut tries {
+                if let Some(std::task::Poll::Ready(ended)) =
+                    attempt.as_mut().map(|attempt| attempt.as_mut().poll(context))
+                {
+                    done += usize::from(ended.is_ok());
+                    *attempt = None;
+                }
+            }
+            if tries.iter().all(Option::is_none) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
+        assert_eq!(done, answered, "{outcome:?}");
+    }
 }
 
 #[test]
@@ -102,7 +140,7 @@ fn a_neighbourhood_waits_after_six_hundred() {
         for number in 0..600 {
             assert_eq!(wrong(&limits, 0, &format!("name-{number}"), &address(number)), Ok(()), "{number}");
         }
-        let held = limits.admit(&env(0), "another", Origin::of(Some(&address(99)), None)).err().unwrap();
+        let held = try_admit(&limits, 0, "another", Origin::of(Some(&address(99)), None)).err().unwrap();
         assert_eq!(held, Held { wait_s: 1, reason: "too many attempts from this address" });
         assert_eq!(wrong(&limits, 0, "another", neighbour), Ok(()));
     }
@@ -119,7 +157,7 @@ fn besiege(limits: &AttemptLimits, login: &str) {
 fn who_guesses_at_an_account_from_many_networks_is_slowed_down_after_five_hundred() {
     let limits = limits();
     besiege(&limits, "ada");
-    let held = limits.admit(&env(0), "ada", Origin::of(Some("192.0.2.1"), None)).err().unwrap();
+    let held = try_admit(&limits, 0, "ada", Origin::of(Some("192.0.2.1"), None)).err().unwrap();
     assert_eq!(held, Held { wait_s: 5, reason: "too many attempts for this account" });
     assert_eq!(wrong(&limits, 0, "bob", "192.0.2.1"), Ok(()));
     assert_eq!(wrong(&limits, 5, "ada", "192.0.2.1"), Ok(()));
@@ -142,9 +180,9 @@ fn who_signed_in_from_here_before_is_let_in_while_others_guess() {
 #[test]
 fn nobody_is_at_home_where_addresses_are_unknown() {
     let limits = limits();
-    limits.admit(&env(0), "ada", Origin::Unknown).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
+    try_admit(&limits, 0, "ada", Origin::Unknown).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
     besiege(&limits, "ada");
-    assert!(limits.admit(&env(0), "ada", Origin::Unknown).is_err());
+    assert!(try_admit(&limits, 0, "ada", Origin::Unknown).is_err());
 }
 
 #[test]
@@ -167,13 +205,13 @@ fn the_people_of_an_app_share_no_limit_but_those_of_their_accounts() {
     let limits = limits();
     let app = Origin::of(Some("192.0.2.1"), Some("app"));
     for number in 0..1_000 {
-        assert!(limits.admit(&env(0), &format!("name-{number}"), app).is_ok());
+        assert!(try_admit(&limits, 0, &format!("name-{number}"), app).is_ok());
     }
     for _ in 0..10 {
-        assert!(limits.admit(&env(0), "ada", app).is_ok());
+        assert!(try_admit(&limits, 0, "ada", app).is_ok());
     }
-    assert_eq!(limits.admit(&env(0), "ada", app).err().unwrap().wait_s, 30);
-    assert!(limits.admit(&env(0), "ada", Origin::of(None, Some("other"))).is_ok());
+    assert_eq!(try_admit(&limits, 0, "ada", app).err().unwrap().wait_s, 30);
+    assert!(try_admit(&limits, 0, "ada", Origin::of(None, Some("other"))).is_ok());
     assert_eq!(wrong(&limits, 0, "ada", "192.0.2.1"), Ok(()));
 }
 

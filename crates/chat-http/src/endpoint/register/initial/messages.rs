@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Newcomer, State};
+use crate::endpoint::flags::readable_by;
 use crate::error::Fault;
 
 /// Unread messages told at most, the newest.
@@ -59,7 +60,8 @@ async fn max_message_id(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
 async fn starred(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
     let mut ids = newcomer.app.messages.flagged(newcomer.user.id, Flag::Starred).await?;
     ids.retain(|id| is_told(newcomer, *id));
-    Ok(json!(ids))
+    // A message that was moved out of the user's sight keeps its star and is not named.
+    Ok(json!(readable_by(newcomer.app, newcomer.user, &ids).await?))
 }
 
 /// As they are now. What changed since the queue's first event is told again; what came since, by the queue alone.

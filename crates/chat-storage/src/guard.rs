@@ -1,0 +1,80 @@
+//! The guard of every write to messages that exist: what the write was decided on is compared inside its transaction.
+//!
+//! **Invariant:** the transaction holds the head of the log, so nothing that is compared here changes before it ends.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chat_core::event::{Body, EventRecord};
+use chat_core::id::{EventId, MessageId};
+use chat_core::ports::{DecidedOn, DecidedOnCopies, StoreError};
+
+use crate::dialect::{Sql, numbers};
+use crate::engine::run;
+use crate::fault::failed;
+use crate::store::Shared;
+use crate::write::Writing;
+
+/// The revision of a message that was never edited is its own number.
+static EDITED: Sql =
+    Sql::new("SELECT count(*) FROM message WHERE id {in_numbers:$1} AND revision > $2 AND revision > id");
+static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
+
+/// Begins a transaction, unless the rules or one of the messages have changed since the decision.
+pub(crate) async fn begin(shared: &Shared, decided: &DecidedOn) -> Result<Option<Writing>, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    if decided.realm >= writing.rules_changed(shared) && are_unchanged(&mut writing, &decided.messages).await? {
+        return Ok(Some(writing));
+    }
+    refuse(shared, writing).await?;
+    Ok(None)
+}
+
+/// Begins a transaction with all that the log holds known to this node, unless the rules have changed since the
+/// decision, or one of the messages was edited.
+pub(crate) async fn begin_flags(shared: &Shared, decided: &DecidedOnCopies) -> Result<Option<Writing>, StoreError> {
+    let mut writing = Writing::begin(shared).await?;
+    if writing.draft.head() > shared.tail.head() {
+        shared.catch_up().await?;
+    }
+    if decided.realm >= writing.rules_changed(shared) && !is_any_edited(shared, &mut writing, decided).await? {
+        return Ok(Some(writing));
+    }
+    refuse(shared, writing).await?;
+    Ok(None)
+}
+
+/// Whether one of the messages was edited or moved after the place of the log that the decision knew.
+async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &DecidedOnCopies) -> Result<bool, StoreError> {
+    // Most of what is written in between are messages and flags, and then the database need not be asked.
+    let edits_none = |record: &Arc<EventRecord>| {
+        let body = record.event.as_ref().map(|event| &event.body);
+        matches!(body, Some(Body::Message(_) | Body::Flagged(_)))
+    };
+    let since = shared.tail.after(decided.log, usize::MAX);
+    if since.is_some_and(|records| records.iter().all(edits_none)) {
+        return Ok(false);
+    }
+    let sql = EDITED.on(writing.tx.dialect());
+    let ids = numbers(decided.messages.iter().map(|id| id.0));
+    let edited: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(sql.clone()).bind(&ids).bind(decided.log.0))
+        .map_err(failed)?;
+    Ok(edited > 0)
+}
+
+/// Ends a transaction that would write what was decided on an older state, and brings the realm in memory forward for
+/// the next decision.
+pub(crate) async fn refuse(shared: &Shared, writing: Writing) -> Result<(), StoreError> {
+    writing.roll_back().await?;
+    shared.catch_up().await
+}
+
+/// Whether these messages are there, each of that revision.
+async fn are_unchanged(writing: &mut Writing, messages: &[(MessageId, EventId)]) -> Result<bool, StoreError> {
+    let sql = REVISIONS.on(writing.tx.dialect());
+    let ids = numbers(messages.iter().map(|(id, _)| id.0));
+    let found: Vec<(i64, i64)> =
+        run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
+    let decided: BTreeSet<(i64, i64)> = messages.iter().map(|(id, revision)| (id.0, revision.0)).collect();
+    Ok(found.into_iter().collect::<BTreeSet<_>>() == decided)
+}
