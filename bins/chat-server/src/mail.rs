@@ -17,6 +17,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
 use percent_encoding::percent_decode_str;
+use tokio::io::AsyncWriteExt as _;
 use url::{Host, Url};
 
 use crate::config::MailConfig;
@@ -192,7 +193,12 @@ async fn into_folder(folder: &PathBuf, id: MailId, message: &Message) -> anyhow:
     builder.create(folder).await.with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let name = format!("{:012}-{}.eml", id.event_id, id.place);
     let draft = folder.join(format!(".{name}"));
-    tokio::fs::write(&draft, message.formatted()).await.context("cannot write the letter")?;
+    // The folder may have been there, open to others.
+    let mut options = tokio::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&draft).await.context("cannot make the letter")?;
+    file.write_all(&message.formatted()).await.context("cannot write the letter")?;
+    file.flush().await.context("cannot write the letter")?;
     tokio::fs::rename(&draft, folder.join(name)).await.context("cannot name the letter")
 }
 

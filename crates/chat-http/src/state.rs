@@ -222,7 +222,7 @@ pub(crate) struct Site {
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
     pub(crate) workshop: Workshop,
-    /// Where texts are compared with what is searched for, and marked.
+    /// Where texts are compared with what is searched for, and marked. They are in memory already, so none is claimed.
     pub(crate) searches: Workshop,
     /// Smaller pictures that were not made when the file came are made one after the other.
     pub(crate) thumbnails: tokio::sync::Mutex<()>,

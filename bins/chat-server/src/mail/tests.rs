@@ -72,6 +72,9 @@ async fn without_a_server_each_letter_is_a_file_that_only_we_may_read() {
         assert!(letter.contains("Auto-Submitted: auto-generated") && letter.contains("/join/1-secret"), "{letter}");
     }
     assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    for letter in std::fs::read_dir(&folder).unwrap() {
+        assert_eq!(letter.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
     assert!(waiting(&store, i64::MAX).await.is_empty());
     store.stop().await;
 }

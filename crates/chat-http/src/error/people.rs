@@ -67,6 +67,7 @@ fn of_organization(refused: &OrganizationError) -> Verdict {
         OrganizationError::NotAllowed(_)
         | OrganizationError::NoRealm
         | OrganizationError::TooLong { .. }
+        | OrganizationError::InvalidCharacters(_)
         | OrganizationError::TooSmall(_)
         | OrganizationError::BadLimit { .. }
         | OrganizationError::NotListed(_)

@@ -15,6 +15,7 @@ pub(super) fn field(refused: &ProfileError) -> Verdict {
         | ProfileError::NameBlank
         | ProfileError::NameTooLong
         | ProfileError::HintTooLong
+        | ProfileError::InvalidCharacters(_)
         | ProfileError::NameTaken
         | ProfileError::TooMany
         | ProfileError::DefaultUnchangeable
@@ -28,6 +29,7 @@ pub(super) fn answer(refused: &AnswerError) -> Verdict {
         AnswerError::NotAString(_)
         | AnswerError::NotAList
         | AnswerError::TooLong { .. }
+        | AnswerError::InvalidCharacters(_)
         | AnswerError::NotAChoice { .. }
         | AnswerError::NotADate(_)
         | AnswerError::NotAUrl(_)

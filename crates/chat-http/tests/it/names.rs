@@ -4,6 +4,9 @@ use chat_core::role::Role;
 
 use crate::town::Town;
 
+/// A call, its parameters, and the text of its refusal.
+type Refused<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 #[tokio::test]
 async fn no_name_has_characters_that_no_screen_shows() {
     let town = Town::found().await;
@@ -20,7 +23,7 @@ async fn no_name_has_characters_that_no_screen_shows() {
         let said = [("type", "channel"), ("to", "general"), ("topic", name), ("content", "hi")];
         let bot = [("full_name", name), ("short_name", "helper")];
         let team = [("name", name), ("description", ""), ("members", "[]")];
-        let calls: [(&str, &[(&str, &str)], &str); 11] = [
+        let calls: [Refused<'_>; 11] = [
             (&user, &[("full_name", name)], "Invalid characters in name!"),
             ("PATCH /settings", &[("full_name", name)], "Invalid characters in name!"),
             ("POST /bots", &bot, "Invalid characters in name!"),

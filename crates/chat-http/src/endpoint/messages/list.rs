@@ -99,7 +99,7 @@ async fn marked(
     let Some(sought) = selection.sought().cloned() else { return Ok(Vec::new()) };
     let messages: Vec<Arc<Stored>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
     let mark = move || messages.iter().map(|message| sought.mark(&message.topic, &message.html)).collect();
-    Ok(app.searches.run(mark).await?)
+    Ok(app.searches.run(0, mark).await?)
 }
 
 /// How messages are told.

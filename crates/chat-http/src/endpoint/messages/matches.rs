@@ -69,7 +69,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         };
         selected.map(shown).collect()
     };
-    Answer::of(&Matches { messages: call.app.searches.run(matching).await? })
+    Answer::of(&Matches { messages: call.app.searches.run(0, matching).await? })
 }
 
 /// What it answers.
