@@ -274,7 +274,7 @@ proptest! {
         for (later_us, event) in events {
             now_us += later_us;
             match event {
-                Event::Attempt if counter.wait_us(0, now_us) == 0 => {
+                Event::Attempt if counter.wait_us((0, now_us), counter.pending_at(0)) == 0 => {
                     counter.hold(0);
                     pending += 1;
                 }
