@@ -2,6 +2,7 @@
 
 mod append;
 mod conditions;
+mod dropped;
 mod history;
 mod list;
 mod logins;
@@ -25,6 +26,7 @@ use crate::fault::{fhir, retried};
 
 pub(crate) use append::append;
 pub(crate) use conditions::Conditions;
+pub(crate) use dropped::needed;
 pub(crate) use history::kinds;
 pub(crate) use put::{Text, put_recorded};
 pub(crate) use reads::{Reading, Reads};

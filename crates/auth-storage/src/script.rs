@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Either, PgConnection, SqliteConnection};
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run as run_statement};
 use crate::fault;
-use crate::resources::watch_all;
+use crate::resources::{needed, watch_all};
 
 /// Stands while a script runs, and is gone when the script ended the transaction.
 const GUARD: &str = "SAVEPOINT migration";
@@ -62,6 +62,14 @@ pub(crate) async fn run_within(tx: &mut Tx, sql: &str) -> Result<(), ScriptFault
     })?;
     if let On::Postgres(connection) = tx.on() {
         sqlx::raw_sql(RESET).execute(connection).await.map_err(ScriptFault::Failed)?;
+    }
+    if let Some(kind) = needed(tx).await.map_err(ScriptFault::Failed)? {
+        return Err(ScriptFault::Refused(SqlRefused {
+            engine: dialect.engine_name(),
+            code: None,
+            message: format!("it drops the table of {kind}, which the server needs; delete its rows instead"),
+            place: SqlPlace::WHOLE,
+        }));
     }
     watch_all(tx).await.map_err(ScriptFault::Failed)
 }

@@ -6,7 +6,7 @@
 //! history as much as what we overwrite.
 //!
 //! Not specified; what no trigger sees (`TRUNCATE`, `DROP TABLE`, `REPLACE` on SQLite) takes the standing documents
-//! with it. Their rows of the history are passed over when they are read, as every document that cannot be read. Rows
+//! with it; a table that was dropped is made again, without them. Their rows of the history are passed over when they are read, as every document that cannot be read. Rows
 //! of a former version have their documents whether they stand or not, and stay as they are.
 
 use fhir_store::ResourceType;
@@ -48,8 +48,9 @@ END",
 END",
 ];
 
-/// Sees to it that what stands in any table goes into its history when it is superseded.
+/// Sees to it that every type has its tables, and that what stands in any goes into its history when it is superseded.
 pub(crate) async fn watch_all(tx: &mut Tx) -> Result<(), sqlx::Error> {
+    super::dropped::restore(tx).await?;
     let unwatched = match tx.dialect() {
         Dialect::Postgres => UNWATCHED_POSTGRES,
         Dialect::Sqlite => UNWATCHED_SQLITE,

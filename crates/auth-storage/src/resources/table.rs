@@ -98,13 +98,19 @@ impl Table {
     /// Makes the tables of a type that has none. The caller holds the lock of the type.
     pub(crate) async fn create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
         let table = Self::registered(kind);
-        for template in [CREATE, CREATE_INDEX, CREATE_HISTORY, CREATE_HISTORY_INDEX] {
-            let sql = table.sql(tx.dialect(), template);
-            run!(tx.on(), execute: sqlx::query(sql))?;
-        }
+        table.make(tx).await?;
         superseded::watch(tx, &table).await?;
         run!(tx.on(), execute: sqlx::query(REGISTER).bind(&*table.name).bind(&*table.kind))?;
         Ok(table)
+    }
+
+    /// Makes what is missing of its tables and their indexes.
+    pub(super) async fn make(&self, tx: &mut Tx) -> Result<(), sqlx::Error> {
+        for template in [CREATE, CREATE_INDEX, CREATE_HISTORY, CREATE_HISTORY_INDEX] {
+            let sql = self.sql(tx.dialect(), template);
+            run!(tx.on(), execute: sqlx::query(sql))?;
+        }
+        Ok(())
     }
 
     /// The table of a type, made if there is none. The caller holds the lock of the type.

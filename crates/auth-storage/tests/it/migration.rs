@@ -1,7 +1,7 @@
 //! Users' SQL: with the row that says it ran, before it, on demand.
 
 use auth_storage::Db;
-use fhir_store::{Filter, Operation, ResourceKey, ResourceStore as _, Write, Written};
+use fhir_store::{Filter, Lookup, Operation, ResourceKey, ResourceStore as _, Write, Written};
 use migrations::on_demand::{Applied, SqlScript};
 use migrations::{AloneRefusal, Effect, EffectRefused, MigrationStore as _, Progress, Step, StepRefusal};
 use serde_json::json;
@@ -23,6 +23,9 @@ fn step(id: &str, sql: &str) -> Step {
 async fn transact(db: &Db, steps: Vec<Step>) -> Result<Vec<Written>, StepRefusal> {
     db.transact_steps(steps, &Progress::new(), NOW_US).await.unwrap()
 }
+
+/// What was answered is of no matter.
+fn drop_answer<T>(_: T) {}
 
 fn script(id: &str, sql: &str) -> SqlScript {
     SqlScript { id: id.to_owned(), sql: sql.to_owned() }
@@ -155,6 +158,51 @@ told! {
         let refusal = db.run_alone(broken, "INSERT INTO nowhere VALUES (1)", &progress, NOW_US).await.unwrap();
         assert!(refusal.unwrap_err().to_string().contains("nowhere"));
         assert_eq!(home.ask("SELECT id FROM platformmigration ORDER BY id").await, ["alone", "table"]);
+    }
+
+    async fn a_type_whose_table_users_sql_dropped_is_written_again(home) {
+        let db = home.open().await;
+        let other = home.open().await;
+        let drop = "DROP TABLE basic_history; DROP TABLE basic";
+        let mut count = 0;
+        let mut write = |db: &Db| {
+            count += 1;
+            let put = Operation::Put(json!({"code": {"text": count.to_string()}}));
+            let (db, put) = (db.clone(), Write::to("Basic/b".parse().unwrap(), put));
+            async move { db.transact(vec![put], NOW_US).await }
+        };
+        for how in ["alone", "within", "script", "sql", "history"] {
+            for node in [&db, &other] {
+                write(node).await.unwrap().unwrap();
+            }
+            match how {
+                "alone" => drop_answer(db.run_alone(step(how, drop).write, drop, &Progress::new(), NOW_US).await.unwrap().unwrap()),
+                "within" => drop_answer(transact(&db, vec![step(how, drop)]).await.unwrap()),
+                "script" => drop_answer(db.apply_script(&script(how, drop), NOW_US).await.unwrap().unwrap()),
+                "sql" => db.run_sql(drop).await.unwrap().unwrap(),
+                _ => db.run_sql("DROP TABLE basic_history").await.unwrap().unwrap(),
+            }
+            for node in [&other, &db] {
+                write(node).await.unwrap().unwrap();
+                let read = node.read(&"Basic/b".parse().unwrap()).await.unwrap();
+                assert!(matches!(read, Lookup::Found(_)), "{how}: {read:?}");
+            }
+            let versions = home.ask("SELECT CAST(count(*) AS TEXT) FROM basic_history").await;
+            assert_ne!(versions, ["0"], "{how}");
+        }
+    }
+
+    async fn users_sql_that_drops_a_table_of_registrations_is_refused(home) {
+        let db = home.open().await;
+        for (kind, table) in [("Client", "client"), ("User", "\"user\""), ("AccessPolicy", "accesspolicy")] {
+            let sql = format!("DROP TABLE {table}");
+            let refusal = transact(&db, vec![step("drop", &sql)]).await.unwrap_err().to_string();
+            assert!(refusal.contains(&format!("it drops the table of {kind}, which the server needs")), "{refusal}");
+            let refused = db.apply_script(&script("drop", &sql), NOW_US).await.unwrap().unwrap_err().to_string();
+            assert!(refused.contains("delete its rows instead"), "{refused}");
+        }
+        let put = Write::to("Client/c".parse().unwrap(), Operation::Put(json!({"active": true})));
+        db.transact(vec![put], NOW_US).await.unwrap().unwrap();
     }
 
     async fn of_many_that_run_one_alone_exactly_one_runs_it(home) {
