@@ -102,14 +102,19 @@ impl Statement<'_> {
 }
 
 /// Where those values are that a part of a composite is compared with: neither words nor types of identifiers.
-fn compared_places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
+pub(super) fn compared_places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     match kind {
         Kind::Token => vec![(Place::Token, number)],
+        // Those of URIs have the number of another part, or of another parameter.
+        Kind::Reference => vec![(Place::Reference, number)],
         kind => places(kind, number),
     }
 }
 
-/// The id of the resource that an element of a composite belongs to.
+/// The id of the resource that an element of a composite belongs to. A row without an element, which only users' SQL can
+/// have written there, belongs to none: Postgres fails for a negative length.
 pub(super) fn bare(id: &str) -> String {
-    format!("substr({id}, 1, length({id}) - {ELEMENT_SUFFIX})")
+    format!(
+        "CASE WHEN length({id}) > {ELEMENT_SUFFIX} THEN substr({id}, 1, length({id}) - {ELEMENT_SUFFIX}) ELSE '' END"
+    )
 }
