@@ -86,7 +86,8 @@ pub(crate) async fn expanded(app: &App, mut write: Write) -> Result<Write, Fault
     Ok(write)
 }
 
-async fn expand(app: &App, criteria: &mut Criteria) -> Result<(), Fault> {
+/// Puts the codes of the value sets that criteria name in their places.
+pub(crate) async fn expand(app: &App, criteria: &mut Criteria) -> Result<(), Fault> {
     match &mut criteria.sought {
         Some(sought) => value_sets::expand(app, &mut sought.search).await,
         None => Ok(()),

@@ -34,6 +34,7 @@ mod address;
 mod asked;
 mod call;
 mod capability;
+mod conditional_references;
 mod confine;
 mod conform;
 mod credentials;

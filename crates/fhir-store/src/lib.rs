@@ -2,7 +2,7 @@
 //! written under conditions and together, and how they are spelled.
 //!
 //! The crate owns the resource model ([`ports`]), the rules of a transaction ([`plan`]), Bundles
-//! ([`bundle`]), list queries ([`query`]), the criteria of conditional writes ([`mod@criteria`]), histories ([`history`]), references ([`mod@reference`]), the
+//! ([`bundle`]), list queries ([`query`]), the criteria of conditional writes ([`mod@criteria`]), histories ([`history`]), references ([`mod@reference`]), those by criteria ([`conditional_reference`]), the
 //! patient compartment ([`compartment`]) and what of a type a caller reaches ([`selection`]), search
 //! without a database ([`search`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
@@ -63,6 +63,7 @@
 pub mod bundle;
 pub mod capability;
 pub mod compartment;
+pub mod conditional_reference;
 pub mod criteria;
 pub mod definitions;
 pub mod export;

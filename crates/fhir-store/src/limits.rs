@@ -61,8 +61,13 @@ pub const MAX_ALTERNATIVES: usize = 500;
 /// because each is a branch of the statement.
 pub const MAX_CHAIN_TYPES: usize = 32;
 
-/// Most conditions that one search parameter becomes: a chain asks the same of each type it may lead to.
+/// Most conditions that all parameters of one search become: each value is one, and a chain asks for it of each type
+/// it may lead to. Not specified; 1000, twice what one parameter may have, because the cost of a search grows with all
+/// of them together.
 pub const MAX_TESTS: usize = 1000;
+
+/// Most different conditional references in one transaction Bundle. Not specified; 500, because each is a search.
+pub const MAX_CONDITIONAL_REFERENCES: usize = 500;
 
 /// Longest value of a search parameter between two commas, in bytes.
 pub const MAX_SEARCH_VALUE_BYTES: usize = 1000;

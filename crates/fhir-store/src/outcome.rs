@@ -83,6 +83,8 @@ pub const MULTIPLE_MATCHES: Kind =
 pub const TOO_LARGE: Kind = kind("too-long", "too-long", "The body is too large");
 /// A question whose answer is too large (413).
 pub const TOO_COSTLY: Kind = kind("too-costly", "too-costly", "The answer is too large");
+/// A search takes longer than a search may.
+pub const SEARCH_TOO_COSTLY: Kind = kind("too-costly", "too-costly", "The search takes too long");
 /// A resource that breaks a rule (422).
 pub const INVALID: Kind = kind("invalid", "invalid", "Invalid resource");
 /// Too many calls (429).
@@ -238,9 +240,11 @@ impl From<&WriteFault> for Outcome {
             }
             WriteFault::Taken(_) => with(DUPLICATE),
             WriteFault::VersionMismatch { .. } | WriteFault::VersionExcluded(_) => with(VERSION_MISMATCH),
-            WriteFault::MultipleMatches { .. } => with(MULTIPLE_MATCHES),
+            WriteFault::MultipleMatches { .. } | WriteFault::SeveralReferents(_) => with(MULTIPLE_MATCHES),
             WriteFault::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
-            WriteFault::NothingMatches(_) => with(NOT_FOUND),
+            WriteFault::NothingMatches(_) | WriteFault::NoReferent(_) => with(NOT_FOUND),
+            WriteFault::TooManyReferents => with(TOO_COSTLY),
+            WriteFault::ReadOnly(_) => with(NOT_SUPPORTED),
             WriteFault::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
             WriteFault::Outside | WriteFault::NotSearched(SearchRefused::Closed) => with(FORBIDDEN),
             WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),

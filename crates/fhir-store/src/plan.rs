@@ -319,6 +319,10 @@ fn replace(previous: Stored, body: Value, urls: &FullUrls, target: &Selection) -
 
 fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteFault> {
     let mut resource = shape::stored_body(key, body).map_err(WriteFault::Invalid)?;
+    // The references in a stored Bundle are to its own entries.
+    if key.kind.as_str() == "Bundle" {
+        return Ok(resource);
+    }
     // The patterns of an access policy are compared as they stand, so what they name is no reference.
     let path = ElementPath::root(Some(key.kind.as_str()));
     let rewritten = if format::is_pattern(Some(key.kind.as_str())) {

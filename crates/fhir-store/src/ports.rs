@@ -341,6 +341,18 @@ pub enum WriteFault {
     /// A reference `urn:uuid:…` that no entry of the transaction carries.
     #[error("the reference {0} names no entry of the transaction")]
     UnresolvedReference(String),
+    /// A conditional reference that finds nothing.
+    #[error("the conditional reference {0} finds no resource")]
+    NoReferent(String),
+    /// A conditional reference that finds more than one resource.
+    #[error("the conditional reference {0} finds more than one resource")]
+    SeveralReferents(String),
+    /// More than [`limits::MAX_CONDITIONAL_REFERENCES`] of them in one transaction.
+    #[error("a transaction has at most {max} different conditional references", max = limits::MAX_CONDITIONAL_REFERENCES)]
+    TooManyReferents,
+    /// A type that the server alone writes.
+    #[error("a {0} is written by the server alone: it cannot be created, changed or deleted")]
+    ReadOnly(ResourceType),
     /// The resource would not lie in what the writer reaches.
     #[error("the resource would not be of the patient the access token is for, or of another one as well")]
     Outside,
@@ -429,6 +441,9 @@ pub enum StoreError {
     /// So much is asked of the engine that there was no connection to it in time; nothing was done.
     #[error("the store is too busy")]
     Busy(#[source] EngineError),
+    /// The engine ended a statement because it ran for longer than a search may.
+    #[error("the search took longer than a search may; narrow it, or ask for fewer values")]
+    TooCostly(#[source] EngineError),
     /// What was read is nothing this crate writes.
     #[error("the store holds a resource that cannot be read")]
     Corrupt(#[source] EngineError),
@@ -480,6 +495,7 @@ mod tests {
             StoreError::Unavailable(cause()),
             StoreError::Contended(cause()),
             StoreError::Busy(cause()),
+            StoreError::TooCostly(cause()),
             StoreError::Corrupt(cause()),
         ];
         for error in errors {

@@ -1,0 +1,170 @@
+//! Conditional references of a transaction: `Patient?identifier=…` in the place of an id.
+//!
+//! This module finds them in a document and puts in what they stand for. Who looks that up is the caller's business.
+//!
+//! # Source
+//! FHIR R4, `RESTful` API, transaction, conditional references.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::format;
+use crate::key::{ResourceKey, ResourceType};
+use crate::reference::{ElementPath, has_only, is_absolute, resource_type};
+
+/// The resource that a conditional reference stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Referent {
+    /// A resource with an id.
+    Stored(ResourceKey),
+    /// The entry of the same transaction with this `fullUrl`.
+    Entry(String),
+}
+
+/// The type and the criteria of a conditional reference; `None` for any other text.
+#[must_use]
+pub fn split(text: &str) -> Option<(ResourceType, &str)> {
+    let (kind, criteria) = text.split_once('?').filter(|_| !is_absolute(text))?;
+    Some((kind.parse().ok()?, criteria))
+}
+
+/// The conditional references of a document, which is of type `kind`.
+///
+/// Those inside a `Bundle` are for whom the Bundle is sent to, and the patterns of an access policy are compared as
+/// they stand.
+#[must_use]
+pub fn find(kind: &ResourceType, document: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if is_walked(kind) {
+        collect(&ElementPath::root(Some(kind.as_str())), document, &mut found);
+    }
+    found
+}
+
+/// Replaces each conditional reference by the resource it stands for, in both spellings.
+pub fn replace(kind: &ResourceType, document: &mut Value, referents: &BTreeMap<String, Referent>) {
+    if is_walked(kind) {
+        put_in(&ElementPath::root(Some(kind.as_str())), document, referents);
+    }
+}
+
+fn is_walked(kind: &ResourceType) -> bool {
+    kind.as_str() != BUNDLE && !format::is_pattern(Some(kind.as_str()))
+}
+
+const BUNDLE: &str = "Bundle";
+
+fn is_bundle(object: &Map<String, Value>) -> bool {
+    object.get("resourceType").is_some_and(|kind| kind == BUNDLE)
+}
+
+/// Where the text of a reference stands in an object at a path.
+fn place(path: &ElementPath<'_>, object: &Map<String, Value>) -> Option<&'static str> {
+    if object.get("reference").is_some_and(Value::is_string) && path.may_be_reference() {
+        return Some("reference");
+    }
+    (has_only(object, &["uri"]) && path.may_be_uri_reference()).then_some("uri")
+}
+
+fn collect(path: &ElementPath<'_>, value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(elements) => elements.iter().for_each(|inner| collect(path, inner, found)),
+        Value::Object(object) if !is_bundle(object) => {
+            let path = path.of_object(|| resource_type(object));
+            let text = place(&path, object).and_then(|place| object.get(place)?.as_str());
+            found.extend(text.filter(|text| split(text).is_some()).map(str::to_owned));
+            object.iter().for_each(|(name, inner)| collect(&path.member(name.as_bytes()), inner, found));
+        }
+        _ => {}
+    }
+}
+
+fn put_in(path: &ElementPath<'_>, value: &mut Value, referents: &BTreeMap<String, Referent>) {
+    match value {
+        Value::Array(elements) => elements.iter_mut().for_each(|inner| put_in(path, inner, referents)),
+        Value::Object(object) if !is_bundle(object) => {
+            let path = path.of_object(|| resource_type(object));
+            if let Some(place) = place(&path, object) {
+                refer(place, object, referents);
+            }
+            object.iter_mut().for_each(|(name, inner)| put_in(&path.member(name.as_bytes()), inner, referents));
+        }
+        _ => {}
+    }
+}
+
+fn refer(place: &str, object: &mut Map<String, Value>, referents: &BTreeMap<String, Referent>) {
+    let text = object.get(place).and_then(Value::as_str);
+    match (text.and_then(|text| referents.get(text)), place) {
+        (Some(Referent::Entry(full_url)), _) => {
+            object.insert(place.to_owned(), full_url.as_str().into());
+        }
+        (Some(Referent::Stored(key)), "uri") => {
+            let mut native = Map::new();
+            native.insert("resourceType".to_owned(), key.kind.as_str().into());
+            native.insert("id".to_owned(), key.id.as_str().into());
+            object.shift_remove("uri");
+            native.append(object);
+            *object = native;
+        }
+        (Some(Referent::Stored(key)), _) => {
+            object.insert(place.to_owned(), key.to_string().into());
+        }
+        (None, _) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kind(name: &str) -> ResourceType {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn a_conditional_reference_is_a_type_and_criteria() {
+        assert_eq!(split("Patient?identifier=s|1"), Some((kind("Patient"), "identifier=s|1")));
+        for text in ["Patient/1", "http://h/Patient?identifier=1", "urn:uuid:x?y", "?a=b", "patient?a=b", "#a?b"] {
+            assert_eq!(split(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn both_spellings_are_found_and_replaced_where_they_stand() {
+        let mut document = json!({
+            "subject": {"reference": "Patient?identifier=1", "display": "x"},
+            "performer": [{"uri": "Practitioner?name=y"}, {"reference": "Practitioner/1"}],
+            "extension": [{"url": "u", "valueReference": {"reference": "Patient?identifier=2"}}],
+            "text": "Patient?identifier=3",
+        });
+        let observation = kind("Observation");
+        let found: Vec<String> = find(&observation, &document).into_iter().collect();
+        assert_eq!(found, ["Patient?identifier=1", "Patient?identifier=2", "Practitioner?name=y"]);
+        let referents = [
+            ("Patient?identifier=1".to_owned(), Referent::Stored("Patient/p1".parse().unwrap())),
+            ("Patient?identifier=2".to_owned(), Referent::Entry("urn:uuid:e".to_owned())),
+            ("Practitioner?name=y".to_owned(), Referent::Stored("Practitioner/d".parse().unwrap())),
+        ];
+        replace(&observation, &mut document, &referents.into());
+        let expected = json!({
+            "subject": {"reference": "Patient/p1", "display": "x"},
+            "performer": [{"resourceType": "Practitioner", "id": "d"}, {"reference": "Practitioner/1"}],
+            "extension": [{"url": "u", "valueReference": {"reference": "urn:uuid:e"}}],
+            "text": "Patient?identifier=3",
+        });
+        assert_eq!(document, expected);
+    }
+
+    #[test]
+    fn what_is_for_others_stays_as_it_is() {
+        let reference = json!({"reference": "Patient?identifier=1"});
+        assert!(find(&kind("Bundle"), &json!({"entry": [{"resource": {"subject": reference}}]})).is_empty());
+        let inner = json!({"contained": [{"resourceType": "Bundle", "entry": [{"resource": {"subject": reference}}]}]});
+        assert!(find(&kind("Observation"), &inner).is_empty());
+        assert!(find(&kind("AccessPolicy"), &json!({"matcho": reference})).is_empty());
+    }
+}
