@@ -13,6 +13,9 @@ use serde_json::Value;
 use crate::error::Fault;
 use crate::state::App;
 
+/// The type of the records of what happened, which the server alone writes.
+pub(crate) const AUDIT_EVENT: &str = "AuditEvent";
+
 /// Hashes the secret in a document from outside, and checks the document; other types pass.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ use crate::asked::Asked;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
+use crate::guarded::AUDIT_EVENT;
 use crate::state::App;
 use crate::surface::Dialect;
 use crate::{confine, conform, criteria, guarded, known_types, migrate};
@@ -54,6 +55,9 @@ async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
 }
 
 async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+    if let Some(Planned { write, entry }) = admitted.iter().find(|planned| planned.write.kind.as_str() == AUDIT_EVENT) {
+        return Err(Fault::Refused { cause: WriteFault::ReadOnly(write.kind.clone()), entry: *entry });
+    }
     if admitted.iter().any(|planned| migrate::runs(app, &planned.write)) {
         return migrate::transact(app, admitted).await;
     }
@@ -71,7 +75,7 @@ fn only(written: Vec<Written>) -> Result<Written, Fault> {
 }
 
 /// Whether the spelling of the caller is another one than the stored.
-fn converts(app: &App, dialect: Dialect) -> bool {
+pub(crate) fn converts(app: &App, dialect: Dialect) -> bool {
     dialect == Dialect::Fhir && app.settings.correct_format
 }
 
@@ -169,7 +173,7 @@ pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &
 }
 
 /// The keys of what meets a condition, two at most.
-async fn matches(
+pub(crate) async fn matches(
     app: &App,
     call: &Call,
     (kind, criteria): (&ResourceType, &Criteria),

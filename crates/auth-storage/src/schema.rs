@@ -54,6 +54,8 @@ const FILES: &[File] = &[
     file!(19, "0019_time_order.sql"),
     file!(20, "0020_documents_once.sql"),
     file!(21, "0021_refused_scopes.sql"),
+    file!(22, "0022_texts_by_resource.sql"),
+    file!(23, "0023_audit_event_index.sql"),
 ];
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.

@@ -13,24 +13,38 @@ use super::put::{Text, put};
 use super::table::{self, Table};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
+use crate::search::Pending;
 
+/// The first write of a type has it to itself. The others share it, so that rows of the index are not made for a new
+/// number of the type without them.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+const SHARE: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))";
 /// `$1` is `[[id], …]`.
 const RECORD: &str = "INSERT INTO {history} (id, txid, ts, resource, op)
 SELECT t.id, t.txid, t.ts, {in_table}, 'create' FROM {elements:$1} JOIN {table} t ON t.id = e.value ->> 0";
 
-/// Stores `resources` as new ones of type `kind`, all or none.
+/// Stores `resources` as new ones of type `kind`, all or none, with the rows by which searches find them.
 pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], now_us: i64) -> Result<(), sqlx::Error> {
     let text = |resource: &Value| Text { id: new_id(now_us).to_string().into(), document: resource.to_string().into() };
     let texts: Vec<Text> = resources.iter().map(text).collect();
     let ids: Vec<[&str; 1]> = texts.iter().map(|text| [&*text.id]).collect();
     let mut tx = db.begin().await?;
     let table = table_for(db, &mut tx, kind).await?;
+    let mut search = Pending::new(db);
+    if let Some(finder) = search.finder(&mut tx, kind).await? {
+        let found = texts.iter().zip(resources);
+        let found = found.map(|(text, resource)| (text.id.to_string(), finder.findings(&text.id, resource)));
+        search.note_new(&finder, found);
+    }
     put(&mut tx, &table, &texts, now_us).await?;
     let sql = table.sql(db.dialect(), RECORD);
     run!(tx.on(), execute: sqlx::query(sql).bind(json!(ids).to_string()))?;
+    search.write(&mut tx).await?;
     tx.commit().await?;
     db.remember_tables([table]);
+    if let Some(index) = search.known() {
+        db.remember_index(&index);
+    }
     Ok(())
 }
 
@@ -41,13 +55,15 @@ pub(super) fn new_id(now_us: i64) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(NoContext, now.as_secs(), now.subsec_nanos()))
 }
 
-/// The table of a type, made if there is none, under the lock that every first write of it takes.
+/// The table of a type, made if there is none, under the lock of the type.
 async fn table_for(db: &Db, tx: &mut Tx, kind: &ResourceType) -> Result<Table, sqlx::Error> {
-    if let Some(known) = db.known_table(kind.as_str()) {
-        return Ok(known);
-    }
+    let known = db.known_table(kind.as_str());
     if let On::Postgres(connection) = tx.on() {
-        sqlx::query(LOCK).bind(table::lock_name(kind)).execute(connection).await?;
+        let lock = if known.is_some() { SHARE } else { LOCK };
+        sqlx::query(lock).bind(table::lock_name(kind)).execute(connection).await?;
     }
-    Table::find_or_create(tx, kind).await
+    match known {
+        Some(known) => Ok(known),
+        None => Table::find_or_create(tx, kind).await,
+    }
 }

@@ -23,8 +23,6 @@ const TYPE_STRIDE: i64 = 1 << 20;
 pub(super) const DEFINITIONS: &str = "SearchParameter";
 /// What the URLs of R4's own parameters begin with: they are here already.
 const BASE_URL: &str = "http://hl7.org/fhir/SearchParameter/";
-/// The types without rows of their own: written many times a second, and found by their elements.
-const UNINDEXED: [&str; 1] = ["AuditEvent"];
 
 const STATE: &str = "SELECT revision, definitions, own FROM search_state";
 const TYPES: &str = "SELECT number, kind, definitions, state FROM search_type WHERE state <> 'retired'";
@@ -140,7 +138,7 @@ fn without_secrets<'a>(kind: &ResourceType, body: &'a Value) -> Cow<'a, Value> {
 
 /// Whether resources of the type have rows.
 pub(super) fn covers(catalog: &Catalog, kind: &ResourceType) -> bool {
-    catalog.names(kind) && !UNINDEXED.contains(&kind.as_str())
+    catalog.names(kind)
 }
 
 /// The number of the rows of a parameter of a type.

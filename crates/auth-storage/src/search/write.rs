@@ -99,6 +99,13 @@ impl Pending {
         Ok(())
     }
 
+    /// Notes resources of ids that nothing had before.
+    pub(crate) fn note_new(&mut self, finder: &Finder, new: impl IntoIterator<Item = (String, Findings)>) {
+        for (id, after) in new {
+            self.record(finder, id, (Findings::default(), after));
+        }
+    }
+
     /// Notes that resources go, `[[id], …]`, before they do.
     pub(crate) async fn note_gone(
         &mut self,

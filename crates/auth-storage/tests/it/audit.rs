@@ -1,7 +1,10 @@
 //! Audit records: written in the order they came, by somebody else than who records.
 
 use auth_storage::{AuditLog, Db};
-use fhir_store::{ListQuery, Operation, ResourceStore as _, Stored, Write};
+use fhir_store::search::{Request, parse};
+use fhir_store::{
+    Counting, ListQuery, Operation, ResourceStore as _, SearchQuery, SearchStore as _, Selection, Stored, Write,
+};
 use oauth_core::ports::{AuditAction, AuditRecord, AuditSink as _};
 use serde_json::json;
 
@@ -211,4 +214,72 @@ told! {
         log.stop().await;
         assert_eq!(events(&home.open().await).await.len(), 0);
     }
+
+    async fn audit_events_are_found_by_what_an_auditor_asks_and_forgotten_with_their_rows(home) {
+        let db = home.open().await;
+        let none = found(&db, "patient=p1").await;
+        assert!(none.is_empty(), "nothing was recorded yet");
+        for (n, (patient, user, refused)) in
+            [("p1", "ada", None), ("p2", "ada", Some("access_denied")), ("p1", "bob", None)].into_iter().enumerate()
+        {
+            // What is written together has one time.
+            let log = AuditLog::start(db.clone());
+            log.record(AuditRecord {
+                at_us: NOW_US + 86_400_000_000 * i64::try_from(n).unwrap(),
+                patient_id: Some(patient.to_owned()),
+                user_id: Some(user.to_owned()),
+                client_id: Some("app".to_owned()),
+                refused: refused.map(str::to_owned),
+                ..record(if n == 2 { AuditAction::Token } else { AuditAction::Consent })
+            });
+            log.stop().await;
+        }
+        let days = ["2027-01-15", "2027-01-16", "2027-01-17"];
+        for (query, expected) in [
+            ("patient=p1", &[0, 2][..]),
+            ("patient=Patient/p2", &[1]),
+            ("agent=User/ada", &[0, 1]),
+            ("agent=Client/app&patient=p1", &[0, 2]),
+            ("entity=Patient/p2", &[1]),
+            ("date=2027-01-16", &[1]),
+            ("date=ge2027-01-16", &[1, 2]),
+            ("_lastUpdated=lt2027-01-16", &[0]),
+            ("type=http://dicom.nema.org/resources/ontology/DCM|110114", &[2]),
+            ("subtype=consent", &[0, 1]),
+            ("outcome=4", &[1]),
+            ("outcome:not=4", &[0, 2]),
+            ("patient=nobody", &[]),
+        ] {
+            let expected: Vec<&str> = expected.iter().map(|at| days[*at]).collect();
+            assert_eq!(found(&db, &format!("{query}&_sort=date")).await, expected, "{query}");
+            let reversed: Vec<&str> = expected.into_iter().rev().collect();
+            assert_eq!(found(&db, &format!("{query}&_sort=-_lastUpdated")).await, reversed, "{query}");
+        }
+        db.forget_audit_events(NOW_US + 86_400_000_000).await.unwrap();
+        assert_eq!(found(&db, "agent=Client/app&_sort=date").await, days[1..]);
+        let left = "SELECT CAST(count(*) AS TEXT) FROM (
+            SELECT id FROM search_token UNION ALL SELECT id FROM search_reference UNION ALL SELECT id FROM search_string
+            UNION ALL SELECT id FROM search_range) AS i WHERE i.id NOT IN (SELECT id FROM auditevent)";
+        assert_eq!(home.ask(left).await, ["0"], "rows of what is forgotten stay in no table");
+    }
+}
+
+/// The days of the events that a search finds, in its order.
+async fn found(db: &Db, query: &str) -> Vec<String> {
+    let kind = "AuditEvent".parse().unwrap();
+    let catalog = db.catalog().await.unwrap();
+    let pairs: Vec<(&str, &str)> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
+    let (search, _) = parse(&catalog, &Request::strict(&kind, "https://payer.example/fhir", NOW_US), pairs).unwrap();
+    let query = SearchQuery {
+        search,
+        filters: Vec::new(),
+        within: Selection::Everything,
+        reaches: std::collections::BTreeMap::new(),
+        count: 100,
+        counting: Counting::All,
+    };
+    let found = db.search(&query).await.unwrap().unwrap();
+    let day =
+        |text: &fhir_store::StoredText| text.read().unwrap().resource["recorded"].as_str().unwrap()[..10].to_owned();
+    found.entries.iter().map(day).collect()
 }

@@ -12,6 +12,11 @@ use crate::search::parameter::Kind;
 /// `[number, id, code, type, [base…], expression, [target…], [[type, expression]…]]`.
 const DATA: &str = include_str!("../../../data/r4-search-parameters.json");
 
+/// A type of which only some parameters are kept, and those: audit events are written many times a second, and each
+/// parameter costs rows. Those of all resources are not counted.
+const KEPT: (&str, &[&str]) =
+    ("AuditEvent", &["action", "agent", "date", "entity", "outcome", "patient", "subtype", "type"]);
+
 /// What the URLs of R4's parameters begin with.
 const URL: &str = "http://hl7.org/fhir/SearchParameter/";
 
@@ -34,7 +39,12 @@ fn bases(line: &'static str) -> impl Iterator<Item = &'static str> {
 /// The definitions about a type, those of all resources among them.
 pub(super) fn of(kind: &str) -> Vec<Definition> {
     let about = lines().filter(|line| bases(line).any(|base| base == kind || ROOTS.contains(&base)));
-    about.filter_map(read).collect()
+    about.filter_map(read).filter(|definition| is_kept(kind, definition)).collect()
+}
+
+fn is_kept(kind: &str, definition: &Definition) -> bool {
+    let (of, codes) = KEPT;
+    kind != of || codes.contains(&definition.code.as_str()) || definition.code.starts_with('_')
 }
 
 /// What R4 itself has: looked into once for each installed definition.

@@ -74,7 +74,7 @@ fn numbers_and_codes_are_unique() {
         }
         assert!(codes.is_sorted() && codes.windows(2).all(|pair| pair[0] != pair[1]), "{name}");
     }
-    assert_eq!(urls.len(), 1_374);
+    assert_eq!(urls.len(), 1_364);
 }
 
 #[test]
