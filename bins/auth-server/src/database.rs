@@ -1,6 +1,7 @@
 //! The choice of the engine.
 
 use std::fs::{File, TryLockError};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use auth_storage::Db;
@@ -12,9 +13,10 @@ use crate::config::DatabaseConfig;
 ///
 /// # Errors
 /// When it cannot be reached, or is not ours.
-pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
+pub(crate) async fn open(config: &DatabaseConfig, search_time: Duration) -> anyhow::Result<Db> {
     tracing::info!("database: {}", place(config));
-    Db::open(config.url(), &config.data_dir, config.connections()).await.context("cannot open the database")
+    let limits = (config.connections(), search_time);
+    Db::open_limited(config.url(), &config.data_dir, limits).await.context("cannot open the database")
 }
 
 /// Opens a database that a server made, for a command that has nothing to do in an empty one.

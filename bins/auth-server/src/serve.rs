@@ -80,7 +80,7 @@ async fn start(
     let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
     let metrics = metrics_listener(config, background)?;
     let base_url = base_url(config, &reserved);
-    let db = database::open(&config.database).await?;
+    let db = database::open(&config.database, config.limits.search_time()).await?;
     db.set_fhir_base(&format!("{base_url}/fhir")).await.context("cannot prepare the index of searches")?;
     let hold = database::hold(&config.database)?;
     let admissions = Arc::new(Admissions::start(db.clone()));
@@ -199,6 +199,7 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
             platform_name: config.platform.platform_name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             look: config.page.look(),
+            search_time: config.limits.search_time(),
         },
     }
 }

@@ -1,6 +1,9 @@
-//! How much one answer may hold.
+//! How much one answer may hold, and how long its searches may take together.
 
-use fhir_store::shape;
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use fhir_store::{StoreError, shape};
 use serde_json::Value;
 
 use crate::error::Fault;
@@ -9,15 +12,49 @@ use crate::error::Fault;
 /// Not specified; three times what one request may send, and the answer is made in memory.
 const ANSWER_MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// What is left of the bytes of one answer.
+/// What a search or a write may take without costing anything: a Bundle of thousands of quick ones is as it should be.
+const FREE: Duration = Duration::from_millis(50);
+
+/// What is left of the bytes of one answer, and of the time of its searches.
 pub(crate) struct Budget {
     left_bytes: usize,
+    left_time: Duration,
 }
 
 impl Budget {
-    /// All of them.
-    pub(crate) const fn new() -> Self {
-        Self { left_bytes: ANSWER_MAX_BYTES }
+    /// All of them, and this time.
+    pub(crate) const fn new(searches: Duration) -> Self {
+        Self { left_bytes: ANSWER_MAX_BYTES, left_time: searches }
+    }
+
+    /// Searches, for no longer than the time that is left. What is given up then is ended in the database as well.
+    ///
+    /// # Errors
+    /// [`StoreError::TooCostly`] when the time is over, and those of the search.
+    pub(crate) async fn search<T>(&mut self, search: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let began = Instant::now();
+        let found = tokio::time::timeout(self.left_time, search).await;
+        self.spend_time(began);
+        found.unwrap_or_else(|elapsed| Err(StoreError::TooCostly(Box::new(elapsed)).into()))
+    }
+
+    /// Does a write that searches for its target, which has a limit where it is done: begun, it is not given up, so
+    /// that its answer is true.
+    ///
+    /// # Errors
+    /// [`StoreError::TooCostly`] when the time is over before it begins, and those of the write.
+    pub(crate) async fn write<T>(&mut self, write: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        if self.left_time.is_zero() {
+            return Err(StoreError::TooCostly("the searches before it took all the time".into()).into());
+        }
+        let began = Instant::now();
+        let written = write.await;
+        self.spend_time(began);
+        written
+    }
+
+    fn spend_time(&mut self, began: Instant) {
+        self.left_time = self.left_time.saturating_sub(began.elapsed().saturating_sub(FREE));
     }
 
     /// Counts an entry of the answer.
@@ -40,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_budget_is_spent_once() {
-        let mut budget = Budget::new();
+        let mut budget = Budget::new(Duration::MAX);
         let half = Value::from("x".repeat(ANSWER_MAX_BYTES / 2));
         budget.spend(&half);
         assert!(budget.check().is_ok());
@@ -48,5 +85,20 @@ mod tests {
         assert!(budget.check().is_err());
         budget.spend(&half);
         assert!(budget.check().is_err());
+    }
+
+    #[tokio::test]
+    async fn time_is_spent_by_all_searches_together() {
+        let mut budget = Budget::new(FREE * 2);
+        assert_eq!(budget.search(async { Ok(1) }).await.ok(), Some(1));
+        let endless = budget.search(std::future::pending::<Result<(), Fault>>()).await;
+        assert!(matches!(endless, Err(Fault::Resources(StoreError::TooCostly(_)))));
+        // Of each the first moments are free, so the first two leave some time.
+        for _ in 0..2 {
+            let endless = budget.search(std::future::pending::<Result<(), Fault>>()).await;
+            assert!(matches!(endless, Err(Fault::Resources(StoreError::TooCostly(_)))));
+        }
+        budget.left_time = Duration::ZERO;
+        assert!(matches!(budget.write(async { Ok(1) }).await, Err(Fault::Resources(StoreError::TooCostly(_)))));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use fhir_store::jobs::JobStore;
@@ -91,9 +92,17 @@ pub struct HttpSettings {
     pub version: String,
     /// How pages look.
     pub look: Look,
+    /// How long one statement of a search may run. A whole search with what it includes, and all searches of a Bundle
+    /// together, have twice that.
+    pub search_time: Duration,
 }
 
 impl HttpSettings {
+    /// How long a whole search may take, or all searches of a Bundle together.
+    pub(crate) fn searches_time(&self) -> Duration {
+        self.search_time.saturating_mul(2)
+    }
+
     /// Base address of the FHIR endpoint: `{base_url}/fhir`.
     #[must_use]
     pub fn fhir_base(&self) -> String {

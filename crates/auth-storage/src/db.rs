@@ -12,12 +12,14 @@ use migrations::{SqlPlace, SqlRefused};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::batches::Batches;
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
 use crate::members::{Codes, Visits};
+use crate::pools::{ACQUIRE_TIMEOUT, PgPools, connect, writer_options};
 use crate::reach::reach;
 use crate::readers::Readers;
 use crate::resources::{Reading, Reads, Table, watch_all};
@@ -25,6 +27,7 @@ use crate::schema;
 use crate::script::{self, ScriptFault};
 use crate::search::Index;
 use crate::shared::SharedCommits;
+use crate::stopwatch::Stopwatch;
 
 /// Name of the SQLite database in the data directory.
 const DATABASE_FILE: &str = "auth.db";
@@ -39,6 +42,10 @@ const TRY_START_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 pub(crate) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
 /// Connections that read a SQLite database beside its one writer. Each costs a thread.
 const SQLITE_READERS: u32 = 4;
+/// Connections that search a SQLite database, beside those.
+const SQLITE_SEARCHERS: u32 = 4;
+/// Transactions that search before they write, at the same time. SQLite has one writer, and others wait for it as well.
+const SQLITE_CONDITIONS: usize = 1;
 /// Memory for pages of the connection that writes, in KiB with a minus before it as SQLite wants it; taken when it is
 /// used.
 const WRITER_CACHE: &str = "-16384";
@@ -52,11 +59,6 @@ const LOG_PAGES: &str = "8192";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a node that waits for the start lock asks for it.
 const START_LOCK_POLL: Duration = Duration::from_millis(25);
-/// How long a caller waits for a free connection before its request fails.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A Postgres connection idle for longer than this is checked before it is used: the server or a
-/// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
-const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
 /// Statements kept prepared per connection; each resource type in use has about ten.
 const PREPARED_STATEMENTS: usize = 512;
 
@@ -66,12 +68,16 @@ pub struct Db(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    pools: On<PgPool, SqlitePools>,
+    pools: On<PgPools, SqlitePools>,
     reads: Reading,
     visits: Batches<Visits>,
     codes: Batches<Codes>,
     /// The tables that are known to exist, by resource type.
     tables: RwLock<HashMap<String, Table>>,
+    /// How long a search may run.
+    search_time: Duration,
+    /// Turns of the transactions that search before they write.
+    conditions: Semaphore,
     /// The index of searches as it was when it was last read.
     index: RwLock<Option<Arc<Index>>>,
     /// Whether the index was seen to have rows that it cannot have by the rules.
@@ -82,7 +88,10 @@ struct Inner {
 struct SqlitePools {
     /// One connection: SQLite has one writer at a time, and waiting here costs less than there.
     writer: SqlitePool,
+    /// Ends searches of the connection that writes.
+    watch: Stopwatch,
     readers: Readers,
+    searchers: Readers,
     shared: Arc<SharedCommits>,
     lock_file: PathBuf,
 }
@@ -91,20 +100,36 @@ impl Db {
     /// Connections to Postgres that suit a node with a few cores.
     pub const DEFAULT_CONNECTIONS: u32 = 16;
 
-    /// Opens the database and brings its schema up to date, under a lock, so that any number of
-    /// nodes may do it at once.
-    ///
-    /// With a `postgres://` URL, at most `connections` connections to that database; without one,
-    /// the SQLite file `auth.db` in `data_dir`, which is created, readable by its owner alone,
-    /// when it does not exist.
+    /// The time a search may run.
+    pub const DEFAULT_SEARCH_TIME: Duration = Duration::from_secs(5);
+
+    /// Opens the database, whose searches may run for [`Db::DEFAULT_SEARCH_TIME`]; see [`Db::open_limited`].
     ///
     /// # Errors
     /// See [`OpenError`]. Nothing is left open then.
     pub async fn open(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
+        Self::open_limited(url, data_dir, (connections, Self::DEFAULT_SEARCH_TIME)).await
+    }
+
+    /// Opens the database and brings its schema up to date, under a lock, so that any number of
+    /// nodes may do it at once.
+    ///
+    /// With a `postgres://` URL, at most `connections` connections to that database, of which a quarter and at least one
+    /// run searches and nothing else; without one,
+    /// the SQLite file `auth.db` in `data_dir`, which is created, readable by its owner alone,
+    /// when it does not exist. A statement of a search ends after `search_time`.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. Nothing is left open then.
+    pub async fn open_limited(
+        url: Option<&str>,
+        data_dir: &Path,
+        (connections, search_time): (u32, Duration),
+    ) -> Result<Self, OpenError> {
         let db = if let Some(url) = url {
-            Self::connect(url, connections).await?
+            Self::connect(url, (connections, search_time)).await?
         } else {
-            Self::open_file(data_dir).await?
+            Self::open_file(data_dir, search_time).await?
         };
         db.prepared().await
     }
@@ -115,14 +140,14 @@ impl Db {
     /// See [`OpenError`]; [`OpenError::Absent`] when there is none. Nothing is created then.
     pub async fn open_existing(url: Option<&str>, data_dir: &Path, connections: u32) -> Result<Self, OpenError> {
         let db = if let Some(url) = url {
-            Self::connect(url, connections).await?
+            Self::connect(url, (connections, Self::DEFAULT_SEARCH_TIME)).await?
         } else {
             let file = data_dir.join(DATABASE_FILE);
             // An empty file is what an interrupted first start leaves behind.
             if file.metadata().map_or(0, |file| file.len()) == 0 {
                 return Err(OpenError::Absent);
             }
-            Self::open_file(data_dir).await?
+            Self::open_file(data_dir, Self::DEFAULT_SEARCH_TIME).await?
         };
         match schema::is_there(&db).await {
             Ok(true) => db.prepared().await,
@@ -143,7 +168,7 @@ impl Db {
         Ok(db)
     }
 
-    async fn connect(url: &str, connections: u32) -> Result<Self, OpenError> {
+    async fn connect(url: &str, (connections, search_time): (u32, Duration)) -> Result<Self, OpenError> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         if !matches!(scheme, "postgres" | "postgresql") {
             return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
@@ -151,25 +176,11 @@ impl Db {
         let options =
             PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
         reach(&options).await?;
-        let pool = PgPoolOptions::new()
-            .max_connections(connections.max(1))
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .test_before_acquire(false)
-            .before_acquire(|connection, seen| {
-                Box::pin(async move {
-                    if seen.idle_for > CHECK_AFTER_IDLE {
-                        connection.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
-            .connect_with(options)
-            .await
-            .map_err(OpenError::Connect)?;
-        Ok(Self::new(On::Postgres(pool)))
+        let pools = connect(options, (connections, search_time)).await.map_err(OpenError::Connect)?;
+        Ok(Self::new(On::Postgres(pools), search_time))
     }
 
-    async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
+    async fn open_file(data_dir: &Path, search_time: Duration) -> Result<Self, OpenError> {
         let lock_file = create_files(data_dir)?;
         // Two processes that turn a new file into a write-ahead log at once get in each other's
         // way, whatever the busy timeout.
@@ -183,30 +194,27 @@ impl Db {
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT)
             .statement_cache_capacity(PREPARED_STATEMENTS);
-        let pool = SqlitePoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .test_before_acquire(false)
-            .idle_timeout(None)
-            .max_lifetime(None);
+        let watch = Stopwatch::new();
         // A transaction that outgrows the memory for pages writes them before its end and reads them again.
         let writer = options
             .clone()
             .pragma("cache_size", WRITER_CACHE)
             .pragma("temp_store", "MEMORY")
             .pragma("wal_autocheckpoint", LOG_PAGES);
-        let writer = pool.connect_with(writer).await.map_err(OpenError::Connect)?;
-        let readers = Readers::open(options.pragma("query_only", "ON"), SQLITE_READERS, ACQUIRE_TIMEOUT)
-            .await
-            .map_err(OpenError::Connect)?;
+        let writer = writer_options(&watch).connect_with(writer).await.map_err(OpenError::Connect)?;
+        let reading = options.pragma("query_only", "ON");
+        let readers = Readers::open(reading.clone(), SQLITE_READERS, ACQUIRE_TIMEOUT).await;
+        let readers = readers.map_err(OpenError::Connect)?;
+        let searchers = Readers::limited(reading, SQLITE_SEARCHERS, search_time);
         let shared = Arc::new(SharedCommits::start(writer.clone()));
-        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, shared, lock_file })))
+        let pools = SqlitePools { writer, watch, readers, searchers, shared, lock_file };
+        Ok(Self::new(On::Sqlite(pools), search_time))
     }
 
-    fn new(pools: On<PgPool, SqlitePools>) -> Self {
+    fn new(pools: On<PgPools, SqlitePools>, search_time: Duration) -> Self {
         let (reads, visits, codes) = match &pools {
-            On::Postgres(pool) => {
-                (Reads::on_postgres(pool.clone()), Visits::on_postgres(pool.clone()), Codes::on_postgres(pool.clone()))
+            On::Postgres(PgPools { all, .. }) => {
+                (Reads::on_postgres(all.clone()), Visits::on_postgres(all.clone()), Codes::on_postgres(all.clone()))
             }
             On::Sqlite(pools) => (
                 Reads::on_sqlite(pools.readers.clone()),
@@ -216,7 +224,12 @@ impl Db {
         };
         let (reads, visits, codes) = (Reading::start(reads), Batches::start(visits), Batches::start(codes));
         let (tables, index, strewn_rows) = (RwLock::default(), RwLock::default(), AtomicBool::new(false));
-        Self(Arc::new(Inner { pools, reads, visits, codes, tables, index, strewn_rows }))
+        let conditions = Semaphore::new(match &pools {
+            // Half of the connections stay free for what does not search.
+            On::Postgres(pools) => usize::try_from(pools.all.options().get_max_connections() / 2).unwrap_or(1).max(1),
+            On::Sqlite(_) => SQLITE_CONDITIONS,
+        });
+        Self(Arc::new(Inner { pools, reads, visits, codes, tables, search_time, conditions, index, strewn_rows }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -244,7 +257,7 @@ impl Db {
     /// When the lock cannot be taken; `work` has not run then.
     pub async fn with_start_lock<T>(&self, work: impl Future<Output = T>) -> Result<T, StartLockError> {
         match &self.0.pools {
-            On::Postgres(pool) => {
+            On::Postgres(PgPools { all: pool, .. }) => {
                 // Detached, so that dropping it closes the session and with it the lock, even
                 // when `work` is cancelled half way.
                 let mut session = pool.acquire().await?.detach();
@@ -292,8 +305,12 @@ impl Db {
     /// Closes every connection, after what runs on it is done.
     pub async fn close(&self) {
         match &self.0.pools {
-            On::Postgres(pool) => pool.close().await,
+            On::Postgres(pools) => {
+                pools.searchers.close().await;
+                pools.all.close().await;
+            }
             On::Sqlite(pools) => {
+                pools.searchers.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
             }
@@ -310,15 +327,36 @@ impl Db {
     /// Where a single statement that only reads runs, all it finds at once.
     pub(crate) fn reader(&self) -> On<&PgPool, &Readers> {
         match &self.0.pools {
-            On::Postgres(pool) => On::Postgres(pool),
+            On::Postgres(pools) => On::Postgres(&pools.all),
             On::Sqlite(pools) => On::Sqlite(&pools.readers),
         }
+    }
+
+    /// Where a statement of a search runs, all it finds at once: on connections of searches, and not for longer than a
+    /// search may.
+    pub(crate) fn searcher(&self) -> On<&PgPool, &Readers> {
+        match &self.0.pools {
+            On::Postgres(pools) => On::Postgres(&pools.searchers),
+            On::Sqlite(pools) => On::Sqlite(&pools.searchers),
+        }
+    }
+
+    /// How long a search may run.
+    pub(crate) fn search_time(&self) -> Duration {
+        self.0.search_time
+    }
+
+    /// The turn of a transaction that searches before it writes, until it is dropped. It holds what others wait for, so
+    /// only a few do at the same time.
+    pub(crate) async fn condition_turn(&self) -> Result<SemaphorePermit<'_>, sqlx::Error> {
+        let turn = tokio::time::timeout(ACQUIRE_TIMEOUT, self.0.conditions.acquire());
+        turn.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)
     }
 
     /// Where a single statement that writes runs, a transaction by itself.
     pub(crate) fn writer(&self) -> On<&PgPool, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pool) => On::Postgres(pool),
+            On::Postgres(pools) => On::Postgres(&pools.all),
             On::Sqlite(pools) => On::Sqlite(&pools.writer),
         }
     }
@@ -326,7 +364,7 @@ impl Db {
     /// Where one statement may insert inside a query, and where transactions share a commit.
     pub(crate) fn fastest(&self) -> On<&PgPool, &SharedCommits> {
         match &self.0.pools {
-            On::Postgres(pool) => On::Postgres(pool),
+            On::Postgres(pools) => On::Postgres(&pools.all),
             On::Sqlite(pools) => On::Sqlite(pools.shared.as_ref()),
         }
     }
@@ -356,16 +394,20 @@ impl Db {
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
-        begin(self.writer()).await
+        let watch = match &self.0.pools {
+            On::Postgres(_) => None,
+            On::Sqlite(pools) => Some(pools.watch.clone()),
+        };
+        begin(self.writer(), watch).await
     }
 
     /// Opens a session beside the pools, for SQL that may leave traces in it.
     pub(crate) async fn session(&self) -> Result<Session, sqlx::Error> {
         Ok(Session(match &self.0.pools {
-            On::Postgres(pool) => {
+            On::Postgres(pools) => {
                 // A migration may take hours; limits that suit requests are not for it.
                 let limits = [("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0")];
-                let options = pool.connect_options().as_ref().clone().options(limits);
+                let options = pools.all.connect_options().as_ref().clone().options(limits);
                 On::Postgres(PgPoolOptions::new().max_connections(1).connect_with(options).await?)
             }
             On::Sqlite(pools) => {
@@ -441,7 +483,7 @@ impl Session {
     }
 
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
-        begin(self.pool()).await
+        begin(self.pool(), None).await
     }
 
     pub(crate) async fn close(&self) {
@@ -453,13 +495,14 @@ impl Session {
 }
 
 /// Begins a transaction that may write on a connection of this pool.
-pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
-    Ok(Tx(match pool {
+pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>, watch: Option<Stopwatch>) -> Result<Tx, sqlx::Error> {
+    let on = match pool {
         // Said aloud because a database may be set to another level, and a snapshot taken before a
         // lock was granted would not show what the lock waited for.
         On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
         On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
-    }))
+    };
+    Ok(Tx::new(on, watch))
 }
 
 /// Creates the data directory and its files, for the owner alone: private keys are kept there.

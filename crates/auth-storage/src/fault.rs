@@ -83,6 +83,13 @@ pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
 }
 
+/// Whether the engine ended a statement before its end: it took too long, or its caller went away.
+pub(crate) fn is_cut_short(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    // 57014 query canceled; SQLITE_INTERRUPT.
+    matches!(code.as_deref(), Some("57014" | "9"))
+}
+
 /// Whether a row of the index is there already that by the rules cannot be: somebody wrote past them.
 pub(crate) fn is_strewn_row(error: &sqlx::Error) -> bool {
     let Some(refused) = error.as_database_error() else { return false };
@@ -175,6 +182,7 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
         error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(passing(error))),
         sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(passing(error))),
+        error if is_cut_short(&error) => fhir_store::StoreError::TooCostly(Box::new(error)),
         error if is_unreadable(&error) => fhir_store::StoreError::Corrupt(Box::new(error)),
         error => fhir_store::StoreError::Unavailable(Box::new(error)),
     }

@@ -56,6 +56,7 @@ mod migration;
 mod packages;
 mod parties;
 mod patients;
+mod pools;
 mod question;
 mod readers;
 mod resources;
@@ -69,6 +70,7 @@ mod elements;
 mod engine;
 mod script;
 mod shared;
+mod stopwatch;
 
 pub use admission::Admissions;
 pub use audit::AuditLog;

@@ -5,6 +5,9 @@
 //! not go away, and a statement that nobody waits for any more ends by itself, so here a connection comes back
 //! unasked; one that failed, and not for what it was asked, is closed. A semaphore and a list are all there is to
 //! it, so no crate is taken for them.
+//!
+//! Searches have connections of their own kind, whose statements end after a time and as soon as they are given up: what
+//! a caller can make expensive must not hold up what everything else waits for.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +19,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteQueryResult, SqliteRow, SqliteSta
 use sqlx::{ConnectOptions as _, Connection as _, Either, Execute, Executor, SqlStr, Sqlite, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::pools::search_patience;
+use crate::stopwatch::Stopwatch;
+
 /// The connections, opened when they are needed; a clone is another handle on the same ones.
 #[derive(Clone)]
 pub(crate) struct Readers(Arc<Inner>);
@@ -24,15 +30,35 @@ struct Inner {
     options: SqliteConnectOptions,
     most: u32,
     patience: Duration,
+    /// How long a statement may run, where that is limited.
+    limit: Option<Duration>,
     permits: Arc<Semaphore>,
     /// Those that nobody uses; the last one back is the next one out, because its pages are in memory. One whose
     /// statement was given up is the last one out, because it may still be at it.
-    idle: Mutex<Vec<SqliteConnection>>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A connection that nobody uses.
+struct Idle {
+    connection: SqliteConnection,
+    /// There where the time of statements is limited.
+    watch: Option<Stopwatch>,
+    /// Whether its statement was given up.
+    is_at_it: bool,
 }
 
 impl Inner {
-    fn idle(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn open(&self) -> Result<Idle, sqlx::Error> {
+        let mut connection = self.options.connect().await?;
+        let watch = self.limit.map(|_| Stopwatch::new());
+        if let Some(watch) = &watch {
+            watch.watch(&mut connection).await?;
+        }
+        Ok(Idle { connection, watch, is_at_it: false })
     }
 }
 
@@ -49,9 +75,21 @@ impl Readers {
         most: u32,
         patience: Duration,
     ) -> Result<Self, sqlx::Error> {
-        let idle = Mutex::new(vec![options.connect().await?]);
+        let readers = Self::of(options, most, (patience, None));
+        let first = readers.0.open().await?;
+        readers.0.idle().push(first);
+        Ok(readers)
+    }
+
+    /// At most `most` connections, opened when they are needed, whose statements run for as long as `limit` and no
+    /// longer.
+    pub(crate) fn limited(options: SqliteConnectOptions, most: u32, limit: Duration) -> Self {
+        Self::of(options, most, (search_patience(limit), Some(limit)))
+    }
+
+    fn of(options: SqliteConnectOptions, most: u32, (patience, limit): (Duration, Option<Duration>)) -> Self {
         let permits = Arc::new(Semaphore::new(usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS)));
-        Ok(Self(Arc::new(Inner { options, most, patience, permits, idle })))
+        Self(Arc::new(Inner { options, most, patience, limit, permits, idle: Mutex::default() }))
     }
 
     /// How each connection is opened.
@@ -68,12 +106,19 @@ impl Readers {
         let permit = tokio::time::timeout(self.0.patience, Arc::clone(&self.0.permits).acquire_owned());
         let permit = permit.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
         let idle = self.0.idle().pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.0.options.connect().await?,
+        let Idle { mut connection, watch, is_at_it } = match idle {
+            Some(idle) => idle,
+            None => self.0.open().await?,
         };
+        if let (Some(watch), Some(limit)) = (&watch, self.0.limit) {
+            if is_at_it {
+                // The statement before was told to end, and has ended when this is answered.
+                connection.ping().await?;
+            }
+            watch.allow(limit);
+        }
         let readers = Arc::clone(&self.0);
-        Ok(Reader { connection: Some(connection), is_at_it: false, readers, _permit: permit })
+        Ok(Reader { connection: Some(connection), watch, is_at_it: false, readers, _permit: permit })
     }
 
     /// Closes every connection, after what runs on it is done.
@@ -83,7 +128,7 @@ impl Readers {
         self.0.permits.close();
         drop(all);
         let idle = std::mem::take(&mut *self.0.idle());
-        for connection in idle {
+        for Idle { connection, .. } in idle {
             if let Err(error) = connection.close().await {
                 tracing::warn!(%error, "a connection was not closed properly");
             }
@@ -95,6 +140,7 @@ impl Readers {
 pub(crate) struct Reader {
     /// There until it is dropped, or has failed.
     connection: Option<SqliteConnection>,
+    watch: Option<Stopwatch>,
     /// Whether its statement may not have ended.
     is_at_it: bool,
     readers: Arc<Inner>,
@@ -125,10 +171,15 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        let (watch, is_at_it) = (self.watch.take(), self.is_at_it);
+        if let Some(watch) = watch.as_ref().filter(|_| is_at_it) {
+            watch.cut_short();
+        }
+        // One that failed is closed, after its statement.
         let Some(connection) = self.connection.take() else { return };
         let mut idle = self.readers.idle();
-        let place = if self.is_at_it { 0 } else { idle.len() };
-        idle.insert(place, connection);
+        let place = if is_at_it { 0 } else { idle.len() };
+        idle.insert(place, Idle { connection, watch, is_at_it });
     }
 }
 
@@ -241,6 +292,17 @@ mod tests {
         drop(given_up);
         let marks: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_master").fetch_one(&readers).await.unwrap();
         assert_eq!(marks, 0);
+    }
+
+    #[tokio::test]
+    async fn a_limited_statement_that_is_given_up_ends_before_the_next_one_begins() {
+        let limit = Duration::from_mins(10);
+        let readers = Readers::limited(SqliteConnectOptions::new(), 1, limit);
+        let endless = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT count(*) FROM n";
+        let asked = sqlx::query_scalar::<_, i64>(endless).fetch_one(&readers);
+        assert!(tokio::time::timeout(PATIENCE, asked).await.is_err());
+        let seven: i64 = sqlx::query_scalar("SELECT 7").fetch_one(&readers).await.unwrap();
+        assert_eq!((seven, readers.0.idle().len()), (7, 1));
     }
 
     #[tokio::test]

@@ -224,7 +224,7 @@ async fn kinds_about(db: &Db, patient: &ResourceId) -> Result<Result<Vec<Resourc
     }
     let numbers: Vec<serde_json::Value> = asked.keys().map(|number| json!([number])).collect();
     let sql = ABOUT.on(db.dialect());
-    let found: Vec<i64> = run!(db.reader(), fetch_all: {
+    let found: Vec<i64> = run!(db.searcher(), fetch_all: {
         sqlx::query_scalar(sql).bind(serde_json::Value::Array(numbers).to_string()).bind(patient.as_str())
     })?;
     kinds.extend(found.iter().filter_map(|number| asked.remove(number)));
@@ -318,9 +318,11 @@ fn elements(ids: &[ResourceId]) -> String {
 }
 
 async fn fetch(db: &Db, kind: &ResourceType, sql: String, bound: Vec<Bound>) -> Result<Vec<Stored>, sqlx::Error> {
-    let sql = AssertSqlSafe(db.dialect().render(&sql)).into_sql_str();
-    let rows: Vec<Row> = run!(db.reader(), fetch_all: {
-        bound.into_iter().fold(sqlx::query_as(sql), |asked, value| match value {
+    let sql = db.dialect().render(&sql);
+    let is_kept = statement::is_kept_prepared(&sql);
+    let sql = AssertSqlSafe(sql).into_sql_str();
+    let rows: Vec<Row> = run!(db.searcher(), fetch_all: {
+        bound.into_iter().fold(sqlx::query_as(sql).persistent(is_kept), |asked, value| match value {
             Bound::Text(text) => asked.bind(text),
             Bound::Integer(number) => asked.bind(number),
         })

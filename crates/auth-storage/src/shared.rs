@@ -140,7 +140,7 @@ async fn commit_all(writer: SqlitePool, mut waiting: mpsc::Receiver<Box<dyn Job>
 
 /// Does all of them in one transaction.
 async fn commit(writer: &SqlitePool, jobs: &mut [Box<dyn Job>]) -> Result<(), sqlx::Error> {
-    let mut tx = begin(On::Sqlite(writer)).await?;
+    let mut tx = begin(On::Sqlite(writer), None).await?;
     for job in jobs {
         job.run(&mut tx).await?;
     }

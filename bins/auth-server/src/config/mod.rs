@@ -191,7 +191,8 @@ pub(crate) struct DatabaseConfig {
     /// Directory of the embedded database; created when it is not there
     #[arg(long, env = "BOX_DATA_DIR", value_name = "DIRECTORY", default_value = "./data/auth")]
     pub(crate) data_dir: PathBuf,
-    /// Connections to Postgres, at most
+    /// Connections to Postgres, at most: a quarter of them and at least one for searches, the others and at least one
+    /// for all else
     #[arg(long, env = "BOX_DATABASE_CONNECTIONS", value_name = "COUNT", default_value = "16")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1000))]
     database_connections: u64,
@@ -354,6 +355,11 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "BOX_SECRET_ATTEMPTS", value_name = "COUNT", default_value = "10")]
     #[arg(value_parser = |text: &str| value::whole(text, 0, 10_000))]
     secret_attempts: u64,
+    /// Seconds one statement of a search may run; a longer search is answered 400 with the code too-costly. A whole
+    /// search with what it includes, and all searches of a Bundle together, have twice as long
+    #[arg(long, env = "BOX_SEARCH_TIMEOUT", value_name = "SECONDS", default_value = "5")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 3600))]
+    search_timeout: u64,
 }
 
 impl LimitConfig {
@@ -367,6 +373,10 @@ impl LimitConfig {
 
     pub(crate) fn connections_max(&self) -> usize {
         usize::try_from(self.max_connections).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn search_time(&self) -> Duration {
+        Duration::from_secs(self.search_timeout)
     }
 
     /// None is no limit.

@@ -114,6 +114,7 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--secret-attempts", "-1", "from 0 to 10000"),
         ("--session-lifetime", "0", "from 60 to 31536000"),
         ("--password-min-length", "0", "from 1 to 128"),
+        ("--search-timeout", "0", "from 1 to 3600"),
         ("--log-format", "xml", "text, json"),
         ("--log-filter", "a=b=c", "module=level"),
     ] {
@@ -123,6 +124,12 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
             assert!(line.contains(part), "{line} lacks {part}");
         }
     }
+}
+
+#[test]
+fn a_search_has_five_seconds_unless_the_operator_says_otherwise() {
+    let time_s = |flags: &[&str]| given(flags).unwrap().limits.search_time().as_secs();
+    assert_eq!((time_s(&[]), time_s(&["--search-timeout", "30"])), (5, 30));
 }
 
 #[test]

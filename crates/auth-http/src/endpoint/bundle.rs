@@ -24,7 +24,7 @@ use crate::prefer::Return;
 use crate::save::{Patch, Patchable, Planned};
 use crate::searching::Extent;
 use crate::state::App;
-use crate::{answer, confine, guarded, save};
+use crate::{answer, conditional_references, confine, guarded, save};
 
 /// Executes a Bundle.
 ///
@@ -86,12 +86,12 @@ async fn batch(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) 
     if matches!(call.caller.identity, Identity::Anonymous) {
         refuse_strangers(app, call, &request, asked).await?;
     }
-    let mut budget = Budget::new();
+    let mut budget = Budget::new(app.settings.searches_time());
     let mut answers = Vec::with_capacity(request.entries.len());
     for (entry, asked) in request.entries.into_iter().zip(asked) {
         let answered = match entry {
-            Ok(EntryRequest::Write(write)) => write_alone(app, call, write, asked, &budget).await,
-            Ok(EntryRequest::Read(read)) => read_alone(app, call, &read, asked, &budget).await,
+            Ok(EntryRequest::Write(write)) => write_alone(app, call, write, asked, &mut budget).await,
+            Ok(EntryRequest::Read(read)) => read_alone(app, call, &read, asked, &mut budget).await,
             Err(fault) => Err(Fault::Entry(fault)),
         };
         let answered = answered.unwrap_or_else(Fault::into_entry);
@@ -120,10 +120,14 @@ async fn refuse_strangers(app: &App, call: &Call, request: &BundleRequest, asked
     Ok(())
 }
 
-async fn write_alone(app: &App, call: &Call, write: Write, asked: &Asked, budget: &Budget) -> Result<Value, Fault> {
-    let write = criteria::expanded(app, write).await?;
-    let permit = permit_write(app, call, &write, asked).await?;
-    let written = save::one(app, call.dialect, permit.apply(write)).await?;
+async fn write_alone(app: &App, call: &Call, write: Write, asked: &Asked, budget: &mut Budget) -> Result<Value, Fault> {
+    let searches = write.precondition.if_none_exist.is_some();
+    let writing = async {
+        let write = criteria::expanded(app, write).await?;
+        let permit = permit_write(app, call, &write, asked).await?;
+        save::one(app, call.dialect, permit.apply(write)).await
+    };
+    let written = if searches { budget.write(writing).await? } else { writing.await? };
     Ok(written_entry(app, call, &written, budget).await)
 }
 
@@ -132,28 +136,23 @@ async fn read_alone(
     call: &Call,
     read: &ReadRequest,
     asked: &Asked,
-    budget: &Budget,
+    budget: &mut Budget,
 ) -> Result<Value, Fault> {
     let ready = Ready::of(app, call, read, asked).await?;
     budget.check()?;
-    ready.answer(app, call).await
+    ready.answer_within(app, call, budget).await
 }
 
 /// All or none; reads see what the writes did, whatever their place.
 async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) -> Result<Value, Fault> {
-    let Entries { writes, reads, faults } = request.into_entries();
+    let Entries { mut writes, reads, faults } = request.into_entries();
     if let Some(fault) = faults.into_iter().next() {
         return Err(Fault::Entry(fault));
     }
     let asked_at = |index: usize| asked.get(index).unwrap_or(&Asked::NOTHING);
-    let mut planned = Vec::with_capacity(writes.len());
-    for (index, write) in writes {
-        let entry = Some(index);
-        let write = criteria::expanded(app, write).await.map_err(|fault| fault.at_entry(entry))?;
-        let permitted = permit_write(app, call, &write, asked_at(index)).await;
-        let permit = permitted.map_err(|fault| fault.at_entry(entry))?;
-        planned.push(Planned { write: permit.apply(write), entry });
-    }
+    let mut budget = Budget::new(app.settings.searches_time());
+    budget.search(conditional_references::resolve(app, call, &mut writes)).await?;
+    let planned = plan(app, call, (writes, &asked_at), &mut budget).await?;
     let mut ready = Vec::with_capacity(reads.len());
     for (index, read) in &reads {
         let permitted = Ready::of(app, call, read, asked_at(*index)).await;
@@ -162,7 +161,6 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     let places: Vec<Option<usize>> = planned.iter().map(|planned| planned.entry).collect();
     let written = save::all(app, call.dialect, planned).await?;
 
-    let mut budget = Budget::new();
     let mut answers: BTreeMap<usize, Value> = BTreeMap::new();
     for (place, written) in places.into_iter().flatten().zip(&written) {
         let answered = written_entry(app, call, written, &budget).await;
@@ -172,7 +170,7 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     for ((index, _), ready) in reads.iter().zip(ready) {
         // What a read finds missing does not undo what is committed by now.
         let answered = match budget.check() {
-            Ok(()) => ready.answer(app, call).await,
+            Ok(()) => ready.answer_within(app, call, &mut budget).await,
             Err(spent) => Err(spent),
         };
         let answered = answered.unwrap_or_else(Fault::into_entry);
@@ -180,6 +178,28 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
         answers.insert(*index, answered);
     }
     Ok(bundle::transaction_response(answers.into_values().collect()))
+}
+
+/// The writes of a transaction, as far as the caller may do them.
+async fn plan<'a>(
+    app: &App,
+    call: &Call,
+    (writes, asked_at): (Vec<(usize, Write)>, &impl Fn(usize) -> &'a Asked),
+    budget: &mut Budget,
+) -> Result<Vec<Planned>, Fault> {
+    let mut planned = Vec::with_capacity(writes.len());
+    for (index, write) in writes {
+        let entry = Some(index);
+        let searches = write.precondition.if_none_exist.is_some();
+        let planning = async {
+            let write = criteria::expanded(app, write).await?;
+            let permit = permit_write(app, call, &write, asked_at(index)).await?;
+            Ok(permit.apply(write))
+        };
+        let write = if searches { budget.search(planning).await } else { planning.await };
+        planned.push(Planned { write: write.map_err(|fault: Fault| fault.at_entry(entry))?, entry });
+    }
+    Ok(planned)
 }
 
 /// A write that the caller may do, and on what.
@@ -273,6 +293,14 @@ impl<'a> Ready<'a> {
                 search::prepare(app, call, Extent::of_type(kind), (parameters, asked)).await.map(Self::List)
             }
             _ => Ok(Self::Read(read, gate::permit(app, call, &Act::entry(read, asked)).await?)),
+        }
+    }
+
+    /// The answer, for a search as far as there is time for it.
+    async fn answer_within(self, app: &App, call: &Call, budget: &mut Budget) -> Result<Value, Fault> {
+        match self {
+            Self::List(_) => budget.search(self.answer(app, call)).await,
+            Self::Read(..) => self.answer(app, call).await,
         }
     }
 

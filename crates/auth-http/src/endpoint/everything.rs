@@ -28,15 +28,14 @@ use oauth_core::access::Denied;
 use serde_json::Value;
 
 use crate::address::PatientTarget;
+use crate::budget::Budget;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::gate::{self, Act};
+use crate::guarded::AUDIT_EVENT;
 use crate::state::App;
 use crate::view::View;
 use crate::{answer, confine};
-
-/// What is told of a record only when it is asked for.
-const ABOUT_THE_RECORD: &str = "AuditEvent";
 
 /// Answers a page of everything.
 pub(crate) async fn get(
@@ -48,7 +47,8 @@ pub(crate) async fn get(
     let patient = confine::current(&app, &key, &within).await?;
     let asked = Asked::read(&call.query)?;
     let view = View::of(&call.query)?;
-    let page = page(&app, &call, &patient, &asked).await?;
+    let mut budget = Budget::new(app.settings.searches_time());
+    let page = budget.search(page(&app, &call, &patient, &asked)).await?;
     let base = answer::base(&app, call.dialect);
     let entries = page.entries.iter();
     let shown = |stored| view.of_document(answer::shown(&app, call.dialect, stored));
@@ -146,7 +146,8 @@ impl Asked {
     fn wants(&self, kind: &str) -> bool {
         match &self.kinds {
             Some(kinds) => kinds.iter().any(|wanted| wanted == kind),
-            None => kind != ABOUT_THE_RECORD,
+            // What is told of a record comes only when it is asked for.
+            None => kind != AUDIT_EVENT,
         }
     }
 

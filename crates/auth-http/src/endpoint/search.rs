@@ -8,6 +8,7 @@ use super::list::{self, List};
 use crate::address::{InCompartment, Kind};
 use crate::answer;
 use crate::asked::Asked;
+use crate::budget::Budget;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::searching::{self, Extent, Searching};
@@ -47,8 +48,12 @@ pub(crate) async fn post_about(app: State<App>, place: InCompartment, call: Call
 }
 
 async fn search(app: &App, call: &Call, extent: Extent<'_>) -> Result<Response, Fault> {
-    let prepared = prepare(app, call, extent, (&call.query, &call.asked)).await?;
-    let found = answer(app, call, prepared).await?;
+    let mut budget = Budget::new(app.settings.searches_time());
+    let found = budget.search(async {
+        let prepared = prepare(app, call, extent, (&call.query, &call.asked)).await?;
+        answer(app, call, prepared).await
+    });
+    let found = found.await?;
     Ok(answer::json_text(StatusCode::OK, call.dialect, found))
 }
 

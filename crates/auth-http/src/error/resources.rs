@@ -35,7 +35,12 @@ pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
             row(StatusCode::PRECONDITION_FAILED, outcome::VERSION_MISMATCH)
         }
         WriteFault::WrittenTwice(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
-        WriteFault::MultipleMatches { .. } => row(StatusCode::PRECONDITION_FAILED, outcome::MULTIPLE_MATCHES),
+        WriteFault::MultipleMatches { .. } | WriteFault::SeveralReferents(_) => {
+            row(StatusCode::PRECONDITION_FAILED, outcome::MULTIPLE_MATCHES)
+        }
+        WriteFault::NoReferent(_) => row(StatusCode::PRECONDITION_FAILED, outcome::NOT_FOUND),
+        WriteFault::TooManyReferents => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::TOO_COSTLY),
+        WriteFault::ReadOnly(_) => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED).allow("GET"),
         WriteFault::NotFound(_) | WriteFault::NothingMatches(_) => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
         WriteFault::Gone(_) => row(StatusCode::GONE, outcome::DELETED),
         // A scope of the user's would do, if a policy allows it.
@@ -121,12 +126,20 @@ pub(super) fn failed(cause: &StoreError) -> Verdict {
                 .retry_after(1)
         }
         StoreError::Busy(_) => busy(),
+        StoreError::TooCostly(_) => too_long(),
     }
 }
 
 /// The store of clients failed, or is too busy: what it is inside says which.
 pub(super) fn parties(cause: &oauth_core::ports::StoreError) -> Verdict {
     cause.0.downcast_ref().map_or_else(internal, failed)
+}
+
+/// A search that took too long. The request is at fault and the same one will fail again, so it is no 503, after which
+/// clients come back with it.
+pub(super) fn too_long() -> Verdict {
+    let text = "The search took longer than a search may; narrow it, or ask for fewer values";
+    Verdict::new(StatusCode::BAD_REQUEST, outcome::SEARCH_TOO_COSTLY, text)
 }
 
 fn busy() -> Verdict {

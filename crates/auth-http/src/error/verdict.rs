@@ -1,7 +1,7 @@
 //! What a fault comes to, before it takes the form of one face of the server.
 
 use fhir_store::outcome::{Kind, Outcome};
-use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ pub(crate) struct Verdict {
     text: String,
     challenge: Option<Challenge>,
     retry_after_s: Option<u64>,
+    allow: Option<&'static str>,
 }
 
 /// What `WWW-Authenticate` says.
@@ -46,6 +47,7 @@ impl Verdict {
             text,
             challenge: None,
             retry_after_s: None,
+            allow: None,
         }
     }
 
@@ -75,6 +77,11 @@ impl Verdict {
     /// With `Retry-After`, in seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after_s: Some(seconds), ..self }
+    }
+
+    /// With `Allow`, the methods that the address takes.
+    pub(crate) fn allow(self, methods: &'static str) -> Self {
+        Self { allow: Some(methods), ..self }
     }
 
     /// `error` of RFC 6749.
@@ -109,7 +116,7 @@ impl Verdict {
         }
     }
 
-    /// Adds `WWW-Authenticate` and `Retry-After` where they belong; `realm` is the server's address.
+    /// Adds `WWW-Authenticate`, `Retry-After` and `Allow` where they belong; `realm` is the server's address.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap, realm: &str) {
         let challenge = self.challenge.as_ref().map(|challenge| match challenge {
             Challenge::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
@@ -124,6 +131,9 @@ impl Verdict {
         }
         if let Some(seconds) = self.retry_after_s {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(methods) = self.allow {
+            headers.insert(ALLOW, HeaderValue::from_static(methods));
         }
     }
 }

@@ -9,6 +9,8 @@ mod apps;
 #[cfg(test)]
 mod attacks;
 #[cfg(test)]
+mod audited;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod bundles;
@@ -16,6 +18,10 @@ mod bundles;
 mod capability;
 #[cfg(test)]
 mod conditional;
+#[cfg(test)]
+mod conditional_references;
+#[cfg(test)]
+mod costly;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]

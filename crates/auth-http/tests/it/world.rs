@@ -6,6 +6,7 @@ mod partner;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use auth_http::{BundleReport, BundleStop, Clock, HealthProbe, HttpSettings, Look, Parts};
@@ -75,6 +76,7 @@ pub(crate) struct Choice {
     pub(crate) rate_limit_per_minute: u32,
     pub(crate) platform_name: &'static str,
     pub(crate) look: Look,
+    pub(crate) search_time: Duration,
 }
 
 impl Default for Choice {
@@ -85,6 +87,7 @@ impl Default for Choice {
             rate_limit_per_minute: 0,
             platform_name: "acme",
             look: Look::default(),
+            search_time: Db::DEFAULT_SEARCH_TIME,
         }
     }
 }
@@ -98,16 +101,16 @@ impl World {
     /// On SQLite, with settings of its own.
     pub(crate) async fn with(choice: Choice) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let db = Db::open(None, folder.path(), 4).await.unwrap();
+        let db = Db::open_limited(None, folder.path(), (4, choice.search_time)).await.unwrap();
         Self::over(db, folder, None, choice).await
     }
 
     /// On Postgres, when `TEST_DATABASE_URL` names a server.
-    async fn on_postgres() -> Option<Self> {
+    async fn on_postgres(choice: Choice) -> Option<Self> {
         let postgres = Postgres::create().await?;
         let folder = tempfile::tempdir().unwrap();
-        let db = Db::open(Some(&postgres.url), folder.path(), 4).await.unwrap();
-        Some(Self::over(db, folder, Some(postgres), Choice::default()).await)
+        let db = Db::open_limited(Some(&postgres.url), folder.path(), (4, choice.search_time)).await.unwrap();
+        Some(Self::over(db, folder, Some(postgres), choice).await)
     }
 
     async fn over(db: Db, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
@@ -172,6 +175,7 @@ impl World {
             platform_name: choice.platform_name.to_owned(),
             version: "1.2.3".to_owned(),
             look: choice.look,
+            search_time: choice.search_time,
         }
     }
 
@@ -330,10 +334,15 @@ impl World {
 
 /// Tells a story on SQLite, and on Postgres when there is one.
 pub(crate) async fn on_every_engine(story: impl AsyncFn(&World)) {
-    let world = World::new().await;
+    on_every_engine_with(Choice::default(), story).await;
+}
+
+/// Does so with settings of its own.
+pub(crate) async fn on_every_engine_with(choice: Choice, story: impl AsyncFn(&World)) {
+    let world = World::with(choice.clone()).await;
     story(&world).await;
     world.end().await;
-    if let Some(world) = World::on_postgres().await {
+    if let Some(world) = World::on_postgres(choice).await {
         story(&world).await;
         world.end().await;
     }

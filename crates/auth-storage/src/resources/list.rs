@@ -35,7 +35,7 @@ pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<Page, sqlx::Error
     };
     let sql = table.sql(db.dialect(), &LIST.replace("{conditions}", &conditions.sql));
     let offset = i64::try_from(query.offset()).unwrap_or(i64::MAX);
-    let rows: Vec<ListRow> = run!(db.reader(), fetch_all: {
+    let rows: Vec<ListRow> = run!(db.searcher(), fetch_all: {
         let asked = sqlx::query_as(sql).bind(i64::from(query.count)).bind(offset);
         conditions.bound.into_iter().fold(asked, sqlx::query::QueryAs::bind)
     })?;

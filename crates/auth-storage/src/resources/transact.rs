@@ -12,12 +12,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::slice;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use fhir_store::plan::{self, Decision, Target};
+use fhir_store::plan::{self, Condition, Decision, Target};
 use fhir_store::shape::{ShapeFault, ShapeProblem};
 use fhir_store::{
-    Lookup, Operation, ResourceId, ResourceKey, ResourceType, Stored, Write, WriteFault, WriteRefusal, Written,
+    Lookup, Operation, ResourceId, ResourceKey, ResourceType, SearchRefused, Stored, Write, WriteFault, WriteRefusal,
+    Written,
 };
 use migrations::{Effect, EffectRefused, Progress, SqlPlace};
 use serde_json::{Map, Value};
@@ -117,6 +118,8 @@ struct Attempt {
     search: Pending,
     /// The last write whose effect happened.
     concluded: Option<(usize, ResourceKey)>,
+    /// What is left of the time that its conditions may take together: others wait for what it holds.
+    search_time: Duration,
 }
 
 impl Attempt {
@@ -124,14 +127,17 @@ impl Attempt {
         let (progress, search) = (progress.clone(), Pending::new(db));
         let (tables, states) = (HashMap::new(), HashMap::new());
         let (numbers, unwritten) = (Vec::new(), Unwritten::default());
-        let logins = NewLogins::default();
-        Self { tx, now_us, progress, tables, states, numbers, unwritten, logins, search, concluded: None }
+        let (logins, search_time) = (NewLogins::default(), db.search_time());
+        let concluded = None;
+        Self { tx, now_us, progress, tables, states, numbers, unwritten, logins, search, concluded, search_time }
     }
 }
 
 /// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user. Whoever calls
 /// it does so again when it is contended.
 pub(crate) async fn attempt(db: &Db, writes: &[Write], effects: &Effects, now_us: i64) -> Result<Vec<Written>, Halt> {
+    let searches = writes.iter().any(|write| plan::condition(write).is_some());
+    let _turn = if searches { Some(db.condition_turn().await?) } else { None };
     let mut attempt = Attempt::new(db, db.begin().await?, &Progress::new(), now_us);
     attempt.search = Pending::repeated(db);
     let done = attempt.run(db, writes, effects).await;
@@ -398,12 +404,9 @@ impl Attempt {
     async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<Target, WriteFault>, sqlx::Error> {
         let table = self.tables.get(&write.kind).cloned().flatten();
         let matches = match (table, plan::condition(write)) {
-            (Some(table), Some(asked)) => match &asked.criteria.sought {
-                None => list::matches(&mut self.tx, &table, &write.kind, asked).await?,
-                Some(sought) => match self.search.matches((&mut self.tx, db), &table, (sought, asked)).await? {
-                    Ok(matches) => matches,
-                    Err(refused) => return Ok(Err(refused.into())),
-                },
+            (Some(table), Some(asked)) => match self.matches(db, &table, (&write.kind, asked)).await? {
+                Ok(matches) => matches,
+                Err(refused) => return Ok(Err(refused.into())),
             },
             _ => Vec::new(),
         };
@@ -413,6 +416,23 @@ impl Attempt {
             self.states.insert(key.clone(), State::Missing);
         }
         Ok(target)
+    }
+
+    /// The keys of the resources that meet a condition, two at most, if they are found in the time that is left.
+    async fn matches(
+        &mut self,
+        db: &Db,
+        table: &Table,
+        (kind, asked): (&ResourceType, Condition<'_>),
+    ) -> Result<Result<Vec<ResourceKey>, SearchRefused>, sqlx::Error> {
+        let limit = self.tx.limit(self.search_time).await?;
+        let began = Instant::now();
+        let found = match &asked.criteria.sought {
+            None => list::matches(&mut self.tx, table, kind, asked).await.map(Ok),
+            Some(sought) => self.search.matches((&mut self.tx, db), table, (sought, asked)).await,
+        };
+        self.search_time = self.search_time.saturating_sub(began.elapsed());
+        self.tx.unlimit(limit, found).await
     }
 
     /// The state of a target, as the writes before left it; `left` are the targets from it on. What

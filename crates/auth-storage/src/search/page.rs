@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, SqlSafeStr as _, Type};
 
 use super::index::Index;
 use super::row::{Place, uri_number};
-use super::statement::{Bound, RANK_OF_COMPARTMENT, Statement, Unanswerable, rank};
+use super::statement::{Bound, RANK_OF_IDS, Statement, Unanswerable, is_kept_prepared, rank};
 use crate::db::Db;
 use crate::dialect::{Dialect, hex};
 use crate::document::DocumentText;
@@ -81,9 +81,11 @@ async fn fetch<T>(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<T>, sqlx:
 where
     T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
 {
-    let sql = AssertSqlSafe(db.dialect().render(sql)).into_sql_str();
-    run!(db.reader(), fetch_all: {
-        bound.into_iter().fold(sqlx::query_as(sql), |asked, value| match value {
+    let sql = db.dialect().render(sql);
+    let is_kept = is_kept_prepared(&sql);
+    let sql = AssertSqlSafe(sql).into_sql_str();
+    run!(db.searcher(), fetch_all: {
+        bound.into_iter().fold(sqlx::query_as(sql).persistent(is_kept), |asked, value| match value {
             Bound::Text(text) => asked.bind(text),
             Bound::Integer(number) => asked.bind(number),
         })
@@ -121,9 +123,11 @@ pub(super) async fn keys(
     let limit = statement.bind_limit(i64::from(query.count));
     let sql = format!("{matching} ORDER BY w.id LIMIT {limit}");
     let bound = statement.bound;
-    let sql = AssertSqlSafe(db.dialect().render(&sql)).into_sql_str();
+    let sql = db.dialect().render(&sql);
+    let is_kept = is_kept_prepared(&sql);
+    let sql = AssertSqlSafe(sql).into_sql_str();
     let ids: Vec<String> = run!(tx.on(), fetch_all: {
-        bound.into_iter().fold(sqlx::query_scalar(sql), |asked, value| match value {
+        bound.into_iter().fold(sqlx::query_scalar(sql).persistent(is_kept), |asked, value| match value {
             Bound::Text(text) => asked.bind(text),
             Bound::Integer(number) => asked.bind(number),
         })
@@ -180,9 +184,12 @@ fn matching(statement: &mut Statement<'_>, table: &Table, query: &SearchQuery) -
     let first = first(clauses);
     let mut walked = None;
     let confined = query.within.is_confined();
-    if confined && first.is_none_or(|(rank, _)| rank > RANK_OF_COMPARTMENT) {
+    let is_by_ids = first.is_some_and(|(rank, _)| rank == RANK_OF_IDS);
+    // What a token for one patient may see is little, whatever the query says.
+    if confined && !is_by_ids {
         walked = statement.compartment(kind, &query.within)?;
     }
+    statement.few = walked.is_some() || is_by_ids;
     let mut walked_clause = None;
     let within_is_walked = walked.is_some() && has_no_criteria(&query.within);
     let distinct = walked.is_some() || first.is_some();
@@ -210,6 +217,7 @@ fn matching(statement: &mut Statement<'_>, table: &Table, query: &SearchQuery) -
             None => return Ok(None),
         }
     }
+    statement.few = false;
     let once = if distinct { "DISTINCT " } else { "" };
     Ok(Some(format!("SELECT {once}w.id FROM ({set}) AS w WHERE {}", tests.join(" AND "))))
 }
@@ -281,7 +289,8 @@ fn key(statement: &mut Statement<'_>, (at, sort): (usize, &Sort), numbers: &[i64
     let table = place.table();
     match place {
         Place::Range | Place::Quantity => {
-            format!("(SELECT {best}(s.{column}) FROM {table} s WHERE {of_these} AND s.id = d.id)")
+            // The sign keeps SQLite from walking the index by this column, from its best value to that of the resource.
+            format!("(SELECT {best}(+s.{column}) FROM {table} s WHERE {of_these} AND s.id = d.id)")
         }
         Place::Token | Place::Reference | Place::Text => {
             let bests = format!("SELECT s.id, {best}(s.{column}) AS best FROM {table} s WHERE {of_these}");

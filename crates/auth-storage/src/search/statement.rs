@@ -14,7 +14,7 @@ use fhir_store::selection::Criterion;
 use fhir_store::{Filter, Region, ResourceType, Selection};
 
 use super::compare::{self, Condition};
-use super::composite::bare;
+use super::composite::{bare, compared_places};
 use super::index::Index;
 use super::row::{Place, part_number, typed_number, uri_number};
 use crate::db::Db;
@@ -61,6 +61,17 @@ pub(super) struct Statement<'a> {
     db: &'a Db,
     reaches: &'a BTreeMap<ResourceType, Selection>,
     pub(super) bound: Vec<Bound>,
+    /// Whether the ids that are tested are few, so that a test is cheaper done for each of them than for all at once.
+    pub(super) few: bool,
+}
+
+/// Longest statement that is kept prepared, in bytes. Longer ones have lists of values, are seldom asked again, and
+/// would fill the memory of every connection.
+const KEPT_MAX_BYTES: usize = 16 * 1024;
+
+/// Whether a statement is worth keeping prepared.
+pub(super) const fn is_kept_prepared(sql: &str) -> bool {
+    sql.len() <= KEPT_MAX_BYTES
 }
 
 /// The ids of no resource.
@@ -71,7 +82,7 @@ pub(super) type Written = Result<String, Unanswerable>;
 impl<'a> Statement<'a> {
     /// `reaches` says what of other types chains may look at.
     pub(super) const fn new(db: &'a Db, index: &'a Index, reaches: &'a BTreeMap<ResourceType, Selection>) -> Self {
-        Self { index, db, reaches, bound: Vec::new() }
+        Self { index, db, reaches, bound: Vec::new(), few: false }
     }
 
     /// Binds a value and returns its place.
@@ -165,7 +176,7 @@ impl<'a> Statement<'a> {
             let sources = self.sources(kind, parameter);
             let sets: Result<Vec<String>, Unanswerable> =
                 sources.iter().map(|source| self.any(kind, source, tests)).collect();
-            return Ok(sets?.join(" UNION ALL "));
+            return Ok(union(&sets?));
         }
         let number = self.number(kind, parameter)?;
         let mut sets = self.composites((kind, parameter), tests, None)?;
@@ -173,7 +184,7 @@ impl<'a> Statement<'a> {
             let condition = self.group(number, &group);
             sets.push(format!("SELECT i.id FROM {} i WHERE {condition}", group.place.table()));
         }
-        Ok(if sets.is_empty() { NOTHING.to_owned() } else { sets.join(" UNION ALL ") })
+        Ok(union(&sets))
     }
 
     fn any_at(&mut self, kind: &ResourceType, parameter: &Parameter, tests: &[Test], id: &str) -> Written {
@@ -193,7 +204,9 @@ impl<'a> Statement<'a> {
         for group in groups(tests, self.contains()) {
             let condition = self.group(number, &group);
             let table = group.place.table();
-            alternatives.push(if group.is_point {
+            // Texts have an index by their resource.
+            let by_id = group.is_point || (self.few && group.place == Place::Text);
+            alternatives.push(if by_id {
                 format!("EXISTS (SELECT 1 FROM {table} i WHERE {condition} AND i.id = {id})")
             } else {
                 format!("{id} IN (SELECT i.id FROM {table} i WHERE {condition})")
@@ -260,7 +273,7 @@ impl<'a> Statement<'a> {
         if !sources.is_empty() {
             let sets: Result<Vec<String>, Unanswerable> =
                 sources.iter().map(|source| self.present(kind, source, at)).collect();
-            return Ok(sets?.join(" UNION ALL "));
+            return Ok(union(&sets?));
         }
         let parts = self.index.catalog.parts(kind, parameter);
         if let Some((first, others)) = parts.split_first() {
@@ -268,7 +281,9 @@ impl<'a> Statement<'a> {
         }
         let number = self.number(kind, parameter)?;
         match parameter.components.first() {
-            Some(Component { kind, .. }) => Ok(self.any_row(&places(*kind, part_number(number, 0)), &bare("i.id"), at)),
+            Some(Component { kind, .. }) => {
+                Ok(self.any_row(&compared_places(*kind, part_number(number, 0)), &bare("i.id"), at))
+            }
             None => Ok(self.any_row(&places(parameter.kind, number), "i.id", at)),
         }
     }
@@ -286,7 +301,7 @@ impl<'a> Statement<'a> {
 
     /// Whether the resource with this id has any value of a parameter.
     fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
-        let by_id = is_found_by_id(parameter.kind);
+        let by_id = is_found_by_id(parameter.kind) || (self.few && parameter.kind == Kind::String);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
         Ok(if by_id { format!("EXISTS ({set})") } else { format!("{id} IN ({set})") })
     }
@@ -312,7 +327,7 @@ impl<'a> Statement<'a> {
         if sets.is_empty() && closed {
             return Err(Unanswerable::Closed);
         }
-        Ok(if sets.is_empty() { NOTHING.to_owned() } else { sets.join(" UNION ALL ") })
+        Ok(union(&sets))
     }
 
     fn has(&mut self, kind: &ResourceType, has: &Has) -> Written {
@@ -337,12 +352,22 @@ impl<'a> Statement<'a> {
         if self.db.known_table(kind.as_str()).is_none() {
             return Ok(NOTHING.to_owned());
         }
-        let set = self.set(kind, clause)?;
         if !within.is_confined() {
-            return Ok(set);
+            return self.set(kind, clause);
         }
-        let test = self.within(kind, within, "o.id")?;
-        Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {test}"))
+        let is_by_ids = rank(clause).is_some_and(|rank| rank == RANK_OF_IDS);
+        let walked = if is_by_ids { None } else { self.compartment(kind, within)? };
+        let (set, test) = match walked {
+            Some(walked) => {
+                let outer = std::mem::replace(&mut self.few, true);
+                let test = self.test(kind, clause, "o.id");
+                self.few = outer;
+                (walked, test?)
+            }
+            None => (self.set(kind, clause)?, "TRUE".to_owned()),
+        };
+        let within = self.within(kind, within, "o.id")?;
+        Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {test} AND {within}"))
     }
 
     /// Whether the resource with this id lies in what a caller reaches; `id` as in [`Statement::test`].
@@ -405,16 +430,22 @@ impl<'a> Statement<'a> {
         within: &Selection,
     ) -> Result<Option<String>, Unanswerable> {
         let Selection::Within(regions) = within else { return Ok(None) };
-        match (membership(kind), regions.as_ref()) {
-            (Membership::Reference(_), [Region { compartment: Some(compartment), .. }]) => {
-                let condition = self.in_compartment(kind, compartment.patient().as_str())?;
+        let mut patients = regions.iter().map(|region| Some(region.compartment.as_ref()?.patient().as_str()));
+        // Several regions are those of several scopes, all for the same patient.
+        let Some(patient) = patients.next().flatten().filter(|first| patients.all(|other| other == Some(*first)))
+        else {
+            return Ok(None);
+        };
+        match membership(kind) {
+            Membership::Reference(_) => {
+                let condition = self.in_compartment(kind, patient)?;
                 Ok(Some(format!("SELECT i.id FROM search_reference i WHERE {condition}")))
             }
-            (Membership::Itself, [Region { compartment: Some(compartment), .. }]) => {
-                let patient = self.bind(compartment.patient().as_str());
+            Membership::Itself => {
+                let patient = self.bind(patient);
                 Ok(Some(self.of_table(kind, &format!("t.id = {patient}"))))
             }
-            _ => Ok(None),
+            Membership::Shared | Membership::Closed => Ok(None),
         }
     }
 
@@ -472,12 +503,33 @@ pub(super) fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     }
 }
 
+/// Whether one of the conditions holds. SQLite bounds the depth of an expression, so a long list is halved, and halved
+/// again.
 pub(super) fn any_of(conditions: &[String]) -> String {
     match conditions {
         [] => "FALSE".to_owned(),
         [only] => format!("({only})"),
-        several => format!("({})", several.join(" OR ")),
+        several => {
+            let (left, right) = several.split_at(several.len() / 2);
+            format!("({} OR {})", any_of(left), any_of(right))
+        }
     }
+}
+
+/// Most sets that SQLite unites in one statement.
+const UNITED_MAX: usize = 200;
+
+/// The ids of all sets, some twice. SQLite bounds how many are united at once, so long lists are united in parts.
+pub(super) fn union(sets: &[String]) -> String {
+    if sets.is_empty() {
+        return NOTHING.to_owned();
+    }
+    if sets.len() <= UNITED_MAX {
+        return sets.join(" UNION ALL ");
+    }
+    let parts: Vec<String> =
+        sets.chunks(UNITED_MAX).map(|part| format!("SELECT u.id FROM ({}) AS u", part.join(" UNION ALL "))).collect();
+    union(&parts)
 }
 
 /// How few resources a clause leaves, the fewest first; `None` for what leaves most.
@@ -492,16 +544,15 @@ pub(super) fn rank(clause: &Clause) -> Option<u8> {
     }
 }
 
-/// Where a compartment stands among the clauses.
-pub(super) const RANK_OF_COMPARTMENT: u8 = 2;
+/// The rank of a clause that names the ids: it leaves fewer than a compartment does, as no other clause surely does.
+pub(super) const RANK_OF_IDS: u8 = 0;
 
 fn rank_of(parameter: &Parameter, test: &Test) -> u8 {
     match test {
-        Test::OfType { .. } | Test::Reference { .. } => 1,
+        Test::OfType { .. } | Test::Reference { .. } | Test::In(_) => 1,
         Test::Token { code: Some(_), .. } if parameter.code == "identifier" => 1,
         Test::Uri { .. } | Test::Token { code: Some(_), .. } => 3,
         Test::Text { .. } | Test::Display(_) | Test::Composite(_) => 4,
-        Test::In(_) => 0,
         Test::Period(_) | Test::Number(_) | Test::Quantity { .. } => 6,
         Test::Token { code: None, .. } => 7,
     }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use auth_storage::{Db, OpenError};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -27,6 +28,11 @@ pub(crate) struct Home {
 impl Home {
     pub(crate) async fn open(&self) -> Db {
         self.try_open().await.unwrap()
+    }
+
+    /// With this time for a statement of a search.
+    pub(crate) async fn open_limited(&self, search_time: Duration) -> Db {
+        Db::open_limited(self.url.as_deref(), self.folder.path(), (8, search_time)).await.unwrap()
     }
 
     pub(crate) async fn try_open(&self) -> Result<Db, OpenError> {

@@ -3,6 +3,8 @@
 mod composite;
 mod conditional;
 mod included;
+mod limits;
+mod modifiers;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

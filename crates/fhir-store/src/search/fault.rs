@@ -61,8 +61,14 @@ pub enum SearchFault {
     /// More than [`limits::MAX_ALTERNATIVES`] values for one parameter.
     #[error("{0} has more than {max} values", max = limits::MAX_ALTERNATIVES)]
     TooManyValues(String),
-    /// More than [`limits::MAX_TESTS`] conditions from one parameter, or [`limits::MAX_CHAIN_TYPES`] types.
+    /// A chain that leads to more than [`limits::MAX_CHAIN_TYPES`] types.
     #[error("{0} asks too much of too many types: name the type, as in subject:Patient.name, or fewer values")]
+    TooManyTypes(String),
+    /// More than [`limits::MAX_TESTS`] values in all parameters of the search together.
+    #[error(
+        "with {0} the search has more than {max} values; a chain counts its values for each type it may lead to",
+        max = limits::MAX_TESTS
+    )]
     TooManyTests(String),
     /// More than [`limits::MAX_CLAUSES`] parameters.
     #[error("a search has at most {max} parameters", max = limits::MAX_CLAUSES)]

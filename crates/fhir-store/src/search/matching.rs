@@ -7,6 +7,7 @@ use super::entry::{Document, Entry};
 use super::fault::SearchFault;
 use super::parameter::Parameter;
 use crate::key::{ResourceKey, ResourceType};
+use crate::limits;
 use crate::ports::Stored;
 
 /// Where chains find other resources.
@@ -66,7 +67,8 @@ impl Search {
     ///
     /// # Errors
     /// [`SearchFault::UnknownValueSet`] for one that `codes` does not have, or that has none: a search would
-    /// find nothing, or everything, for want of knowledge.
+    /// find nothing, or everything, for want of knowledge; [`SearchFault::TooManyTests`] when there are more codes than
+    /// a search may have values.
     pub fn expand(&mut self, codes: &BTreeMap<String, Vec<Coding>>) -> Result<(), SearchFault> {
         let unknown = self.value_sets().into_iter().find(|url| codes.get(url).is_none_or(Vec::is_empty));
         if let Some(url) = unknown {
@@ -75,7 +77,11 @@ impl Search {
         for clause in &mut self.clauses {
             replace(clause, codes);
         }
-        Ok(())
+        let mut tests = 0;
+        self.clauses.iter().for_each(|clause| visit(clause, &mut |list| tests += list.len()));
+        let fits = codes.is_empty() || tests <= limits::MAX_TESTS;
+        fits.then_some(())
+            .ok_or_else(|| SearchFault::TooManyTests(codes.keys().cloned().collect::<Vec<_>>().join(", ")))
     }
 }
 

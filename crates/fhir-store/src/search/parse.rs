@@ -73,11 +73,12 @@ pub fn parse<'a>(
         revincludes: Vec::new(),
     };
     let mut ignored = Vec::new();
+    let tests = Cell::new(0);
     for (number, (name, value)) in pairs.into_iter().enumerate() {
         if number >= limits::MAX_CLAUSES {
             return Err(SearchFault::TooManyParameters);
         }
-        match read(catalog, request, &mut search, (name, value)) {
+        match read(catalog, (request, &tests), &mut search, (name, value)) {
             Ok(()) => {}
             Err(fault) if request.handling == Handling::Lenient && fault.is_passed_over() => {
                 ignored.push(Ignored { name: name.to_owned(), fault });
@@ -90,7 +91,7 @@ pub fn parse<'a>(
 
 fn read(
     catalog: &Catalog,
-    request: &Request<'_>,
+    (request, tests): (&Request<'_>, &Cell<usize>),
     search: &mut Search,
     (name, value): (&str, &str),
 ) -> Result<(), SearchFault> {
@@ -98,7 +99,7 @@ fn read(
         return Err(SearchFault::NoValue(name.to_owned()));
     }
     if !result::read(catalog, search, name, value)? {
-        let reader = name::Reader { catalog, request, name, value, tests: Cell::new(0) };
+        let reader = name::Reader { catalog, request, name, value, tests };
         search.clauses.push(reader.clause(request.kind, name, 0)?);
     }
     Ok(())

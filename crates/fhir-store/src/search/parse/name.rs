@@ -26,8 +26,8 @@ pub(super) struct Reader<'a> {
     /// As it stands in the query.
     pub(super) name: &'a str,
     pub(super) value: &'a str,
-    /// How many conditions it has become.
-    pub(super) tests: Cell<usize>,
+    /// How many conditions the search has by now, with those of the parameters before this one.
+    pub(super) tests: &'a Cell<usize>,
 }
 
 impl Reader<'_> {
@@ -106,7 +106,7 @@ impl Reader<'_> {
         match any_of.len() {
             0 => Err(self.unknown(kind)),
             1..=limits::MAX_CHAIN_TYPES => Ok(Clause::Chain(Chain { parameter, any_of })),
-            _ => Err(SearchFault::TooManyTests(self.name.to_owned())),
+            _ => Err(SearchFault::TooManyTypes(self.name.to_owned())),
         }
     }
 

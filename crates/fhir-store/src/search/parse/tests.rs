@@ -318,11 +318,54 @@ fn sizes_are_limited() {
 fn a_chain_to_any_type_asks_only_so_much() {
     let values = |count| vec!["x"; count].join(",");
     let too_many = |name: &str| SearchFault::TooManyTests(name.to_owned());
-    assert_eq!(fault("Observation", "focus._tag", "x"), too_many("focus._tag"), "every type has tags");
+    let too_wide = SearchFault::TooManyTypes("focus._tag".to_owned());
+    assert_eq!(fault("Observation", "focus._tag", "x"), too_wide, "every type has tags");
     assert!(read("Observation", "focus:Patient._tag", &values(100)).is_ok());
     assert!(read("Observation", "focus.vaccine-code", "x").is_ok(), "one type has this");
     assert_eq!(fault("Observation", "subject._tag", &values(400)), too_many("subject._tag"));
     assert!(read("Observation", "subject._tag", &values(200)).is_ok());
+}
+
+#[test]
+fn the_values_of_all_parameters_together_are_bounded() {
+    let values = vec!["x"; limits::MAX_ALTERNATIVES].join(",");
+    let two = [("status", values.as_str()), ("code", values.as_str())];
+    assert!(read_as("Observation", Handling::Strict, &two).is_ok());
+    for third in ["category", "subject:Patient.name:contains", "_has:Provenance:target:agent", "value-string:missing"] {
+        let value = if third.ends_with("missing") { "true" } else { "x" };
+        let three = [two[0], two[1], (third, value)];
+        for handling in [Handling::Strict, Handling::Lenient] {
+            let refused = read_as("Observation", handling, &three).unwrap_err();
+            assert_eq!(refused, SearchFault::TooManyTests(third.to_owned()));
+            assert!(refused.to_string().starts_with(&format!("with {third} the search has more than 1000 values")));
+        }
+    }
+}
+
+#[test]
+fn a_value_set_counts_with_all_its_codes() {
+    let (mut search, _) = read_as("Observation", Handling::Strict, &[("code:in", "http://v")]).unwrap();
+    let codes = |count: usize| [("http://v".to_owned(), vec![(None, "x".to_owned()); count])].into();
+    assert_eq!(search.clone().expand(&codes(limits::MAX_TESTS)), Ok(()));
+    let refused = SearchFault::TooManyTests("http://v".to_owned());
+    assert_eq!(search.expand(&codes(limits::MAX_TESTS + 1)), Err(refused));
+}
+
+#[test]
+fn an_audit_event_is_found_by_what_its_index_keeps() {
+    let agent = ("agent", "Client/c1");
+    for pair in
+        [agent, ("patient", "p1"), ("date", "ge2026"), ("type", "110114"), ("entity", "Patient/p1"), ("outcome", "4")]
+    {
+        assert!(read_as("AuditEvent", Handling::Strict, &[pair]).is_ok(), "{pair:?}");
+    }
+    let (search, _) =
+        read_as("AuditEvent", Handling::Strict, &[("_sort", "-_lastUpdated"), ("_lastUpdated", "ge2026")]).unwrap();
+    assert_eq!(search.clauses.len(), 1);
+    for unknown in ["site", "policy", "address", "unheard"] {
+        let fault = read_as("AuditEvent", Handling::Strict, &[(unknown, "x")]).unwrap_err();
+        assert!(matches!(fault, SearchFault::UnknownParameter { .. }), "{unknown}");
+    }
 }
 
 #[test]

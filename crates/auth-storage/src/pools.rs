@@ -1,0 +1,96 @@
+//! The pools of connections: how many there are, what is kept for what, and how long a caller waits.
+//!
+//! Searches have connections of their own, whose statements end after a time. Health, the standing of callers and
+//! sign-in use the others, so they find one however much is searched.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::SqlitePoolOptions;
+use sqlx::{AssertSqlSafe, Connection as _};
+
+use crate::stopwatch::Stopwatch;
+
+/// How long a caller waits for a free connection before its request fails.
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A Postgres connection idle for longer than this is checked before it is used: the server or a
+/// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
+const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
+/// One of so many connections to Postgres searches and does nothing else.
+const SEARCHERS_SHARE: u32 = 4;
+
+/// The least time a search waits for a free connection, however little it may run.
+const SEARCH_PATIENCE_MIN: Duration = Duration::from_secs(1);
+
+/// How long a search waits for a free connection: as long as those before it may run.
+pub(crate) fn search_patience(search_time: Duration) -> Duration {
+    search_time.max(SEARCH_PATIENCE_MIN)
+}
+
+/// The connections to Postgres.
+#[derive(Debug)]
+pub(crate) struct PgPools {
+    /// For everything but searches.
+    pub(crate) all: PgPool,
+    /// For searches: statements end after the time of a search.
+    pub(crate) searchers: PgPool,
+}
+
+/// Connects to Postgres, with at most so many connections in all (but never less than one of each kind).
+///
+/// **Why** the limit belongs to the connection: it is set once, where a limit of each transaction would cost every
+/// search two more round trips.
+pub(crate) async fn connect(
+    options: PgConnectOptions,
+    (connections, search_time): (u32, Duration),
+) -> Result<PgPools, sqlx::Error> {
+    let searchers = (connections / SEARCHERS_SHARE).max(1);
+    let others = connections.saturating_sub(searchers).max(1);
+    let all = pool_options(others).connect_with(options.clone()).await?;
+    let limit: Arc<str> = format!("SET statement_timeout = {}", search_time.as_millis().max(1)).into();
+    let searchers = pool_options(searchers)
+        .acquire_timeout(search_patience(search_time))
+        .after_connect(move |connection, _| {
+            let limit = AssertSqlSafe(Arc::clone(&limit));
+            Box::pin(async move { sqlx::raw_sql(limit).execute(connection).await.map(drop) })
+        })
+        .connect_lazy_with(options);
+    Ok(PgPools { all, searchers })
+}
+
+/// How connections to Postgres are kept, at most `most`.
+fn pool_options(most: u32) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, seen| {
+            Box::pin(async move {
+                if seen.idle_for > CHECK_AFTER_IDLE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+}
+
+/// How the one connection that writes a SQLite database is kept.
+pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
+    let (watching, released) = (watch.clone(), watch.clone());
+    SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .after_connect(move |connection, _| {
+            let watching = watching.clone();
+            Box::pin(async move { watching.watch(connection).await })
+        })
+        .before_acquire(move |_, _| {
+            // What was told to end has ended: the connection is back.
+            released.release();
+            Box::pin(async { Ok(true) })
+        })
+}
