@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::files::Upload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
-use super::organization::clean;
+use super::organization::{clean, head};
 use super::remembered::Remembered;
+use super::spans::{Happened, known};
 use super::{ImportedEdit, ImportedMessage, Reactions, Report};
 use crate::change::ItemKind;
 use crate::compose::marks;
@@ -105,6 +106,8 @@ pub struct Atlas {
     has_parts: bool,
     /// The uploads that a message uses, each with its path there and here.
     uploads: HashMap<i64, Vec<(String, PathId)>>,
+    /// Messages that were moved, and that others received than were here: the spans tell all of it.
+    given: HashSet<i64>,
     /// Where uploads are whose path changed, by their path there.
     moved: HashMap<String, PathId>,
 }
@@ -135,6 +138,7 @@ impl Atlas {
             idle: idle.map(|row| UserId(row.columns.id)).collect(),
             has_parts: survey.last_submessage > 0,
             uploads: HashMap::new(),
+            given: given(tables, survey),
             moved: HashMap::new(),
         }
     }
@@ -281,6 +285,7 @@ impl Work<'_> {
         let rendered = self.render(&setting, sender, (&content, row.rendered_content.as_deref()));
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
         let mut marks = marks(&rendered, read_by_sender);
+        marks.moved_in = past.iter().any(|edit| edit.channel.is_some()) && !self.atlas.given.contains(&row.id);
         marks.has_link = row.has_link.unwrap_or(marks.has_link);
         // Only who may mention everybody did, and that they did stands in the copies.
         marks.mentions_channel &=
@@ -366,6 +371,29 @@ impl Work<'_> {
         past.reverse();
         past
     }
+}
+
+/// The moved messages of which the copies say something else than who was in the channel when they were sent.
+fn given(tables: &Tables, survey: &Survey) -> HashSet<i64> {
+    if survey.moved.is_empty() {
+        return HashSet::new();
+    }
+    let happened = Happened::of(tables);
+    let head = EventId(head(tables, survey));
+    let channels = tables.recipients.iter().filter(|row| row.r#type == CHANNEL);
+    let channels: HashMap<i64, ChannelId> = channels.map(|row| (row.id, ChannelId(row.type_id))).collect();
+    let mut given = HashSet::new();
+    for row in &tables.subscriptions {
+        let Some(channel) = channels.get(&row.recipient).filter(|_| survey.moved.contains_key(&row.recipient)) else {
+            continue;
+        };
+        let known = known(survey, (row.user_profile, row.recipient), row.active);
+        let spans = happened.spans((*channel, UserId(row.user_profile)), known, head);
+        let was_here = |message: i64| spans.iter().any(|span| span.contains(EventId(message)));
+        let moved = survey.moved(row.user_profile, row.recipient);
+        given.extend(moved.filter(|(message, has_copy)| was_here(*message) != *has_copy).map(|(message, _)| message));
+    }
+    given
 }
 
 /// Whether the message came from another channel.

@@ -88,7 +88,7 @@ pub fn organization(
 }
 
 /// Where the log begins: after everything whose number is a place in it.
-fn head(tables: &Tables, survey: &Survey) -> i64 {
+pub(super) fn head(tables: &Tables, survey: &Survey) -> i64 {
     let uploads = tables.attachments.iter().map(|row| row.id);
     let unsent = tables.scheduled.iter().map(|row| row.id).chain(tables.drafts.iter().map(|row| row.id));
     uploads.chain(unsent).chain([survey.head(), 1]).max().unwrap_or_default()

@@ -181,8 +181,7 @@ fn a_message_comes_with_its_readers_and_its_past() {
     assert_eq!(first.message.html, "<p><strong>hi</strong></p>");
     assert_eq!((first.message.sent_s, first.message.client.as_str()), (20, "website"));
     assert_eq!(first.message.last_edit_s, Some(25));
-    // Who received it is in the spans, so being moved says nothing more.
-    assert!(!first.message.marks.moved_in && first.message.marks.read_by_sender);
+    assert!(first.message.marks.moved_in && first.message.marks.read_by_sender);
     let past = &first.past[0];
     assert_eq!((past.at_s, past.topic.clone()), (25, ("Food".to_owned(), "Lunch".to_owned())));
     assert_eq!(past.content, Some(("ho".to_owned(), "<p>ho</p>".to_owned())));

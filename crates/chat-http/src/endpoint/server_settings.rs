@@ -67,7 +67,7 @@ pub(crate) fn version_told() -> Vec<Member> {
 /// `service_version` alone.
 pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
     let mut fields = Map::new();
-    for prefix in [brand, "service"].into_iter().filter(|prefix| !prefix.is_empty()) {
+    for prefix in ["service", brand].into_iter().filter(|prefix| !prefix.is_empty()) {
         fields.insert(format!("{prefix}_version"), RELEASE.into());
         fields.insert(format!("{prefix}_merge_base"), RELEASE.into());
         fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());

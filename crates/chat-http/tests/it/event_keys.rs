@@ -11,7 +11,7 @@ use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
 use crate::town::{NOW_S, Person, Town};
 
 /// Each type with its operation, and the keys.
-const KEYS: [(&str, &str); 60] = [
+const KEYS: [(&str, &str); 61] = [
     ("message", "message:object flags:list"),
     (
         "update_message",
@@ -74,6 +74,11 @@ const KEYS: [(&str, &str); 60] = [
     ("realm_user_settings_defaults update", "property:text"),
     ("custom_profile_fields", "fields:list"),
     ("invites_changed", ""),
+    (
+        "restart",
+        "zulip_version:text zulip_merge_base:text zulip_feature_level:int service_version:text service_merge_base:text
+            service_feature_level:int server_generation:int",
+    ),
     ("heartbeat", ""),
 ];
 
@@ -374,6 +379,7 @@ async fn every_event_has_the_keys_clients_take_for_granted() {
     people(&town, &sam).await;
     channels(&town, &sam).await;
     organization(&town).await;
+    town.restart().await;
     let mut kinds: BTreeSet<_> = typing(&town, &sam).await.iter().map(check).collect();
     // Told to who waits for a minute.
     kinds.insert("heartbeat".to_owned());

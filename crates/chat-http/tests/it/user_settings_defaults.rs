@@ -32,7 +32,7 @@ const ALL: [(&str, &str); 53] = [
     ("enable_followed_topic_email_notifications", "false"),
     ("enable_followed_topic_push_notifications", "false"),
     ("enable_followed_topic_audible_notifications", "false"),
-    ("enable_offline_email_notifications", "false"),
+    ("enable_offline_email_notifications", "true"),
     ("enable_offline_push_notifications", "false"),
     ("enable_online_push_notifications", "false"),
     ("enable_digest_emails", "false"),
