@@ -35,7 +35,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Outcome> {
     Ok(Outcome::passed("bans, licences, sources, advisories"))
 }
 
-/// The program: the one that is installed, else one of our own below `target/`.
+/// Returns the installed program, else installs the pinned one below `target/`.
 fn install(run: &Run<'_>) -> Result<PathBuf> {
     if process::exists(PROGRAM) {
         return Ok(PathBuf::from(PROGRAM));

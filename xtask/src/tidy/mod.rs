@@ -2,7 +2,7 @@
 //!
 //! One module per rule. A rule is a pure function from what it reads to findings, so that each has unit
 //! tests that show it refusing; reading the disk happens here and in the rules about files. Every finding is an error:
-//! a warning that nobody has to act on is one that nobody reads.
+//! a warning that requires no action is not read.
 
 mod checklist;
 mod edges;

@@ -58,7 +58,7 @@ async fn a_cookie_that_somebody_planted_is_not_the_session_that_begins() {
 }
 
 #[tokio::test]
-async fn an_unknown_name_and_a_wrong_password_get_the_same_page_whoever_it_is() {
+async fn an_unknown_name_and_a_wrong_password_get_one_page() {
     let world = World::new().await;
     world.member("amy", ("Amy", "Shaw")).await;
     world.member("ina", ("Ina", "Roe")).await;

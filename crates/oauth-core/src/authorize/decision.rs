@@ -38,7 +38,7 @@ impl Scene<'_> {
 
     /// Stores that the person denied, so far as it is known who and about whom.
     pub(super) async fn keep_denial(&self, person: Option<Arc<Person>>) -> Result<(), Stop> {
-        // The app is told of the denial, whatever stands in the way of keeping it.
+        // The app gets the denial also where it cannot be kept.
         let Ok(Some((person, _))) = self.signed_in(person) else { return Ok(()) };
         if !self.was_shown_to(&person) {
             return Ok(());

@@ -1,8 +1,7 @@
 //! What a person refused an app, and how it comes back when the app asks again.
 //!
-//! What is stored are *lines* of the consent page (see [`super::consent`]). The line of a scope that was shown split
-//! stands for what its other lines leave, here as there: who unticks "Everything else" has refused none of the lines
-//! above it.
+//! *Lines* of the consent page are stored (see [`super::consent`]). The line of a scope that was shown split stands for
+//! what its other lines leave: a person who unticks "Everything else" has refused none of the lines above it.
 //!
 //! Not specified. A refusal stays until the person allows the line, also when the person denies everything, and when
 //! the grant is taken back: an app that asks again must not be let in to all of it by one click.

@@ -28,7 +28,7 @@ async fn a_person_signs_in_by_name_or_address_whatever_the_case() {
 }
 
 #[tokio::test]
-async fn a_caller_without_the_password_does_not_learn_why_nobody_signed_in() {
+async fn a_caller_without_the_password_does_not_learn_why_it_was_refused() {
     let world = clinic().await;
     user(&world, "gone", json!({"active": false}));
     user(&world, "two-step", json!({"twoFactor": {"enabled": true}}));
