@@ -62,7 +62,8 @@ pub(crate) async fn execute(db: &Db, parts: Parts, init: InitBundle) -> anyhow::
         progress.say(format!("executing the init bundle of {} entries", init.entries));
         auth_http::execute_bundle(parts, init.bundle).await
     };
-    let executed = db.with_start_lock(execution).await?;
+    // What a bundle may ask for is much, and its future would take the room of every start.
+    let executed = Box::pin(db.with_start_lock(execution)).await?;
     let report = executed.context("the init bundle was not executed")?;
     for (index, told) in &report.failed {
         tracing::warn!("an entry of the init bundle failed: Bundle.entry[{index}]: {told}");

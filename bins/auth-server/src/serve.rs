@@ -10,7 +10,7 @@ use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use migrations::Progress;
 use migrations::init::InitBundle;
-use migrations::package::Installer;
+use migrations::package::{Conformance, Installer};
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::{self, SystemClock, SystemRandom};
-use crate::config::Config;
+use crate::config::{Canonicals, Config};
 use crate::health::DatabaseHealth;
 use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
@@ -200,7 +200,18 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
             version: env!("CARGO_PKG_VERSION").to_owned(),
             look: config.page.look(),
             search_time: config.limits.search_time(),
+            conforms_to: conforms_to(config),
         },
+    }
+}
+
+/// What the `CapabilityStatement` names beside what is installed.
+fn conforms_to(config: &Config) -> Conformance {
+    let urls = |named: &Canonicals| named.0.iter().cloned().collect();
+    Conformance {
+        guides: urls(&config.platform.capability_guides),
+        requirements: urls(&config.platform.capability_instantiates),
+        ..Conformance::default()
     }
 }
 

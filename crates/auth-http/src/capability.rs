@@ -8,15 +8,18 @@
 //! SMART 1's and still what older clients read. Operations are named as Bulk Data Access 2.0, Da Vinci `HRex`, `PDex`
 //! and Member Attribution name theirs.
 
+use std::collections::BTreeSet;
+
 use fhir_store::capability::{self, Searchable};
 use fhir_store::compartment;
 use fhir_store::search::Catalog;
+use migrations::package::Conformance;
 use serde_json::{Value, json};
 
 use crate::state::{App, HttpSettings};
 
 /// The day of the last change to what [`statement`] says without having been asked for parameters.
-const DATE: &str = "2026-11-22";
+const DATE: &str = "2026-11-24";
 
 /// What is done with the resources of every type.
 const INTERACTIONS: [&str; 9] =
@@ -52,10 +55,17 @@ const VALIDATE: (&str, &str) = ("validate", "http://hl7.org/fhir/OperationDefini
 const OF_PACKAGES: [&str; 3] = ["packages", "fhir-package-install", "fhir-package-uninstall"];
 
 /// The whole statement, of a server that has these search parameters.
-pub(crate) fn statement(app: &App, catalog: &Catalog) -> Value {
+pub(crate) fn statement(app: &App, catalog: &Catalog, installed: Conformance) -> Value {
     let settings = &app.settings;
+    let mut conformance = settings.conforms_to.clone();
+    conformance.extend(installed);
     let searchable = capability::searchable(catalog, |kind| app.search.indexes(catalog, kind));
-    json!({
+    let resources = searchable.into_iter().map(|searchable| {
+        let profiles = conformance.profiles.remove(searchable.kind.as_str()).unwrap_or_default();
+        resource(searchable, profiles)
+    });
+    let resources: Vec<Value> = resources.collect();
+    let mut told = json!({
         "resourceType": "CapabilityStatement",
         "status": "active",
         "date": DATE,
@@ -69,15 +79,26 @@ pub(crate) fn statement(app: &App, catalog: &Catalog) -> Value {
             "mode": "server",
             "documentation": "Conditional patch is supported as conditional update is.",
             "security": security(settings),
-            "resource": searchable.into_iter().map(resource).collect::<Vec<_>>(),
+            "resource": resources,
             "interaction": SYSTEM_INTERACTIONS.map(|code| json!({"code": code})),
             "operation": system_operations(&app.authority.settings.ext_base),
             "compartment": [PATIENT_COMPARTMENT],
         }],
-    })
+    });
+    put_texts(&mut told, "instantiates", conformance.requirements);
+    put_texts(&mut told, "implementationGuide", conformance.guides);
+    told
 }
 
-fn resource(searchable: Searchable) -> Value {
+/// Adds texts under a name; an element without a value is none.
+fn put_texts(told: &mut Value, name: &str, texts: impl IntoIterator<Item = String>) {
+    let texts: Vec<Value> = texts.into_iter().map(Value::from).collect();
+    if let (false, Some(members)) = (texts.is_empty(), told.as_object_mut()) {
+        members.insert(name.to_owned(), texts.into());
+    }
+}
+
+fn resource(searchable: Searchable, profiles: BTreeSet<String>) -> Value {
     let Searchable { kind, parameters, includes, revincludes } = searchable;
     let parameters = if parameters.is_empty() { listed(kind.as_str()) } else { parameters };
     let mut told = json!({
@@ -93,12 +114,9 @@ fn resource(searchable: Searchable) -> Value {
         "searchParam": parameters,
         "operation": operations(kind.as_str()),
     });
-    // An element without a value is none.
-    for (name, taken) in [("searchInclude", includes), ("searchRevInclude", revincludes)] {
-        if let (false, Some(members)) = (taken.is_empty(), told.as_object_mut()) {
-            members.insert(name.to_owned(), taken.into());
-        }
-    }
+    put_texts(&mut told, "searchInclude", includes);
+    put_texts(&mut told, "searchRevInclude", revincludes);
+    put_texts(&mut told, "supportedProfile", profiles);
     told
 }
 

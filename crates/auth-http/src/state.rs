@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::PayerStore;
 use fhir_store::{ResourceStore, SearchStore};
-use migrations::package::Installer;
+use migrations::package::{Conformance, Installer};
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
 use oauth_core::env::{Env, Random};
@@ -95,6 +95,8 @@ pub struct HttpSettings {
     /// How long one statement of a search may run. A whole search with what it includes, and all searches of a Bundle
     /// together, have twice that.
     pub search_time: Duration,
+    /// What the `CapabilityStatement` names beside what is installed.
+    pub conforms_to: Conformance,
 }
 
 impl HttpSettings {

@@ -14,7 +14,9 @@ mod uninstall;
 
 use async_trait::async_trait;
 use fhir_store::{Lookup, ResourceKey, ResourceStore as _, ResourceType, StoreError, Stored};
-use migrations::package::{InstalledPackage, Intention, PackageRefused, PackageStore, PreparedInstall, newest};
+use migrations::package::{
+    Conformance, InstalledPackage, Intention, PackageRefused, PackageStore, PreparedInstall, newest,
+};
 use migrations::{PackageId, package};
 
 use crate::db::Db;
@@ -27,10 +29,13 @@ pub(crate) use install::install;
 pub(crate) use uninstall::uninstall;
 
 const INSTALLED: &str = "SELECT name, version, direct, canonicals, source, installed_us FROM fhir_package";
+const CONFORMANCE: &str = "SELECT name, direct, conformance FROM fhir_package";
 const OF_URL: &str = "SELECT DISTINCT id, version FROM fhir_package_canonical WHERE url = $1 AND kind = $2";
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended(name, 0))::TEXT FROM (
     SELECT name FROM unnest($1::TEXT[]) WITH ORDINALITY AS asked (name, place) ORDER BY place
 ) AS ordered";
+/// FHIR itself: its profiles are examples, and no server is asked to conform to its statements.
+const CORE: &str = "hl7.fhir.r4.core";
 /// The lock of all packages. No type has an underscore in its name.
 const PACKAGES: &str = "fhir_package";
 
@@ -74,6 +79,19 @@ impl PackageStore for Db {
         let mut installed = installed.map_err(fhir)?;
         installed.sort_by(|one, other| one.id.cmp(&other.id));
         Ok(installed)
+    }
+
+    async fn conformance(&self) -> Result<Conformance, StoreError> {
+        let rows: Vec<(String, bool, String)> =
+            run!(self.reader(), fetch_all: sqlx::query_as(CONFORMANCE)).map_err(fhir)?;
+        let mut all = Conformance::default();
+        for (_, direct, text) in rows.iter().filter(|(name, ..)| name != CORE) {
+            let decode = |error| fhir(sqlx::Error::Decode(Box::new(error)));
+            let Conformance { guides, requirements, profiles } = serde_json::from_str(text).map_err(decode)?;
+            let (guides, requirements) = if *direct { (guides, requirements) } else { Default::default() };
+            all.extend(Conformance { guides, requirements, profiles });
+        }
+        Ok(all)
     }
 
     async fn canonical(

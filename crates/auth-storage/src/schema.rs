@@ -56,6 +56,7 @@ const FILES: &[File] = &[
     file!(21, "0021_refused_scopes.sql"),
     file!(22, "0022_texts_by_resource.sql"),
     file!(23, "0023_audit_event_index.sql"),
+    file!(24, "0024_package_conformance.sql"),
 ];
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.

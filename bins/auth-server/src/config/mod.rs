@@ -6,6 +6,8 @@
 mod page;
 mod value;
 
+pub(crate) use value::Canonicals;
+
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -241,6 +243,16 @@ pub(crate) struct PlatformConfig {
     #[arg(long, env = "BOX_FHIR_PACKAGE_REGISTRY", value_name = "URL", default_value = value::PACKAGE_REGISTRY)]
     #[arg(value_parser = value::package_registry)]
     pub(crate) fhir_package_registry: Url,
+    /// Urls of capability statements that the one of this server names in `instantiates`, with commas between
+    /// them, beside those of installed packages [default: none]
+    #[arg(long, env = "BOX_CAPABILITY_INSTANTIATES", value_name = "URLS", default_value = "")]
+    #[arg(value_parser = value::canonicals)]
+    pub(crate) capability_instantiates: Canonicals,
+    /// Urls of guides that the capability statement names in `implementationGuide`, with commas between them,
+    /// beside those of installed packages [default: none]
+    #[arg(long, env = "BOX_CAPABILITY_GUIDES", value_name = "URLS", default_value = "")]
+    #[arg(value_parser = value::canonicals)]
+    pub(crate) capability_guides: Canonicals,
 }
 
 impl PlatformConfig {

@@ -38,6 +38,20 @@ fn without_flags_the_documented_defaults_hold() {
 }
 
 #[test]
+fn what_the_capability_statement_names_is_a_list_of_urls() {
+    let us_core = "http://hl7.org/fhir/us/core/CapabilityStatement/us-core-server";
+    let bulk = "http://hl7.org/fhir/uv/bulkdata/CapabilityStatement/bulk-data|2.0.0";
+    let config = given(&["--capability-instantiates", &format!("{us_core}, {bulk}")]).unwrap();
+    assert_eq!(config.platform.capability_instantiates.0, [us_core, bulk]);
+    assert_eq!(config.platform.capability_guides.0, [""; 0]);
+    for flag in ["--capability-instantiates", "--capability-guides"] {
+        let line = fault(&[flag, "us core"]);
+        assert!(line.contains(flag) && line.contains("must be URLs with commas between them"), "{line}");
+        assert!(given(&[flag, ""]).is_ok());
+    }
+}
+
+#[test]
 fn flags_may_stand_before_and_after_the_subcommand() {
     for flags in [
         &["--listen", "[::1]:0", "--base-url", "https://a.example/box"][..],

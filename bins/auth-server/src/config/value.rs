@@ -30,6 +30,18 @@ pub(super) fn proxies(text: &str) -> Result<TrustedProxies, NotProxies> {
     text.parse()
 }
 
+/// Urls of resources, perhaps with a version behind `|`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Canonicals(pub(crate) Vec<String>);
+
+/// Empty counts as absent.
+pub(super) fn canonicals(text: &str) -> Result<Canonicals, &'static str> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let is_url = |part: &str| part.bytes().all(|byte| byte.is_ascii_graphic()) && Url::parse(part).is_ok();
+    let read = parts.map(|part| is_url(part).then(|| part.to_owned()).ok_or("must be URLs with commas between them"));
+    read.collect::<Result<_, _>>().map(Canonicals)
+}
+
 pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
     match text.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),

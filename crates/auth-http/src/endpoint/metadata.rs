@@ -7,6 +7,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use fhir_store::search::Catalog;
 use http::{HeaderMap, HeaderValue};
+use migrations::package::InstalledPackage;
 use oauth_core::document::StaticDocument;
 
 use crate::error::Fault;
@@ -16,30 +17,43 @@ use crate::{capability, document, media};
 /// What the server can do.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {
     let catalog = app.search.known_catalog().await?;
-    let statement = if let Some(known) = app.metadata.of(&catalog) {
+    let packages = app.packages.store().installed().await?;
+    let statement = if let Some(known) = app.metadata.of(&catalog, &packages) {
         known
     } else {
-        let text = capability::statement(&app, &catalog).to_string();
-        app.metadata.keep(&catalog, StaticDocument::json(Bytes::from(text)))
+        let conformance = app.packages.store().conformance().await?;
+        let text = capability::statement(&app, &catalog, conformance).to_string();
+        app.metadata.keep(&catalog, packages, StaticDocument::json(Bytes::from(text)))
     };
     Ok(document::answer(&headers, HeaderValue::from_static(media::FHIR_JSON), &statement))
 }
 
-/// The statement as it was made last. It is made again when the search parameters are others.
+/// The statement as it was made last. It is made again when the search parameters or the packages have changed.
 #[derive(Default)]
-pub(crate) struct Statement(Mutex<Option<(Weak<Catalog>, Arc<StaticDocument>)>>);
+pub(crate) struct Statement(Mutex<Option<Kept>>);
+
+struct Kept {
+    catalog: Weak<Catalog>,
+    packages: Vec<InstalledPackage>,
+    document: Arc<StaticDocument>,
+}
 
 impl Statement {
-    fn of(&self, catalog: &Arc<Catalog>) -> Option<Arc<StaticDocument>> {
+    fn of(&self, catalog: &Arc<Catalog>, packages: &[InstalledPackage]) -> Option<Arc<StaticDocument>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (of, document) = kept.as_ref()?;
-        (of.as_ptr() == Arc::as_ptr(catalog)).then(|| Arc::clone(document))
+        let Kept { catalog: of, packages: with, document } = kept.as_ref()?;
+        (of.as_ptr() == Arc::as_ptr(catalog) && with == packages).then(|| Arc::clone(document))
     }
 
-    fn keep(&self, catalog: &Arc<Catalog>, document: StaticDocument) -> Arc<StaticDocument> {
+    fn keep(
+        &self,
+        catalog: &Arc<Catalog>,
+        packages: Vec<InstalledPackage>,
+        document: StaticDocument,
+    ) -> Arc<StaticDocument> {
         let document = Arc::new(document);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some((Arc::downgrade(catalog), Arc::clone(&document)));
+        *kept = Some(Kept { catalog: Arc::downgrade(catalog), packages, document: Arc::clone(&document) });
         document
     }
 }

@@ -1,9 +1,10 @@
 //! Packages over HTTP and by migrations: who may, what is told, and that nothing is done by half.
 
+use migrations::package::Conformance;
 use migrations::package::testing::{TestPackage, definition};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, SECRET, World, on_every_engine};
+use crate::world::{Answer, Choice, SECRET, World, on_every_engine};
 
 const PATIENT: &str = "http://acme.example/StructureDefinition/patient";
 const NICK: &str = "http://acme.example/SearchParameter/nick";
@@ -259,4 +260,71 @@ async fn a_bundle_whose_package_is_refused_keeps_nothing() {
         }
     })
     .await;
+}
+
+/// A package that says what a server has to do, as published guides do.
+fn conformance(name: &str) -> TestPackage {
+    let statement = |id: &str, kind: &str, mode: &str| {
+        json!({"resourceType": "CapabilityStatement", "id": id, "url": format!("http://{name}.example/CapabilityStatement/{id}"),
+            "kind": kind, "rest": [{"mode": mode}]})
+    };
+    let profile = |id: &str, derivation: &str, is_abstract: bool| {
+        json!({"resourceType": "StructureDefinition", "id": id, "url": format!("http://{name}.example/StructureDefinition/{id}"),
+            "version": "1", "kind": "resource", "type": "Patient", "derivation": derivation, "abstract": is_abstract})
+    };
+    let guide = format!("http://{name}.example/ImplementationGuide/{name}");
+    TestPackage::new(name, "1.0.0")
+        .with(&json!({"resourceType": "ImplementationGuide", "id": "ig", "url": guide}))
+        .with(&statement("server", "requirements", "server"))
+        .with(&statement("client", "requirements", "client"))
+        .with(&statement("instance", "instance", "server"))
+        .with(&profile("patient", "constraint", false))
+        .with(&profile("kind-of", "specialization", false))
+        .with(&profile("base", "constraint", true))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_capability_statement_names_what_is_installed() {
+    on_every_engine(async |world| {
+        let statement = async || world.get("/fhir/metadata").send().await.body;
+        let of_patient = |statement: &Value| {
+            let resources = statement["rest"][0]["resource"].as_array().unwrap();
+            resources.iter().find(|resource| resource["type"] == "Patient").unwrap()["supportedProfile"].clone()
+        };
+        let before = statement().await;
+        assert_eq!((before.get("instantiates"), before.get("implementationGuide")), (None, None));
+        assert_eq!(of_patient(&before), Value::Null);
+
+        publish(
+            world,
+            &[conformance("needed"), conformance("asked").needing("needed", "1.0.0"), conformance("hl7.fhir.r4.core")],
+        );
+        assert_eq!(operate(world, "install", &["asked@1.0.0", "hl7.fhir.r4.core@1.0.0"]).await.status, 200);
+        let installed = statement().await;
+        assert_eq!(installed["instantiates"], json!(["http://asked.example/CapabilityStatement/server"]));
+        assert_eq!(installed["implementationGuide"], json!(["http://asked.example/ImplementationGuide/asked"]));
+        let profiles = ["asked", "needed"].map(|name| format!("http://{name}.example/StructureDefinition/patient"));
+        assert_eq!(of_patient(&installed), json!(profiles));
+        assert_eq!(fhir_store::validate::resource("CapabilityStatement", &installed), Some(Vec::new()));
+
+        assert_eq!(operate(world, "uninstall", &["asked"]).await.status, 200);
+        let after = statement().await;
+        assert_eq!((after.get("instantiates"), of_patient(&after)), (None, json!([profiles[1]])));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_capability_statement_names_what_the_settings_name() {
+    let urls = |url: &str| std::iter::once(url.to_owned()).collect();
+    let conforms_to = Conformance {
+        guides: urls("http://e.example/ImplementationGuide/g"),
+        requirements: urls("http://e.example/CapabilityStatement/s|2"),
+        ..Conformance::default()
+    };
+    let world = World::with(Choice { conforms_to, ..Choice::default() }).await;
+    let statement = world.get("/fhir/metadata").send().await.body;
+    assert_eq!(statement["implementationGuide"], json!(["http://e.example/ImplementationGuide/g"]));
+    assert_eq!(statement["instantiates"], json!(["http://e.example/CapabilityStatement/s|2"]));
+    world.end().await;
 }

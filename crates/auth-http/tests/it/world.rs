@@ -22,8 +22,8 @@ use fhir_store::{
 };
 use http::{Method, Request};
 use migrations::Progress;
-use migrations::package::Installer;
 use migrations::package::testing::Shelf;
+use migrations::package::{Conformance, Installer};
 use oauth_core::authority::{Authority, Setup, Stores};
 use oauth_core::env::{Env, Random};
 use oauth_core::jose::sha256;
@@ -77,6 +77,7 @@ pub(crate) struct Choice {
     pub(crate) platform_name: &'static str,
     pub(crate) look: Look,
     pub(crate) search_time: Duration,
+    pub(crate) conforms_to: Conformance,
 }
 
 impl Default for Choice {
@@ -88,6 +89,7 @@ impl Default for Choice {
             platform_name: "acme",
             look: Look::default(),
             search_time: Db::DEFAULT_SEARCH_TIME,
+            conforms_to: Conformance::default(),
         }
     }
 }
@@ -176,6 +178,7 @@ impl World {
             version: "1.2.3".to_owned(),
             look: choice.look,
             search_time: choice.search_time,
+            conforms_to: choice.conforms_to,
         }
     }
 

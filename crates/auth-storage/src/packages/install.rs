@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fhir_store::ResourceKey;
 use migrations::PackageId;
 use migrations::package::{Intention, PackageRefused, PreparedInstall, PreparedPackage};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::batch::{self, Batch, Batches, Indexed};
@@ -16,10 +17,11 @@ use crate::engine::{Tx, run};
 use crate::resources::{Table, put_recorded};
 use crate::search::Pending;
 
-const PUT: &str = "INSERT INTO fhir_package AS p (name, version, direct, canonicals, source, installed_us)
-VALUES ($1, $2, $3, $4, $5, $6)
+const PUT: &str = "INSERT INTO fhir_package AS p (name, version, direct, canonicals, source, installed_us, conformance)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (name, version) DO UPDATE SET direct = (p.direct OR excluded.direct),
-    canonicals = excluded.canonicals, source = excluded.source, installed_us = excluded.installed_us";
+    canonicals = excluded.canonicals, source = excluded.source, installed_us = excluded.installed_us,
+    conformance = excluded.conformance";
 const FORGET_NEEDS: &str = "DELETE FROM fhir_package_need WHERE name = $1 AND version = $2";
 const NEED: &str = "INSERT INTO fhir_package_need (name, version, needed_name, needed_version)
 VALUES ($1, $2, $3, $4)";
@@ -90,8 +92,10 @@ async fn note(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(),
     let (name, version) = (package.id.name(), package.id.version());
     let canonicals = i64::try_from(package.canonicals).unwrap_or(i64::MAX);
     let direct = package.intention == Intention::Direct;
+    let conformance = json!(package.conformance).to_string();
     run!(tx.on(), execute: sqlx::query(PUT)
-        .bind(name).bind(version).bind(direct).bind(canonicals).bind(&package.source).bind(now_us))?;
+        .bind(name).bind(version).bind(direct).bind(canonicals).bind(&package.source).bind(now_us)
+        .bind(conformance))?;
     run!(tx.on(), execute: sqlx::query(FORGET_NEEDS).bind(name).bind(version))?;
     for needs in &package.needs {
         run!(tx.on(), execute: sqlx::query(NEED).bind(name).bind(version).bind(needs.name()).bind(needs.version()))?;

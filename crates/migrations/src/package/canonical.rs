@@ -38,11 +38,20 @@ pub struct Canonical {
 
 /// What of a file says whether it holds a canonical; the rest of it is only checked to be JSON.
 #[derive(Deserialize)]
-struct Head {
+pub(super) struct Head {
     #[serde(rename = "resourceType")]
-    kind: Option<Value>,
-    url: Option<Value>,
+    pub(super) kind: Option<Value>,
+    pub(super) url: Option<Value>,
     version: Option<Value>,
+    /// `kind` of a definition or a statement.
+    #[serde(rename = "kind")]
+    pub(super) flavor: Option<Value>,
+    #[serde(rename = "type")]
+    pub(super) of_type: Option<Value>,
+    pub(super) derivation: Option<Value>,
+    #[serde(rename = "abstract")]
+    pub(super) is_abstract: Option<Value>,
+    pub(super) rest: Option<Value>,
 }
 
 /// What names a canonical.
@@ -76,6 +85,17 @@ pub fn canonicals(tarball: impl Read, mut visit: impl FnMut(Canonical) -> Contro
 /// # Errors
 /// [`TarballFault::Json`], and [`TarballFault::Resource`] for one whose name cannot be stored.
 pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, TarballFault> {
+    match head_in(file, content)? {
+        Some(head) => name_of(file, &head),
+        None => Ok(None),
+    }
+}
+
+/// What the resource in a file says of itself, if there is one in it.
+///
+/// # Errors
+/// [`TarballFault::Json`].
+pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, TarballFault> {
     if file == manifest::FILE || file.starts_with('.') {
         return Ok(None);
     }
@@ -84,7 +104,14 @@ pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, Tarbal
         // Valid JSON all the same, or the file is broken.
         return json::<serde::de::IgnoredAny>(file, content).map(|_| None);
     }
-    let head: Head = json(file, content)?;
+    json(file, content).map(Some)
+}
+
+/// What names the canonical that a resource is, if it is one.
+///
+/// # Errors
+/// [`TarballFault::Resource`] for one whose name cannot be stored.
+pub(super) fn name_of(file: &str, head: &Head) -> Result<Option<Name>, TarballFault> {
     let kind = head.kind.as_ref().and_then(Value::as_str);
     let kind = kind.and_then(|kind| CANONICAL_TYPES.into_iter().find(|known| *known == kind));
     let (Some(kind), Some(url)) = (kind, head.url.as_ref().and_then(Value::as_str)) else { return Ok(None) };

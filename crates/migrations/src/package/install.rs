@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fhir_store::StoreError;
 
+use super::conformance::Conformance;
 use super::id::PackageId;
 use super::limits;
 use super::manifest::Need;
@@ -33,6 +34,8 @@ pub struct PreparedPackage {
     pub needs: Vec<PackageId>,
     /// How many canonicals it has.
     pub canonicals: usize,
+    /// What it says a server conforms to.
+    pub conformance: Conformance,
     /// Address of the registry it comes from.
     pub source: String,
     /// Its tarball.
@@ -281,6 +284,7 @@ fn prepared(
         intention,
         needs: needs.into_iter().collect(),
         canonicals: fetched.survey().canonicals,
+        conformance: fetched.survey().conformance.clone(),
         source,
         tarball: Arc::clone(fetched.tarball()),
     }

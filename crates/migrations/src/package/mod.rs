@@ -7,6 +7,7 @@
 
 mod archive;
 mod canonical;
+mod conformance;
 mod id;
 mod install;
 mod manifest;
@@ -21,6 +22,7 @@ pub mod testing;
 
 pub use archive::TarballFault;
 pub use canonical::{CANONICAL_TYPES, Canonical, canonicals};
+pub use conformance::Conformance;
 pub use id::{PackageFault, PackageId};
 pub use install::{Installer, Intention, PrepareFault, PreparedInstall, PreparedPackage};
 pub use manifest::{Manifest, Need};

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use fhir_store::{ResourceType, StoreError, Stored};
 
 use super::archive::TarballFault;
+use super::conformance::Conformance;
 use super::id::PackageId;
 use super::install::{Intention, PreparedInstall};
 
@@ -67,6 +68,13 @@ pub trait PackageStore: Send + Sync {
     /// # Errors
     /// Only when the store itself fails.
     async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError>;
+
+    /// What the installed packages say a server conforms to, together: of those that were asked for their guides and
+    /// requirements, of all their profiles. FHIR's own package is none of them.
+    ///
+    /// # Errors
+    /// Only when the store itself fails.
+    async fn conformance(&self) -> Result<Conformance, StoreError>;
 
     /// The canonical of this type and url that installed packages brought: of `version`, or without one the
     /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is kept in

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use super::archive::{self, TarballFault};
 use super::canonical;
+use super::conformance::Conformance;
 use super::id::PackageId;
 use super::manifest::{self, Manifest};
 
@@ -16,6 +17,8 @@ pub struct Survey {
     pub manifest: Manifest,
     /// How many canonicals it has.
     pub canonicals: usize,
+    /// What it says a server conforms to.
+    pub conformance: Conformance,
 }
 
 impl Survey {
@@ -28,18 +31,21 @@ impl Survey {
     /// [`TarballFault`].
     pub fn read(tarball: impl Read, asked: &PackageId) -> Result<Self, TarballFault> {
         let mut found = None;
-        let mut canonicals = HashSet::new();
+        let (mut canonicals, mut conformance) = (HashSet::new(), Conformance::default());
         archive::walk(tarball, |file, content| {
             if file == manifest::FILE {
                 found = Some(Manifest::read(content)?);
             }
-            canonicals.extend(canonical::name_in(file, content)?);
+            if let Some(head) = canonical::head_in(file, content)? {
+                canonicals.extend(canonical::name_of(file, &head)?);
+                conformance.add(&head);
+            }
             Ok(ControlFlow::Continue(()))
         })?;
         let manifest = found.ok_or(TarballFault::NoManifest)?;
         if manifest.id != *asked {
             return Err(TarballFault::OtherPackage(manifest.id.to_string()));
         }
-        Ok(Self { manifest, canonicals: canonicals.len() })
+        Ok(Self { manifest, canonicals: canonicals.len(), conformance })
     }
 }

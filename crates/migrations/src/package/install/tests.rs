@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::package::testing::{Shelf, TestPackage, definition};
-use crate::package::{InstalledPackage, PackageRefused, TarballFault};
+use crate::package::{Conformance, InstalledPackage, PackageRefused, TarballFault};
 
 /// A store that knows what is installed, and nothing else.
 #[derive(Default)]
@@ -16,6 +16,10 @@ struct Known(Mutex<Vec<InstalledPackage>>);
 impl PackageStore for Known {
     async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError> {
         Ok(self.0.lock().unwrap().clone())
+    }
+
+    async fn conformance(&self) -> Result<Conformance, StoreError> {
+        Ok(Conformance::default())
     }
 
     async fn canonical(&self, _: &ResourceType, _: &str, _: Option<&str>) -> Result<Option<Stored>, StoreError> {
