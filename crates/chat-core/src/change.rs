@@ -10,6 +10,7 @@ use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::invitation::Secret;
 use crate::mail::Mail;
 use crate::realm::Realm;
+use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, KeyHash, PasswordHash, User};
 
 /// One change of a realm's state. A change says what is, not what was done, so that it is applied by writing it
@@ -194,6 +195,20 @@ impl Commit {
     pub fn set_key(&mut self, user_id: UserId, key: ApiKey) {
         self.changes.push(Change::Key { user_id, hash: key.hash() });
         self.credentials.push(Credential::ApiKey(user_id, key));
+    }
+
+    /// Whether it shuts out somebody's key that opens something in that realm: by another key, by closing the account,
+    /// or by closing the organization.
+    #[must_use]
+    pub fn revokes_access(&self, realm: &RealmSnapshot) -> bool {
+        self.changes.iter().any(|change| match change {
+            Change::Key { user_id, hash } => realm.key_of(*user_id).is_some_and(|known| known != *hash),
+            Change::User(user) => !user.is_active && realm.user(user.id).is_some_and(|known| known.is_active),
+            Change::Realm(changed) => {
+                changed.is_deactivated && realm.realm().is_some_and(|known| !known.is_deactivated)
+            }
+            _ => false,
+        })
     }
 }
 

@@ -21,6 +21,21 @@ use crate::user::{ApiKey, PasswordHash};
 #[error("the database failed: {0}")]
 pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
+/// The cause within a [`StoreError`] that says that the database cannot be used at the moment: it is gone, full or
+/// locked. The same request may well succeed later.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Unavailable(pub Box<dyn std::error::Error + Send + Sync>);
+
+impl StoreError {
+    /// Whether the database cannot be used at the moment.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
+        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<Unavailable>)
+    }
+}
+
 /// The realm's state.
 #[async_trait]
 pub trait RealmStore: Send + Sync {
@@ -33,6 +48,17 @@ pub trait RealmStore: Send + Sync {
 
     /// A user's secrets.
     async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError>;
+
+    /// Whether [`RealmStore::realm`] holds everything that any node committed up to half a second ago. When it does not,
+    /// whoever is let in by it may have been shut out elsewhere. Costs no I/O.
+    fn is_current(&self) -> bool;
+
+    /// Brings [`RealmStore::realm`] up to what is committed by now. Costs one statement for all who ask at once.
+    async fn refresh(&self) -> Result<(), StoreError>;
+
+    /// Returns when no node, as long as it heeds [`RealmStore::is_current`], uses a realm any longer that is older than
+    /// this call.
+    async fn known_everywhere(&self);
 }
 
 /// A user's secrets, as they are kept.

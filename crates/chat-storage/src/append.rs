@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::message::Flag;
-use chat_core::ports::{NewMessage, Sent, StoreError};
+use chat_core::ports::{NewMessage, Sent, StoreError, Unavailable};
 use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
@@ -36,8 +36,13 @@ enum NotWritten {
     Stopped,
     #[error("a text contains the character NUL")]
     Nul,
-    #[error("the transaction that held the message failed: {0}")]
-    Batch(Arc<StoreError>),
+    #[error("the transaction that held the message failed")]
+    Batch(#[source] Arc<StoreError>),
+}
+
+/// A server that stops is not there at the moment, like a database that does.
+fn stopped() -> StoreError {
+    failed(Unavailable(Box::new(NotWritten::Stopped)))
 }
 
 /// Sends a message; returns after the commit that holds it.
@@ -48,8 +53,8 @@ pub(crate) async fn append(shared: &Shared, message: NewMessage) -> Result<Sent,
         return Err(failed(NotWritten::Nul));
     }
     let (answer, answered) = oneshot::channel();
-    shared.queue.send(Waiting { message, answer }).await.map_err(|_| failed(NotWritten::Stopped))?;
-    answered.await.map_err(|_| failed(NotWritten::Stopped))?
+    shared.queue.send(Waiting { message, answer }).await.map_err(|_| stopped())?;
+    answered.await.map_err(|_| stopped())?
 }
 
 /// Writes batch after batch until told to stop or nobody can send any more.

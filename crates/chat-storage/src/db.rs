@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::Connection as _;
+use chat_core::ports::StoreError;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection as _, SqliteConnection};
+use tokio::time::{Instant, timeout};
 
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
-use crate::fault::OpenError;
+use crate::fault::{OpenError, failed};
 use crate::reach::reach;
 use crate::schema;
 
@@ -28,9 +30,9 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A Postgres connection idle for longer than this is checked before it is used: the server or a
 /// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
 const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
-/// One to send messages, one for other writes, one to read what others wrote meanwhile, one to hear of it, one to
-/// tell of it.
-const MIN_CONNECTIONS: u32 = 5;
+/// One to send messages, one for other writes, one to read what others wrote, one to hear of it, one to tell of it, one
+/// to confirm that all of it was heard of.
+const MIN_CONNECTIONS: u32 = 6;
 /// Every statement here wants few rows in the order of an index. Where Postgres guesses that a range is small, it
 /// would rather read all of it and sort. And a statement that waited for a lock has to see what it waited for,
 /// whatever level the database is set to.
@@ -43,6 +45,12 @@ const WORDS_SETTINGS: &str =
     "SET plan_cache_mode = force_custom_plan; SET default_transaction_isolation = 'read committed'";
 /// Rows a statement on SQLite may be ahead of who reads them.
 const ROWS_BUFFERED: usize = 512;
+/// How long the probe of a write waits for the connection and the commit.
+const PROBE_MAX: Duration = Duration::from_millis(700);
+/// For how long the one writer of SQLite may be busy with a transaction before that counts as a failure.
+const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
+const PROBE: &str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
+const NOW_POSTGRES: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS BIGINT)";
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -53,6 +61,8 @@ pub struct Db(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     pools: On<PgPools, SqlitePools>,
+    /// When a probe was last written, or the database opened.
+    probed: Mutex<Instant>,
 }
 
 #[derive(Debug)]
@@ -77,7 +87,7 @@ impl Db {
     /// nodes may do it at once.
     ///
     /// With a `postgres://` URL, at most `connections` connections to that database,
-    /// and five at least, and two more while somebody searches by words; without one,
+    /// and six at least, and two more while somebody searches by words; without one,
     /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
     /// when it does not exist.
     ///
@@ -163,6 +173,9 @@ impl Db {
                 .test_before_acquire(false)
                 .idle_timeout(None)
                 .max_lifetime(None)
+                // A transaction that SQLite ended by itself, as it may when the disk is full, is one that the driver
+                // cannot end; on such a connection nothing can begin any more.
+                .before_acquire(|connection, _| Box::pin(async move { Ok(is_between_transactions(connection)) }))
         };
         let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
         let readers =
@@ -171,7 +184,7 @@ impl Db {
     }
 
     fn new(pools: On<PgPools, SqlitePools>) -> Self {
-        Self(Arc::new(Inner { pools }))
+        Self(Arc::new(Inner { pools, probed: Mutex::new(Instant::now()) }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -187,6 +200,35 @@ impl Db {
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
         let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as("SELECT CAST(1 AS BIGINT)"))?;
         Ok(())
+    }
+
+    /// Whether the database takes writes: writes one row and commits it.
+    ///
+    /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
+    /// minute at most, it is enough that the database answers.
+    ///
+    /// # Errors
+    /// When it does not, after a second at most.
+    pub async fn probe(&self) -> Result<(), sqlx::Error> {
+        let write = async { run!(self.writer(), execute: sqlx::query(PROBE)) };
+        let Ok(written) = timeout(PROBE_MAX, write).await else {
+            let busy = self.0.probed.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            let may_be_busy = matches!(self.dialect(), Dialect::Sqlite) && busy < WRITER_BUSY_MAX;
+            return if may_be_busy { self.ping().await } else { Err(sqlx::Error::PoolTimedOut) };
+        };
+        written?;
+        *self.0.probed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Ok(())
+    }
+
+    /// The time of the database server in unix seconds; `None` on SQLite, which has no other clock than ours.
+    pub(crate) async fn now_s(&self) -> Result<Option<i64>, StoreError> {
+        match &self.0.pools {
+            On::Postgres(pools) => {
+                sqlx::query_scalar(NOW_POSTGRES).fetch_one(&pools.all).await.map(Some).map_err(failed)
+            }
+            On::Sqlite(_) => Ok(None),
+        }
     }
 
     /// Closes every connection, after what runs on it is done.
@@ -256,6 +298,15 @@ impl Db {
             On::Sqlite(_) => None,
         }
     }
+}
+
+/// Whether a connection of SQLite can begin a transaction.
+fn is_between_transactions(connection: &SqliteConnection) -> bool {
+    let is_fit = !connection.is_in_transaction();
+    if !is_fit {
+        tracing::warn!("a connection was replaced: its last transaction could not be ended");
+    }
+    is_fit
 }
 
 /// A pool whose connections begin with these settings.

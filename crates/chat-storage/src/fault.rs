@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chat_core::ports::StoreError;
+use chat_core::ports::{StoreError, Unavailable};
 
 /// Why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,57 @@ pub enum OpenError {
     },
 }
 
-/// The failure as the rules know it.
+/// The failure as the rules know it, which tell a database that cannot be used at the moment from any other.
 pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
-    StoreError(error.into())
+    let error = error.into();
+    let is_outage = error.downcast_ref::<sqlx::Error>().is_some_and(is_outage);
+    StoreError(if is_outage { Box::new(Unavailable(error)) } else { error })
+}
+
+/// Whether the database cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked by
+/// others, or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
+fn is_outage(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => true,
+        sqlx::Error::Database(refused) => refused.code().is_some_and(|code| is_outage_code(&code)),
+        _ => false,
+    }
+}
+
+/// Codes of Postgres have five characters, those of SQLite are smaller numbers.
+///
+/// # Source
+/// Postgres, appendix A: lost connections (08), resources (53, a full disk among them), the server's end and start
+/// (57P), the system (58), a server that only reads (25006), others in the way (40001, 40P01). SQLite, "Result and
+/// Error Codes": busy, locked, no memory, read-only, I/O, full, cannot open, locking protocol.
+fn is_outage_code(code: &str) -> bool {
+    match code.parse::<u32>() {
+        Ok(number) if code.len() != 5 => matches!(number & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15),
+        _ => ["08", "53", "57P", "58", "25006", "40001", "40P01"].iter().any(|class| code.starts_with(class)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_is_told_from_a_refusal_and_from_damage() {
+        // Postgres: gone, disk full, starting, I/O, standby, deadlock. SQLite: busy, read-only, I/O on a write, full.
+        for code in ["08006", "53100", "57P03", "58030", "25006", "40P01", "5", "1544", "778", "13"] {
+            assert!(is_outage_code(code), "{code}");
+        }
+        // Postgres: duplicate key, syntax, cancelled, internal. SQLite: error, interrupted, damaged, duplicate key.
+        for code in ["23505", "42601", "57014", "XX000", "1", "9", "11", "1555"] {
+            assert!(!is_outage_code(code), "{code}");
+        }
+        assert!(failed(sqlx::Error::PoolTimedOut).is_unavailable());
+        assert!(!failed(sqlx::Error::RowNotFound).is_unavailable());
+        assert!(!failed("a text").is_unavailable());
+    }
 }

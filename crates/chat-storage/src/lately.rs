@@ -85,6 +85,14 @@ impl Lately {
         Some(looked)
     }
 
+    /// Forgets all: what the log brought up to that place is not known.
+    pub(crate) fn forget_all(&self, at: EventId) {
+        let mut inner = self.lock();
+        inner.users.clear();
+        inner.noted = inner.noted.max(at);
+        inner.changed = inner.changed.max(at);
+    }
+
     /// Takes in what the log brings.
     pub(crate) fn note(&self, record: &EventRecord) {
         let mut inner = self.lock();

@@ -45,9 +45,11 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
 //! ```
 
+mod confirmed;
 mod db;
 mod fault;
 mod first;
+mod follow;
 mod reach;
 mod schema;
 mod source;
@@ -65,6 +67,7 @@ mod queue;
 mod realm;
 mod round;
 mod tail;
+mod tasks;
 mod words;
 mod write;
 
@@ -101,3 +104,4 @@ mod engine;
 pub use db::Db;
 pub use fault::OpenError;
 pub use store::Store;
+pub use tasks::{TaskEnded, TaskSet};

@@ -18,7 +18,11 @@ pub(crate) const CHUNK: usize = 1_000;
 const HEAD: &str = "SELECT last_event FROM log_head WHERE one = 1";
 const PRUNED: &str = "SELECT pruned FROM log_head WHERE one = 1";
 const READ: &str = "SELECT id, at_s, changes, event FROM log WHERE id > $1 ORDER BY id LIMIT $2";
-const OLDEST_KEPT: &str = "SELECT coalesce(max(id), 0) FROM log WHERE at_s < $1";
+/// The last record before the first that is young enough: every record up to it is old, whatever a clock that lags
+/// wrote behind it.
+const LAST_OLD: &str = "SELECT coalesce(
+    (SELECT id - 1 FROM log WHERE at_s >= $1 ORDER BY id LIMIT 1),
+    (SELECT max(id) FROM log), 0)";
 const NOTE_PRUNED: &str = "UPDATE log_head SET pruned = $1 WHERE one = 1 AND pruned < $1";
 const PRUNE: &str = "DELETE FROM log WHERE id <= $1";
 
@@ -29,12 +33,34 @@ pub(crate) async fn head(db: &Db) -> Result<EventId, StoreError> {
     run!(db.reader(), fetch_one: sqlx::query_scalar(HEAD)).map(EventId).map_err(failed)
 }
 
-/// The records after a place, in order.
-pub(crate) async fn read(db: &Db, after: EventId, limit: usize) -> Result<Vec<Arc<EventRecord>>, StoreError> {
+/// Records that follow a place are gone from the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// The place.
+    pub(crate) after: EventId,
+    /// The last record that is known to be gone.
+    pub(crate) gone_to: EventId,
+}
+
+/// The records after a place, in order and without a gap, or the gap that follows the place.
+pub(crate) async fn read(
+    db: &Db,
+    after: EventId,
+    limit: usize,
+) -> Result<Result<Vec<Arc<EventRecord>>, Gap>, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(READ).bind(after.0).bind(limit)).map_err(failed)?;
-    rows.into_iter().map(record).collect()
+    // The numbers of records have no holes, so the first one tells whether others were before it. Without one, the
+    // head of the log remembers what was pruned.
+    let gone_to = match rows.first() {
+        Some((first, ..)) => first - 1,
+        None => run!(db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?,
+    };
+    if gone_to > after.0 {
+        return Ok(Err(Gap { after, gone_to: EventId(gone_to) }));
+    }
+    rows.into_iter().map(record).collect::<Result<_, _>>().map(Ok)
 }
 
 /// The records after a place that memory does not reach back to.
@@ -43,13 +69,11 @@ async fn read_kept(
     after: EventId,
     limit: usize,
 ) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError> {
-    let mut records = read(&shared.db, after, limit.min(CHUNK)).await?;
+    let Ok(mut records) = read(&shared.db, after, limit.min(CHUNK)).await? else { return Ok(Err(Pruned(after))) };
     // What others have just committed is not in this node's realm yet.
     let head = shared.tail.head();
     records.retain(|record| record.id <= head);
-    // Asked after reading: what was pruned in between shows here.
-    let pruned: i64 = run!(shared.db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?;
-    if after.0 < pruned { Ok(Err(Pruned(after))) } else { Ok(Ok(records)) }
+    Ok(Ok(records))
 }
 
 fn record((id, at_s, changes, event): Row) -> Result<Arc<EventRecord>, StoreError> {
@@ -81,8 +105,7 @@ impl EventLog for Store {
 
     async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
-        let until: i64 =
-            run!(tx.on(), fetch_one: sqlx::query_scalar(OLDEST_KEPT).bind(older_than_s)).map_err(failed)?;
+        let until: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(LAST_OLD).bind(older_than_s)).map_err(failed)?;
         run!(tx.on(), execute: sqlx::query(NOTE_PRUNED).bind(until)).map_err(failed)?;
         let pruned = run!(tx.on(), execute: sqlx::query(PRUNE).bind(until)).map_err(failed)?;
         tx.commit().await.map_err(failed)?;

@@ -181,6 +181,11 @@ impl Newest {
         self.lock().set_unread(user_id, ids);
     }
 
+    /// Forgets all. What is being read is not kept.
+    pub(crate) fn forget_all(&self) {
+        self.lock().forget_all();
+    }
+
     /// These messages have changed.
     pub(crate) fn forget(&self, ids: &[MessageId]) {
         self.lock().mark(ids.iter().map(|id| id.0));

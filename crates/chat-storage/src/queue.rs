@@ -3,6 +3,7 @@
 //! The column `acknowledged` is where a queue begins. It was moved on once by what its client confirmed, which nobody
 //! asked for; it keeps its name for nodes that still do so.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
@@ -20,20 +21,52 @@ const NOTE: &str = "UPDATE queue SET seen_s = $2 WHERE id = $1 AND seen_s < $2";
 const DELETE: &str = "DELETE FROM queue WHERE id = $1 AND user_id = $2";
 const EXPIRE: &str = "DELETE FROM queue WHERE seen_s + idle_limit_s < $1 RETURNING id";
 
+/// Notes on their way into the database. Unless they got there they go back: also when the database failed, and when
+/// the task that writes them is ended half way.
+struct NotesUnderWay<'a> {
+    shared: &'a Shared,
+    notes: HashMap<String, i64>,
+}
+
+impl<'a> NotesUnderWay<'a> {
+    fn take(shared: &'a Shared) -> Self {
+        Self { shared, notes: std::mem::take(&mut *shared.notes.lock().unwrap_or_else(PoisonError::into_inner)) }
+    }
+
+    fn written(mut self) {
+        self.notes.clear();
+    }
+}
+
+impl Drop for NotesUnderWay<'_> {
+    fn drop(&mut self) {
+        if self.notes.is_empty() {
+            return;
+        }
+        let mut waiting = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, seen_s) in self.notes.drain() {
+            let noted_s = waiting.entry(id).or_insert(seen_s);
+            *noted_s = seen_s.max(*noted_s);
+        }
+    }
+}
+
 /// Writes down when clients were heard of, all in one transaction.
 pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
-    let notes = std::mem::take(&mut *shared.notes.lock().unwrap_or_else(PoisonError::into_inner));
-    if notes.is_empty() {
+    let under_way = NotesUnderWay::take(shared);
+    if under_way.notes.is_empty() {
         return Ok(());
     }
     // In one order, so that two nodes that note the same queues do not wait for each other.
-    let mut notes: Vec<_> = notes.into_iter().collect();
+    let mut notes: Vec<_> = under_way.notes.iter().collect();
     notes.sort_unstable();
     let mut tx = shared.db.begin().await.map_err(failed)?;
     for (id, seen_s) in notes {
-        run!(tx.on(), execute: sqlx::query(NOTE).bind(&id).bind(seen_s)).map_err(failed)?;
+        run!(tx.on(), execute: sqlx::query(NOTE).bind(id).bind(*seen_s)).map_err(failed)?;
     }
-    tx.commit().await.map_err(failed)
+    tx.commit().await.map_err(failed)?;
+    under_way.written();
+    Ok(())
 }
 
 /// The queue of that name, by the database.

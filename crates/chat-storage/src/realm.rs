@@ -161,6 +161,18 @@ impl RealmStore for Store {
         let api_key = key.as_deref().map(ApiKey::parse).transpose().map_err(failed)?;
         Ok(Some(Credentials { api_key, password_hash: password_hash.map(PasswordHash) }))
     }
+
+    fn is_current(&self) -> bool {
+        self.shared.is_current()
+    }
+
+    async fn refresh(&self) -> Result<(), StoreError> {
+        self.shared.refresh().await
+    }
+
+    async fn known_everywhere(&self) {
+        self.shared.known_everywhere().await;
+    }
 }
 
 /// Writes changes that stand at a place of the log, in their order; subscriptions beside each other in one statement.

@@ -168,6 +168,11 @@ impl Recent {
         self.lock().channels.remove(&id);
     }
 
+    /// Forgets every channel. What is being read for one is not kept.
+    pub(crate) fn forget_all(&self) {
+        self.lock().channels.clear();
+    }
+
     /// Forgets what a reader has.
     pub(crate) fn forget_reader(&self, user_id: UserId) {
         self.lock().forget_reader(user_id);

@@ -40,8 +40,8 @@ struct Ended {
 
 /// What the others of a round are told whose question was not answered.
 #[derive(Debug, thiserror::Error)]
-#[error("the question asked for all of them failed: {0}")]
-struct NotAnswered(Arc<StoreError>);
+#[error("the question asked for all of them failed")]
+struct NotAnswered(#[source] Arc<StoreError>);
 
 impl Rounds {
     /// Returns when the question was asked and answered after this call, by the caller or by another.

@@ -1,46 +1,37 @@
 //! The store of a node: the database, what the node keeps of it in memory, and the tasks that keep that current.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::task::{Context, Poll};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use chat_core::event::EventRecord;
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
-use sqlx::postgres::{PgListener, PgNotification};
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::JoinSet;
 
 use crate::append::{Waiting, append_all};
 use crate::begun::Begun;
+use crate::confirmed::{Confirmed, LEASE};
 use crate::db::Db;
-use crate::fault::failed;
 use crate::known::Known;
 use crate::lately::Lately;
+use crate::log::Gap;
 use crate::matching::Matching;
 use crate::newest::Newest;
 use crate::presence::{self, Presences};
 use crate::recent::Recent;
 use crate::round::Rounds;
 use crate::tail::Tail;
+use crate::tasks::{TaskEnded, TaskSet};
 use crate::typing::{self, Spread};
-use crate::{log, queue, realm, words};
+use crate::{follow, log, queue, realm, words};
 
 /// Most messages that wait to be written; further ones wait to be let in.
 const WAITING_MAX: usize = 2_048;
-/// How often a node looks whether the log has grown without its being told, and writes down what queues confirmed and
-/// who was there.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long a node waits before it asks again to be told, after the connection was lost.
-const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// The name under which Postgres tells nodes that the log has grown.
-const NOTIFICATION: &str = "chat_log";
-/// Nothing of it has to last, so its commit does not wait for the disk.
-const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify('chat_log', $1)";
-/// The name under which Postgres tells nodes that a queue is gone; without a name, that many are.
-const QUEUE_GONE: &str = "chat_queue_gone";
 const NOTIFY_GONE: &str = "SELECT pg_notify('chat_queue_gone', $1)";
 /// More queues than these that are gone at once are not told one by one.
 const GONE_TOLD_MAX: usize = 20;
@@ -78,11 +69,13 @@ pub(crate) struct Shared {
     /// hold a connection each.
     pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
     /// Only one at a time brings the memory forward.
-    advancing: tokio::sync::Mutex<()>,
+    advancing: Arc<tokio::sync::Mutex<()>>,
     /// Whether other nodes have moved the head of the log.
     hearing: Rounds,
+    /// When this node last knew that it had heard of everything.
+    confirmed: Confirmed,
     /// The log has grown by this node's doing.
-    grown: Notify,
+    pub(crate) grown: Notify,
     /// Letters were written down by this node.
     pub(crate) mail_written: Notify,
     /// The index of words has the properties of every message, see [`words::Property`].
@@ -91,8 +84,8 @@ pub(crate) struct Shared {
 
 struct Tasks {
     stop: oneshot::Sender<()>,
-    appending: JoinSet<()>,
-    following: JoinSet<()>,
+    appending: TaskSet,
+    following: TaskSet,
 }
 
 impl Store {
@@ -120,23 +113,25 @@ impl Store {
             spread,
             queue,
             writing: Arc::default(),
-            advancing: tokio::sync::Mutex::default(),
+            advancing: Arc::default(),
             hearing: Rounds::default(),
+            confirmed: Confirmed::default(),
             grown: Notify::new(),
             mail_written: Notify::new(),
             properties_indexed: AtomicBool::new(false),
         });
         presence::read(&shared).await?;
         shared.properties_indexed.store(!words::has_backlog(&shared).await?, Ordering::Release);
-        let mut appending = JoinSet::new();
-        appending.spawn(append_all(Arc::clone(&shared), waiting, stopped));
-        let mut following = JoinSet::new();
-        following.spawn(look(Arc::clone(&shared)));
-        following.spawn(words::take_up(Arc::clone(&shared)));
+        let mut appending = TaskSet::default();
+        appending.spawn("write messages", append_all(Arc::clone(&shared), waiting, stopped));
+        let mut following = TaskSet::default();
+        following.spawn("look at the log", follow::look(Arc::clone(&shared)));
+        following.spawn_finite("index older messages", words::take_up(Arc::clone(&shared)));
         if let Some(pool) = shared.db.postgres() {
-            following.spawn(typing::spread(pool.clone(), typed));
-            following.spawn(listen(Arc::clone(&shared)));
-            following.spawn(tell(Arc::clone(&shared)));
+            following.spawn("spread who is typing", typing::spread(pool.clone(), typed));
+            following.spawn("listen to other nodes", follow::listen(Arc::clone(&shared)));
+            following.spawn("notify other nodes", follow::tell(Arc::clone(&shared)));
+            following.spawn("confirm the head of the log", follow::confirm(Arc::clone(&shared)));
         }
         let tasks = Tasks { stop, appending, following };
         Ok(Self { shared, tasks: Arc::new(Mutex::new(Some(tasks))) })
@@ -146,13 +141,9 @@ impl Store {
     pub async fn stop(&self) {
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Tasks { stop, mut appending, mut following }) = tasks else { return };
-        // The task may have ended by itself; then there is nobody to tell.
+        // The task may have ended by itself.
         let _ = stop.send(());
-        while let Some(ended) = appending.join_next().await {
-            if let Err(error) = ended {
-                tracing::error!(%error, "the task that writes messages failed");
-            }
-        }
+        appending.join().await;
         following.shutdown().await;
         if let Err(error) = queue::write_notes(&self.shared).await {
             tracing::warn!(%error, "what queues confirmed was not written down");
@@ -172,12 +163,51 @@ impl Store {
         presence::settle(&self.shared).await
     }
 
+    /// Returns when a task of the store has ended that was to run until [`Store::stop`]: without it messages are not
+    /// written, or other nodes not heard. Never returns after [`Store::stop`].
+    pub async fn task_ended(&self) -> TaskEnded {
+        poll_fn(|context| self.poll_ended(context)).await
+    }
+
+    fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Tasks { appending, following, .. }) = tasks.as_mut() else { return Poll::Pending };
+        match appending.poll_ended(context) {
+            Poll::Ready(ended) => Poll::Ready(ended),
+            Poll::Pending => following.poll_ended(context),
+        }
+    }
+
     /// Whether the database answers.
     ///
     /// # Errors
     /// When it does not, after ten seconds at most.
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
         self.shared.db.ping().await
+    }
+
+    /// Whether the database takes a write: one row, committed. See [`Db::probe`].
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn probe(&self) -> Result<(), sqlx::Error> {
+        self.shared.db.probe().await
+    }
+
+    /// Seconds by which a clock that shows `now_s` is ahead of that of the database server; 0 on SQLite, where both are
+    /// one.
+    ///
+    /// # Errors
+    /// When the database failed.
+    pub async fn ahead_of_database_s(&self, now_s: i64) -> Result<i64, StoreError> {
+        Ok(self.shared.db.now_s().await?.map_or(0, |database_s| now_s.saturating_sub(database_s)))
+    }
+
+    /// Takes in nothing of what other nodes write for as long as the result lives, as a node that is suspended. For
+    /// tests of several nodes.
+    #[doc(hidden)]
+    pub async fn suspend_reading(&self) -> impl Drop + use<> {
+        Arc::clone(&self.shared.advancing).lock_owned().await
     }
 }
 
@@ -213,13 +243,34 @@ impl Shared {
         if self.db.postgres().is_none() {
             return Ok(());
         }
-        let asked = async {
-            if log::head(&self.db).await? > self.tail.head() {
-                self.catch_up().await?;
-            }
-            Ok(())
-        };
-        self.hearing.ask(asked).await
+        self.refresh().await
+    }
+
+    /// Takes into memory what was committed until now by whatever process. Costs one statement for all who ask at the
+    /// same time.
+    pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
+        self.hearing.ask(self.look_at_head()).await
+    }
+
+    async fn look_at_head(&self) -> Result<(), StoreError> {
+        let asked_at = Instant::now();
+        if log::head(&self.db).await? > self.tail.head() {
+            self.catch_up().await?;
+        }
+        self.confirmed.note(asked_at);
+        Ok(())
+    }
+
+    /// Whether everything is in memory that was committed longer than [`LEASE`] ago. SQLite has one node.
+    pub(crate) fn is_current(&self) -> bool {
+        self.db.postgres().is_none() || self.confirmed.is_current()
+    }
+
+    /// Returns when no node uses a realm any longer that is older than this moment.
+    pub(crate) async fn known_everywhere(&self) {
+        if self.db.postgres().is_some() {
+            tokio::time::sleep(LEASE).await;
+        }
     }
 
     /// Forgets queues that this node has deleted, and tells the other nodes to.
@@ -236,27 +287,44 @@ impl Shared {
         }
     }
 
-    /// Takes in what another node tells. Says whether the log has to be read.
-    fn hear(&self, told: &PgNotification) -> bool {
-        match (told.channel(), told.payload()) {
-            (QUEUE_GONE, "") => self.known.forget_all(),
-            (QUEUE_GONE, id) => self.known.forget(id),
-            (typing::NOTIFICATION, told) => typing::hear(self, told),
-            // What this node has told itself is in memory already. A place that cannot be read is taken seriously.
-            (_, place) => return place.parse().unwrap_or(i64::MAX) > self.tail.head().0,
-        }
-        false
-    }
-
     async fn read_up(&self) -> Result<(), StoreError> {
         loop {
-            let records = log::read(&self.db, self.tail.head(), log::CHUNK).await?;
+            let asked_at = Instant::now();
+            let records = match log::read(&self.db, self.tail.head(), log::CHUNK).await? {
+                Ok(records) => records,
+                Err(gap) => {
+                    self.start_over(gap).await?;
+                    continue;
+                }
+            };
             let more = records.len() == log::CHUNK;
             self.take(records);
             if !more {
+                self.confirmed.note(asked_at);
                 return Ok(());
             }
         }
+    }
+
+    /// Replaces everything in memory that is brought forward by the log, because a part of the log is gone that this
+    /// node has not read.
+    ///
+    /// **Invariant**: whatever [`Shared::take`] brings forward is replaced or forgotten here. The other memories do not
+    /// follow the log: presences are read by the number of their batch, notes are the node's own, and what is told of
+    /// typing lasts for seconds.
+    async fn start_over(&self, gap: Gap) -> Result<(), StoreError> {
+        let realm = realm::load(&self.db).await?;
+        let head = realm.at();
+        let (after, gone_to) = (gap.after.0, gap.gone_to.0);
+        tracing::warn!(after, gone_to, head = head.0, "log pruned past this node: the organization was read again");
+        self.realm.store(Arc::new(realm));
+        self.recent.forget_all();
+        self.newest.forget_all();
+        self.begun.forget();
+        self.lately.forget_all(head);
+        self.known.forget_all();
+        self.tail.reset(head);
+        Ok(())
     }
 
     fn take(&self, records: Vec<Arc<EventRecord>>) {
@@ -270,61 +338,6 @@ impl Shared {
             self.begun.take(&record);
             self.lately.note(&record);
             self.tail.push(record, &realm);
-        }
-    }
-}
-
-/// Looks now and then whether the log has grown, whoever was to tell.
-async fn look(shared: Arc<Shared>) {
-    let mut every = tokio::time::interval(LOOK_EVERY);
-    loop {
-        every.tick().await;
-        let looked = async {
-            if log::head(&shared.db).await? > shared.tail.head() {
-                shared.catch_up().await?;
-            }
-            queue::write_notes(&shared).await
-        };
-        if let Err(error) = looked.await {
-            tracing::warn!(%error, "the log could not be read");
-        }
-        if let Err(error) = presence::settle(&shared).await {
-            tracing::warn!(%error, "who was there could not be written down; it will be when the node looks again");
-        }
-    }
-}
-
-/// Hears from other nodes that the log has grown.
-async fn listen(shared: Arc<Shared>) {
-    let Some(pool) = shared.db.postgres() else { return };
-    loop {
-        let heard = async {
-            let mut listener = PgListener::connect_with(pool).await.map_err(failed)?;
-            listener.listen_all([NOTIFICATION, QUEUE_GONE, typing::NOTIFICATION]).await.map_err(failed)?;
-            // What was told while nobody listened is not known.
-            shared.known.forget_all();
-            loop {
-                shared.catch_up().await?;
-                while !shared.hear(&listener.recv().await.map_err(failed)?) {}
-            }
-        };
-        let ended: Result<(), StoreError> = heard.await;
-        if let Err(error) = ended {
-            tracing::warn!(%error, "other nodes cannot be heard");
-        }
-        tokio::time::sleep(LISTEN_AGAIN_AFTER).await;
-    }
-}
-
-/// Tells other nodes that the log has grown: once for all that was committed while it told the last time, and never
-/// inside a transaction, where it would take a lock on the whole instance.
-async fn tell(shared: Arc<Shared>) {
-    let Some(pool) = shared.db.postgres() else { return };
-    loop {
-        shared.grown.notified().await;
-        let head = shared.tail.head().to_string();
-        if let Err(error) = sqlx::query(NOTIFY).bind(head).execute(pool).await {
-            tracing::warn!(%error, "other nodes were not told; they will look for themselves");
         }
     }
 }

@@ -91,6 +91,17 @@ impl Tail {
         }
     }
 
+    /// Begins again at a place, with nothing before it in memory, and wakes everyone: what they wait for may be among
+    /// what was lost.
+    pub(crate) fn reset(&self, head: EventId) {
+        let mut inner = self.lock();
+        inner.head = head;
+        inner.records.clear();
+        inner.records_bytes = 0;
+        inner.typing.clear();
+        inner.wake_where(|_| true);
+    }
+
     /// Takes in who is typing and wakes those it concerns.
     pub(crate) fn tell(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
         let mut inner = self.lock();

@@ -48,6 +48,11 @@ impl Ring {
         self.last += 1;
     }
 
+    /// Forgets what was told; the numbers go on.
+    pub(crate) fn clear(&mut self) {
+        self.told.clear();
+    }
+
     pub(crate) fn last(&self) -> u64 {
         self.last
     }

@@ -28,6 +28,11 @@ impl Home {
         Self { folder: Arc::new(tempfile::tempdir().unwrap()), url: None }
     }
 
+    /// Where a SQLite database is.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// A node on the database.
     pub(crate) async fn open(&self) -> Store {
         Store::start(self.try_open().await.unwrap()).await.unwrap()
@@ -49,9 +54,29 @@ impl Home {
         }
     }
 
+    /// Keeps every write to queues waiting until the result is dropped.
+    pub(crate) async fn hold_queues(&self) -> Held {
+        if let Some(url) = &self.url {
+            let mut session = PgConnection::connect(url).await.unwrap();
+            sqlx::raw_sql("BEGIN; LOCK TABLE queue IN EXCLUSIVE MODE").execute(&mut session).await.unwrap();
+            Held::Postgres { _session: session }
+        } else {
+            let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.folder.path().join("chat.db"));
+            let mut session = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+            sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut session).await.unwrap();
+            Held::Sqlite { _session: session }
+        }
+    }
+
     pub(crate) fn is_postgres(&self) -> bool {
         self.url.is_some()
     }
+}
+
+/// A session with a lock; it goes with it.
+pub(crate) enum Held {
+    Postgres { _session: PgConnection },
+    Sqlite { _session: sqlx::SqliteConnection },
 }
 
 /// Tells a story on SQLite, and on Postgres when `TEST_DATABASE_URL` names a server.

@@ -16,6 +16,10 @@ mod edits;
 #[cfg(test)]
 mod exports;
 #[cfg(test)]
+mod full_disk;
+#[cfg(test)]
+mod gaps;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod imports;

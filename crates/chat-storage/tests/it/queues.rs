@@ -1,8 +1,12 @@
 //! Queues as rows.
 
+use std::time::Duration;
+
 use chat_core::event::{Capability, Filter};
 use chat_core::id::{EventId, UserId};
 use chat_core::ports::{Queue, QueueStore as _};
+
+use tokio::time::timeout;
 
 use crate::home::{NOW_S, told};
 use crate::people::found;
@@ -44,6 +48,21 @@ told! {
         assert_eq!(found.begins_after, EventId(1));
         assert_eq!(store.find("other").await.unwrap(), None);
         store.stop().await;
+    }
+
+    async fn a_note_survives_a_write_that_was_given_up_half_way(home) {
+        let store = home.open().await;
+        found(&store).await;
+        store.register(queue("q", 3)).await.unwrap();
+        store.note(&queue("q", 3), NOW_S + 300);
+        let held = home.hold_queues().await;
+        // It has the notes in hand and waits for the rows.
+        let given_up = timeout(Duration::from_millis(300), store.expire(NOW_S)).await;
+        assert!(given_up.is_err());
+        drop(held);
+        store.stop().await;
+        let seen = home.ask("SELECT CAST(seen_s AS TEXT) FROM queue").await;
+        assert_eq!(seen, [(NOW_S + 300).to_string()]);
     }
 
     async fn a_queue_is_deleted_by_its_owner_once(home) {

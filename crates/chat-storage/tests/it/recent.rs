@@ -17,7 +17,7 @@ use crate::people::{
 
 const READERS: [i64; 3] = [1, 2, 3];
 
-async fn page(store: &Store, user: i64, channel: i64, window: (Anchor, u64, u64)) -> Page {
+pub(crate) async fn page(store: &Store, user: i64, channel: i64, window: (Anchor, u64, u64)) -> Page {
     let realm = store.realm();
     let terms = vec![Term { condition: Condition::Channel(ChannelId(channel)), negated: false }];
     let selection = Selection::new(&realm, realm.user(UserId(user)).unwrap(), terms);

@@ -1,0 +1,240 @@
+//! A node that slept while the log was pruned past it.
+
+use std::time::Duration;
+
+use chat_core::change::{Change, Commit, Committed, Credential};
+use chat_core::channel::Privacy;
+use chat_core::event::{Audience, Filter, Flagged, NewEvent};
+use chat_core::id::{ChannelId, EventId, MessageId, UserId};
+use chat_core::mark::Mark;
+use chat_core::message::{Conversation, Flag, Recipient, topic_key};
+use chat_core::narrow::{Anchor, Selection};
+use chat_core::ports::{
+    EventLog as _, FlagOp, Listener, MessageStore, Page, Pruned, Queue, QueueStore, RealmStore as _,
+};
+use chat_core::user::ApiKey;
+use chat_storage::Store;
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::home::{NOW_S, told};
+use crate::people::{CHANNELS, change, channel, decided, decided_copies, found, say, subscription};
+use crate::recent::page;
+
+/// Longer than anything here may take, on a slow machine.
+const AT_MOST: Duration = Duration::from_secs(20);
+/// After every record.
+const LATER_S: i64 = 10 * NOW_S;
+
+fn key(letter: char) -> ApiKey {
+    ApiKey::parse(&letter.to_string().repeat(32)).unwrap()
+}
+
+async fn set_key(store: &Store, user: i64, key: &ApiKey) {
+    let commit = Commit {
+        decided_at: store.realm().changed(),
+        at_s: NOW_S,
+        changes: vec![Change::Key { user_id: UserId(user), hash: key.hash() }],
+        credentials: vec![Credential::ApiKey(UserId(user), key.clone())],
+        ..Commit::default()
+    };
+    assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
+}
+
+async fn set_read(store: &Store, user: i64, op: FlagOp, ids: &[MessageId]) {
+    let mark = Mark { flag: Flag::Read, op };
+    let event = Flagged::anywhere(mark, ids.to_vec()).told_to(UserId(user));
+    store.set_flag(UserId(user), (Flag::Read, op), &decided_copies(store, ids), (NOW_S, event)).await.unwrap();
+}
+
+/// What a node shows of all that it keeps in memory.
+#[derive(Debug, PartialEq)]
+struct Shown {
+    pages: Vec<Page>,
+    unread: Vec<Vec<MessageId>>,
+    flags: Vec<Vec<String>>,
+    begins: bool,
+    channels: usize,
+    head: EventId,
+}
+
+async fn shown(store: &Store, ids: &[MessageId], alone: &Conversation) -> Shown {
+    let (mut pages, mut unread, mut flags) = (Vec::new(), Vec::new(), Vec::new());
+    for user in [1, 2, 3] {
+        for channel in CHANNELS {
+            pages.push(page(store, user, channel, (Anchor::Newest, 100, 0)).await);
+        }
+        let realm = store.realm();
+        let selection = Selection::new(&realm, realm.user(UserId(user)).unwrap(), Vec::new());
+        let mut found = store.unread(&selection, 1_000).await.unwrap().ids();
+        found.sort_unstable();
+        unread.push(found);
+        let copies = store.copies(UserId(user), ids, Flag::Read).await.unwrap();
+        flags.push(copies.iter().map(|copy| format!("{copy:?}")).collect());
+    }
+    let begins = store.begins(alone, MessageId(i64::MAX)).await.unwrap();
+    let channels = store.realm().channels().count();
+    Shown { pages, unread, flags, begins, channels, head: store.head() }
+}
+
+told! {
+    async fn a_node_that_missed_pruned_records_refuses_a_revoked_key(home) {
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        set_key(&here, 3, &key('a')).await;
+        there.refresh().await.unwrap();
+        assert!(there.realm().user_by_key(&key('a').hash()).is_some());
+        for prune_all in [false, true] {
+            let (old, new) = if prune_all { (key('b'), key('c')) } else { (key('a'), key('b')) };
+            let asleep = there.suspend_reading().await;
+            set_key(&here, 3, &new).await;
+            here.prune(LATER_S).await.unwrap();
+            if !prune_all {
+                say(&here, 1, 11, "t").await;
+            }
+            drop(asleep);
+            there.refresh().await.unwrap();
+            assert!(there.realm().user_by_key(&old.hash()).is_none());
+            assert_eq!(there.realm().key_of(UserId(3)), Some(new.hash()));
+            assert_eq!(there.head(), here.head());
+        }
+        // It writes like any other node from then on.
+        say(&there, 2, 12, "t").await;
+        here.stop().await;
+        there.stop().await;
+    }
+
+    async fn a_node_that_missed_pruned_records_shows_what_a_new_node_shows(home) {
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        change(&here, CHANNELS.iter().flat_map(|at| [1, 2, 3].map(|user| subscription(*at, user))).collect()).await;
+        let mut ids = Vec::new();
+        for _ in 0..6 {
+            ids.push(say(&here, 1, 11, "t").await);
+        }
+        let gone = say(&here, 1, 12, "alone").await;
+        let alone = Conversation { recipient: Recipient::Channel(ChannelId(12)), topic_key: topic_key("alone") };
+        there.refresh().await.unwrap();
+        set_read(&there, 2, FlagOp::Add, &ids[..2]).await;
+        here.refresh().await.unwrap();
+        let before = shown(&there, &ids, &alone).await;
+        assert!(!before.begins);
+        assert_eq!(shown(&there, &ids, &alone).await, before, "from memory");
+
+        let asleep = there.suspend_reading().await;
+        change(&here, vec![Change::Channel(Box::new(channel(13, Privacy::Public)))]).await;
+        set_read(&here, 2, FlagOp::Remove, &ids[..1]).await;
+        set_read(&here, 3, FlagOp::Add, &ids[3..]).await;
+        ids.push(say(&here, 2, 11, "t").await);
+        let event = NewEvent::plain(Audience::Everyone, json!({"type": "delete_message", "message_ids": [gone]}));
+        MessageStore::delete(&here, &decided(&here, &[(gone, gone.into())]), (NOW_S, vec![event])).await.unwrap();
+        here.prune(LATER_S).await.unwrap();
+        ids.push(say(&here, 3, 12, "after").await);
+        drop(asleep);
+        there.refresh().await.unwrap();
+
+        let fresh = home.open().await;
+        let expected = shown(&fresh, &ids, &alone).await;
+        assert!(expected.begins && expected.channels == 3);
+        assert_eq!(shown(&there, &ids, &alone).await, expected);
+        for store in [here, there, fresh] {
+            store.stop().await;
+        }
+    }
+
+    async fn a_poll_of_a_node_that_missed_pruned_records_wakes_and_finds_them_gone(home) {
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        there.refresh().await.unwrap();
+        let last = there.head();
+        let listener = Listener { user_id: UserId(3), overhears: false, told: 0 };
+        let asleep = there.suspend_reading().await;
+        let waiting = there.clone();
+        let mut waits = tokio::task::JoinSet::new();
+        waits.spawn(async move { waiting.wait(listener, last).await });
+        // For somebody else alone: nothing of it would wake the poll.
+        say(&here, 1, 11, "t").await;
+        here.prune(LATER_S).await.unwrap();
+        drop(asleep);
+        there.refresh().await.unwrap();
+        timeout(AT_MOST, waits.join_next()).await.unwrap().unwrap().unwrap();
+        assert_eq!(there.after(last, 10).await.unwrap().unwrap_err(), Pruned(last));
+        here.stop().await;
+        there.stop().await;
+    }
+
+    async fn a_node_that_hears_nothing_does_not_trust_what_it_knows_for_longer_than_a_revocation_takes(home) {
+        // SQLite serves one node.
+        if !home.is_postgres() {
+            return;
+        }
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        set_key(&here, 3, &key('a')).await;
+        there.refresh().await.unwrap();
+        assert!(there.is_current());
+        let asleep = there.suspend_reading().await;
+        set_key(&here, 3, &key('b')).await;
+        here.known_everywhere().await;
+        assert!(!there.is_current());
+        assert!(here.is_current());
+        drop(asleep);
+        there.refresh().await.unwrap();
+        assert!(there.is_current() && there.realm().user_by_key(&key('a').hash()).is_none());
+        here.stop().await;
+        there.stop().await;
+    }
+
+    async fn a_queue_deleted_while_a_node_does_not_listen_is_gone_there_too(home) {
+        // SQLite serves one node.
+        if !home.is_postgres() {
+            return;
+        }
+        let (here, there) = (home.open().await, home.open().await);
+        found(&here).await;
+        let queue = Queue {
+            id: "q".to_owned(),
+            user_id: UserId(3),
+            filter: Filter::default(),
+            begins_after: EventId(1),
+            seen_s: NOW_S,
+            idle_limit_s: 600,
+        };
+        here.register(queue).await.unwrap();
+        assert!(QueueStore::find(&there, "q").await.unwrap().is_some());
+        // Both nodes lose the connection on which they listen, and the row goes without a word to them.
+        let listening = "SELECT pg_terminate_backend(pid)::TEXT FROM pg_stat_activity
+            WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+        assert_eq!(home.ask(listening).await.len(), 2);
+        home.ask("DELETE FROM queue RETURNING id").await;
+        let gone = async {
+            while QueueStore::find(&there, "q").await.unwrap().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(AT_MOST, gone).await.unwrap();
+        here.stop().await;
+        there.stop().await;
+    }
+
+    async fn one_record_of_a_lagging_clock_prunes_nothing_below_it(home) {
+        let store = home.open().await;
+        found(&store).await;
+        let notice = |at_s: i64, text: &str| {
+            let events = vec![crate::people::notice(Audience::Everyone, text)];
+            Commit { at_s, events, ..Commit::default() }
+        };
+        // An hour after the founding, and then one of a node whose clock is a day behind.
+        store.commit(notice(NOW_S + 3_600, "young")).await.unwrap();
+        let founded = EventId(store.head().0 - 1);
+        store.commit(notice(NOW_S - 86_400, "lagging")).await.unwrap();
+        assert_eq!(store.prune(NOW_S + 1_800).await.unwrap(), 1, "the founding alone is old");
+        let fresh = home.open().await;
+        assert_eq!(fresh.after(founded, 10).await.unwrap().unwrap().len(), 2);
+        // With the young one the lagging one goes, too.
+        assert_eq!(store.prune(NOW_S + 3_601).await.unwrap(), 2);
+        assert_eq!(fresh.after(founded, 10).await.unwrap().unwrap_err(), Pruned(founded));
+        store.stop().await;
+        fresh.stop().await;
+    }
+}
