@@ -7,12 +7,14 @@
 use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::handler::Handler;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use chat_core::id::EventId;
 use http::HeaderMap;
 use http::request::Parts;
 
@@ -30,10 +32,10 @@ use crate::params::{Encoding, File, Params, RawRequest, Reader, client, declared
 use crate::rate::{Standing, address};
 use crate::routes::{Said, Saying};
 use crate::schema::Member;
-use crate::state::App;
+use crate::state::{App, noting_writes};
 
 /// Who an endpoint is for.
-pub(crate) trait Who: Sized + Send {
+pub(crate) trait Who: Clone + Send {
     /// Whether it asks who calls.
     const NEEDS_ACCOUNT: bool;
 
@@ -53,6 +55,7 @@ impl Who for Anyone {
 
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
         app.frame.by_address.check(&address(&head.extensions))?;
+        app.ensure_current().await?;
         Ok((Self, None))
     }
 
@@ -66,16 +69,21 @@ impl Who for Caller {
     const NEEDS_ACCOUNT: bool = true;
 
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
-        match authenticated(app, head) {
-            Ok(caller) => {
-                let standing = app.by_user.check(&caller.id())?;
-                Ok((caller, standing))
-            }
+        app.ensure_current().await?;
+        let caller = match authenticated(app, head) {
+            Ok(caller) => caller,
             Err(fault) => {
                 app.frame.by_address.check(&address(&head.extensions))?;
-                Err(fault)
+                if !fault.may_be_stale() {
+                    return Err(fault);
+                }
+                // Another node may have let them in a moment ago.
+                app.realm.refresh().await?;
+                authenticated(app, head)?
             }
-        }
+        };
+        let standing = app.by_user.check(&caller.id())?;
+        Ok((caller, standing))
     }
 
     fn renewed(self, app: &App) -> Result<Self, Fault> {
@@ -102,7 +110,7 @@ pub struct Call<W> {
     /// caller's own.
     pub(crate) is_plain: bool,
     path: Vec<(String, String)>,
-    headers: HeaderMap,
+    headers: Arc<HeaderMap>,
     /// Where it comes from: of IPv6 the network alone; `None` where the listener names no peer.
     pub(crate) from: Option<IpAddr>,
     /// The caller's own name for its client.
@@ -188,8 +196,16 @@ where
                 Err(fault) => return fault.into_response(),
             };
             let mut response = match prepared {
-                Ok((call, params, ignored)) => {
-                    let answered = (self.run)(call, params).await;
+                Ok(Prepared { call, params, ignored, once_more }) => {
+                    let answered = match once_more {
+                        None => (self.run)(call, params).await,
+                        Some(once_more) => match noting_writes((self.run)(call, params)).await {
+                            (Err(fault), false) if fault.may_be_stale() => {
+                                Box::pin(once_more.run(&self.run, fault)).await
+                            }
+                            (answered, _) => answered,
+                        },
+                    };
                     let wrap = |answer: Answer| answer.into_response(&ignored);
                     answered.map_or_else(Fault::into_response, wrap)
                 }
@@ -203,8 +219,52 @@ where
     }
 }
 
-/// The call, its parameters, and the names of what was sent beside them.
-type Prepared<W, P> = (Call<W>, P, Vec<String>);
+/// What an endpoint runs with.
+struct Prepared<W, P> {
+    call: Call<W>,
+    params: P,
+    /// The names of what was sent beside the parameters.
+    ignored: Vec<String>,
+    once_more: Option<OnceMore<W>>,
+}
+
+/// A request that may be answered a second time.
+///
+/// **Why**: a node hears of what another node did a moment later. A refusal is not given before the node has heard of
+/// everything, and decided again if there was news. So the first node that answers binds all others, and what is
+/// answered with success costs nothing more. A request that has written something before it was refused is not answered
+/// again.
+struct OnceMore<W> {
+    app: App,
+    who: W,
+    head: Parts,
+    headers: Arc<HeaderMap>,
+    encoding: Encoding,
+    body: Bytes,
+    /// The last change of the realm that the first answer knew.
+    changed: EventId,
+}
+
+impl<W: Who> OnceMore<W> {
+    /// The answer on the newest realm; the first refusal when there is no other.
+    async fn run<P, F, R>(self, run: &F, refused: Fault) -> Result<Answer, Fault>
+    where
+        P: Params,
+        F: Fn(Call<W>, P) -> R,
+        R: Future<Output = Result<Answer, Fault>>,
+    {
+        let Self { app, who, mut head, headers, encoding, body, changed } = self;
+        app.realm.refresh().await?;
+        if app.realm().changed() <= changed {
+            return Err(refused);
+        }
+        let raw = parse(&head, &encoding, body).await?;
+        let who = who.renewed(&app)?;
+        let params = P::read(&mut Reader::new(&raw))?;
+        let call = call(app, who, (&mut head, headers), raw).await?;
+        run(call, params).await
+    }
+}
 
 /// Who calls and how they stand; and what with, where that can be read.
 async fn admit<W: Who, P: Params>(
@@ -217,40 +277,54 @@ async fn admit<W: Who, P: Params>(
 }
 
 async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Body) -> Result<Prepared<W, P>, Fault> {
-    let raw = read(&app, &head, body).await?;
+    let encoding = Encoding::of(&head.headers)?;
+    let body = read(&app, &head, body, &encoding).await?;
+    let raw = parse(&head, &encoding, body.clone()).await?;
     let who = who.renewed(&app)?;
     let mut reader = Reader::new(&raw);
     let params = P::read(&mut reader)?;
     let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
-    let mut call = call(app, who, &mut head, raw).await?;
-    call.is_plain = ignored.is_empty() && !call.headers.contains_key(request_id::HEADER);
-    Ok((call, params, ignored))
+    let headers = Arc::new(std::mem::take(&mut head.headers));
+    let is_plain = ignored.is_empty() && !headers.contains_key(request_id::HEADER);
+    // Files are too large to be kept, and an endpoint that waits keeps nothing.
+    let repeats = !P::WAITS && !raw.has_files();
+    let (changed, again) = (app.realm().changed(), repeats.then(|| (app.clone(), who.clone(), Arc::clone(&headers))));
+    let call = Call { is_plain, ..call(app, who, (&mut head, headers), raw).await? };
+    let once_more = again.map(|(app, who, headers)| OnceMore { app, who, head, headers, encoding, body, changed });
+    Ok(Prepared { call, params, ignored, once_more })
 }
 
 /// What only some requests need is in boxes of its own: all others would make its room and move it about.
-async fn read(app: &App, head: &Parts, body: Body) -> Result<RawRequest, Fault> {
-    let encoding = Encoding::of(&head.headers)?;
+async fn read(app: &App, head: &Parts, body: Body, encoding: &Encoding) -> Result<Bytes, Fault> {
     let most = app.settings.max_body_bytes;
-    let bytes = match encoding {
-        Encoding::Multipart(_) => Box::pin(body::read(&head.headers, body, most)).await?,
-        Encoding::Urlencoded => Box::pin(body::read(&head.headers, body, most.min(FORM_MAX_BYTES))).await?,
-        Encoding::None => Bytes::new(),
-    };
-    let mut raw = RawRequest::read(head.uri.query().unwrap_or_default(), &encoding, bytes).await?;
+    match encoding {
+        Encoding::Multipart(_) => Box::pin(body::read(&head.headers, body, most)).await,
+        Encoding::Urlencoded => Box::pin(body::read(&head.headers, body, most.min(FORM_MAX_BYTES))).await,
+        Encoding::None => Ok(Bytes::new()),
+    }
+}
+
+async fn parse(head: &Parts, encoding: &Encoding, body: Bytes) -> Result<RawRequest, Fault> {
+    let mut raw = RawRequest::read(head.uri.query().unwrap_or_default(), encoding, body).await?;
     if head.extensions.get::<Overridden>().is_some() {
         raw.forget(Overridden::PARAMETER);
     }
     Ok(raw)
 }
 
-async fn call<W>(app: App, who: W, head: &mut Parts, raw: RawRequest) -> Result<Call<W>, Fault> {
+async fn call<W>(
+    app: App,
+    who: W,
+    (head, headers): (&mut Parts, Arc<HeaderMap>),
+    raw: RawRequest,
+) -> Result<Call<W>, Fault> {
     let wait = head.extensions.remove::<LongWait>().unwrap_or_default();
     let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| Fault::UnknownRoute)?;
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let client = client(&raw).map(str::to_owned);
     Ok(Call {
         from: address(&head.extensions),
-        headers: std::mem::take(&mut head.headers),
+        headers,
         client,
         files: raw.into_files(),
         app,

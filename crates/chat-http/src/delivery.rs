@@ -36,6 +36,7 @@ pub(crate) async fn send_due(app: &Site) -> Result<bool, Fault> {
 
 /// Sends one, or has it fail.
 async fn deliver(app: &Site, message: &Scheduled) -> Result<(), Fault> {
+    let mut heard_of = None;
     for _ in 0..DECISIONS_MAX {
         let (end, follows) = match panic::caught_or(composed(app, message), Err).await {
             Ok((sent, mentioned)) => {
@@ -43,6 +44,12 @@ async fn deliver(app: &Site, message: &Scheduled) -> Result<(), Fault> {
                 (End::Sent(Box::new(sent)), follows)
             }
             Err(failure @ Fault::Failed(_)) => return Err(failure),
+            // Another node may have changed what it is refused for.
+            Err(_) if heard_of.is_none_or(|changed| changed < app.realm().changed()) => {
+                app.realm.refresh().await?;
+                heard_of = Some(app.realm().changed());
+                continue;
+            }
             Err(refusal) => (failed(app, message, refusal.said()).await?, None),
         };
         match app.scheduled.settle(message, end, app.now_s()).await? {

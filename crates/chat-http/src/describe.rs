@@ -200,6 +200,7 @@ fn responses(operation: &Operation) -> Value {
         told.insert("404".to_owned(), refers("Unknown"));
     }
     told.insert("429".to_owned(), refers("Throttled"));
+    told.insert("503".to_owned(), refers("Unavailable"));
     told.insert("default".to_owned(), refers("Refused"));
     Value::Object(told)
 }
@@ -231,6 +232,11 @@ fn refusals() -> Value {
         "Unknown": {"description": "There is nothing at this address.", "content": refusal},
         "Throttled": {
             "description": "Too many requests.",
+            "headers": {"Retry-After": header("Seconds to wait.", Schema::integer())},
+            "content": refusal,
+        },
+        "Unavailable": {
+            "description": "The database cannot be used at the moment: it cannot be reached, is full or locked.",
             "headers": {"Retry-After": header("Seconds to wait.", Schema::integer())},
             "content": refusal,
         },

@@ -13,10 +13,12 @@ mod people;
 mod profile;
 mod push;
 mod request;
+mod stale;
 mod things;
 
 use std::error::Error;
 use std::fmt;
+use std::io::ErrorKind;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -43,7 +45,7 @@ use chat_core::mark::MarkError;
 use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
 use chat_core::narrow::{BadNarrow, WindowError};
-use chat_core::ports::{Pruned, StoreError};
+use chat_core::ports::{StoreError, Unavailable};
 use chat_core::presence::{NoPresence, UnknownStatus};
 use chat_core::profile::{AnswerError, ProfileError};
 use chat_core::push::PushError;
@@ -64,7 +66,7 @@ pub use people::ChoiceFault;
 pub use things::ThingFault;
 
 /// Every code there is, for who has to know them all.
-pub(crate) const CODES: [&str; 26] = [
+pub(crate) const CODES: [&str; 27] = [
     BAD_REQUEST,
     UNAUTHORIZED,
     "AUTHENTICATION_FAILED",
@@ -86,6 +88,7 @@ pub(crate) const CODES: [&str; 26] = [
     "REALM_DEACTIVATED",
     "REALM_UPLOAD_QUOTA",
     "REQUEST_CONFUSING_VAR",
+    UNAVAILABLE,
     "STREAM_DOES_NOT_EXIST",
     "STREAM_WILDCARD_MENTION_NOT_ALLOWED",
     "SYSTEM_GROUP_REQUIRED",
@@ -95,6 +98,10 @@ pub(crate) const CODES: [&str; 26] = [
 /// The code of everything that has none of its own.
 const BAD_REQUEST: &str = "BAD_REQUEST";
 const UNAUTHORIZED: &str = "UNAUTHORIZED";
+/// The code of a server whose database cannot be used at the moment. Not specified: the existing server has none.
+const UNAVAILABLE: &str = "SERVICE_UNAVAILABLE";
+/// When to try again then, in seconds.
+const RETRY_AFTER_S: u16 = 5;
 /// What a 401 asks for.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"chat\", charset=\"UTF-8\"");
 
@@ -272,9 +279,6 @@ pub enum Fault {
     /// The caller may not hear of channels they are not in.
     #[error("User not authorized for this query")]
     NotAuthorizedForQuery,
-    /// The events a queue asks for are gone.
-    #[error(transparent)]
-    Pruned(#[from] Pruned),
     /// A handler panicked.
     #[error("a handler panicked: {0}")]
     Panicked(String),
@@ -300,6 +304,19 @@ impl Failure {
     #[must_use]
     pub const fn said(what: &'static str) -> Self {
         Self { what, cause: None }
+    }
+
+    /// Whether the database, or the disk behind it, cannot be used at the moment: the same request may succeed later.
+    fn is_unavailable(&self) -> bool {
+        let mut next: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(error) = next {
+            let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            if error.is::<Unavailable>() || matches!(io, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) {
+                return true;
+            }
+            next = error.source();
+        }
+        false
     }
 }
 
@@ -398,6 +415,7 @@ impl Fault {
             Self::BodyTooLarge { limit_bytes } => request::too_large(*limit_bytes),
             Self::BodyBroken => Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
             Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
+            Self::Failed(failure) if failure.is_unavailable() => unavailable(),
             Self::Panicked(_) | Self::Failed(_) => failure(),
             Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
             Self::Login(refused) => people::login(*refused),
@@ -442,8 +460,7 @@ impl Fault {
             | Self::Window(_)
             | Self::QueueNarrow(_)
             | Self::NotInQueue { .. }
-            | Self::NotAuthorizedForQuery
-            | Self::Pruned(_) => refusal(BAD_REQUEST, self),
+            | Self::NotAuthorizedForQuery => refusal(BAD_REQUEST, self),
             Self::UnknownRoute => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
             Self::MethodNotAllowed { allowed } => request::wrong_method(allowed),
             Self::Throttled(exceeded) => request::throttled(exceeded),
@@ -461,6 +478,9 @@ impl Fault {
         {
             headers.insert(ALLOW, methods);
         }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, RETRY_AFTER_S.into());
+        }
         if let Self::Throttled(exceeded) = self {
             headers.insert(RETRY_AFTER, exceeded.retry_after_s().into());
             exceeded.standing.add_headers(headers);
@@ -471,6 +491,11 @@ impl Fault {
 /// What a caller is told when it was our fault.
 fn failure() -> Verdict {
     Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
+}
+
+/// What a caller is told while the database cannot be used.
+fn unavailable() -> Verdict {
+    Verdict::new(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "Service temporarily unavailable")
 }
 
 /// A refusal with the usual status.

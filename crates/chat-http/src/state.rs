@@ -1,5 +1,6 @@
 //! What the wire is given: time, chance, settings, and the domain's ports.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -203,6 +204,27 @@ impl Frame {
     }
 }
 
+tokio::task_local! {
+    /// Whether the request that this task answers has changed the realm.
+    static HAS_WRITTEN: Cell<bool>;
+}
+
+/// Answers a request, and says whether the realm was changed for it.
+pub(crate) async fn noting_writes<T>(answer: impl Future<Output = T>) -> (T, bool) {
+    let noted = async {
+        let answered = answer.await;
+        (answered, HAS_WRITTEN.with(Cell::get))
+    };
+    HAS_WRITTEN.scope(Cell::new(false), noted).await
+}
+
+fn note_written(committed: &Committed) {
+    if matches!(committed, Committed::Done { .. }) {
+        // What nobody asked for has nobody who is told.
+        let _ = HAS_WRITTEN.try_with(|written| written.set(true));
+    }
+}
+
 /// How often a decision is taken anew because another node was faster, before it is given up.
 pub(crate) const DECISIONS_MAX: usize = 32;
 
@@ -305,6 +327,12 @@ impl Site {
         self.realm.realm()
     }
 
+    /// Makes sure that whoever is let in by the realm was not shut out by another node more than a moment ago. Costs
+    /// nothing as long as the database answers the node in time.
+    pub(crate) async fn ensure_current(&self) -> Result<(), Fault> {
+        if self.realm.is_current() { Ok(()) } else { Ok(self.realm.refresh().await?) }
+    }
+
     /// Now, in unix seconds.
     pub(crate) fn now_s(&self) -> i64 {
         self.frame.outside.now_us().div_euclid(1_000_000)
@@ -339,22 +367,30 @@ impl Site {
 
     /// Makes a decision true: takes it on the newest realm, writes it down, and takes it again when the realm changed
     /// in between. `decide` is given the realm and the commit to fill, whose time is set; a commit left empty is not
-    /// written. What `decide` returned for the decision that holds is handed on.
+    /// written. What `decide` returned for the decision that holds is handed on. A key that was shut out opens nothing on
+    /// any node when this returns.
     pub(crate) async fn commit<T>(
         &self,
         decide: impl Fn(&RealmSnapshot, &mut Commit) -> Result<T, Fault> + Send + Sync,
     ) -> Result<T, Fault> {
-        let _turn = self.deciding.lock().await;
+        let turn = self.deciding.lock().await;
         for _ in 0..DECISIONS_MAX {
             let realm = self.realm();
             let mut commit = Commit { decided_at: realm.changed(), at_s: self.now_s(), ..Commit::default() };
             let decided = decide(&realm, &mut commit)?;
+            let revokes = commit.revokes_access(&realm);
             drop(realm);
             let nothing = commit.changes.is_empty() && commit.credentials.is_empty() && commit.events.is_empty();
             if nothing {
                 return Ok(decided);
             }
-            match self.realm.commit(commit).await? {
+            match self.realm.commit(commit).await.inspect(note_written)? {
+                Committed::Done { .. } if revokes => {
+                    // Other decisions need not wait for this.
+                    drop(turn);
+                    self.realm.known_everywhere().await;
+                    return Ok(decided);
+                }
                 Committed::Done { .. } => return Ok(decided),
                 Committed::Stale(_) => {}
             }

@@ -62,6 +62,8 @@ pub(crate) struct Poll {
 }
 
 impl Params for Poll {
+    const WAITS: bool = true;
+
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             queue_id: given.required::<Text>("queue_id")?,
@@ -142,6 +144,16 @@ async fn answer(app: &App, Asker { user_id, key }: Asker, poll: Poll, long_wait:
     Ok(delivery.answer())
 }
 
+/// Ends a queue whose events were pruned before its client got them: it cannot go on without a hole.
+///
+/// # Source
+/// The code is the one at which clients register again. The existing server has another one for numbers that its
+/// client has confirmed before; a queue here is not pruned by what its client says.
+async fn lost(app: &Site, queue: &Queue) -> Result<Fault, Fault> {
+    app.queues.delete(&queue.id, queue.user_id).await?;
+    Ok(Fault::NoQueue { queue_id: queue.id.clone() })
+}
+
 /// The caller's queue of that name.
 async fn owned(app: &Site, queue_id: String, user_id: UserId) -> Result<Arc<Queue>, Fault> {
     let found = app.queues.find(&queue_id).await?;
@@ -215,7 +227,7 @@ impl Delivery {
 
     async fn look_at_log(&mut self, app: &Site, queue: &Queue) -> Result<(), Fault> {
         loop {
-            let records = app.log.after(self.at, LOOK_AT).await??;
+            let Ok(records) = app.log.after(self.at, LOOK_AT).await? else { return Err(lost(app, queue).await?) };
             let full = records.len() == LOOK_AT;
             let Some(last) = records.last().map(|record| record.id) else { return Ok(()) };
             self.take(app, queue, &records).await?;

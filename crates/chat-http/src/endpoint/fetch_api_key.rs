@@ -41,6 +41,8 @@ impl Params for Login {
 /// the same work; that an account is closed is told to who knows its password; bots have none.
 async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
     let app = &call.app;
+    // A wrong password counts, so nobody is refused here whom another node has just let in.
+    app.realm.refresh().await?;
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(LoginFault::RealmDeactivated.into());

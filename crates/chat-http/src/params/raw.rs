@@ -136,6 +136,11 @@ impl RawRequest {
         self.fields.remove(name);
     }
 
+    /// Whether it has files.
+    pub(crate) fn has_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     pub(crate) fn into_files(self) -> Vec<File> {
         self.files
     }

@@ -11,6 +11,9 @@ const CLIENT: &str = "client";
 
 /// The parameters of one endpoint.
 pub trait Params: Sized {
+    /// Whether the endpoint may wait for a minute. Then nothing of the request is kept to answer it again.
+    const WAITS: bool = false;
+
     /// Asks `given` for every parameter, the conditional ones too: what is not asked for is reported to the caller
     /// as unsupported. Conditions between parameters are the endpoint's own, after this.
     ///

@@ -47,6 +47,8 @@ mod login;
 mod messages;
 mod names;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod organization;
 #[cfg(test)]
 #[path = "../../../chat-core/tests/it/payloads.rs"]

@@ -248,6 +248,6 @@ async fn presence_and_polls_that_end_in_a_heartbeat_ask_the_database_nothing() {
     let told = town.call(&sam, "GET /events", &parameters).await.success();
     assert_eq!(told["events"], json!([{"id": head.0, "type": "heartbeat"}]));
     // What asks the database is refused, so the silence above says something.
-    assert_eq!(town.call(&sam, "POST /register", &[]).await.status.as_u16(), 500);
+    assert_eq!(town.call(&sam, "POST /register", &[]).await.status.as_u16(), 503);
     assert!(head > EventId::NONE);
 }

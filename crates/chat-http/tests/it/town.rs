@@ -51,8 +51,8 @@ pub(crate) struct Town {
     pub(crate) files: Arc<Cellar>,
     clock: Arc<Clock>,
     router: Chat,
-    _folder: TempDir,
-    _database: Option<Database>,
+    folder: TempDir,
+    database: Option<Database>,
 }
 
 /// What differs between towns.
@@ -159,7 +159,13 @@ impl Town {
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer };
         let router = served(&store, &files, &clock, ((per_minute, development_login), uploads, push));
-        Self { store, ada, files, clock, router, _folder: folder, _database: database }
+        Self { store, ada, files, clock, router, folder, database }
+    }
+
+    /// One more node on the same database.
+    pub(crate) async fn another_node(&self) -> Self {
+        let store = engine::open(self.database.as_ref(), self.folder.path()).await;
+        self.gone_to(store, tempfile::tempdir().unwrap())
     }
 
     /// Starts the server again on the same database, beside the one that runs.
@@ -177,7 +183,7 @@ impl Town {
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer: None };
         let router = served(&store, &files, &clock, ((0, false), uploads, push));
-        Self { store, ada: self.ada.clone(), files, clock, router, _folder: folder, _database: None }
+        Self { store, ada: self.ada.clone(), files, clock, router, folder, database: None }
     }
 
     /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.

@@ -67,6 +67,10 @@ impl Repeat for Again {
     }
 
     fn again(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
+        // Whoever it was is asked about as usual when the realm is not known to be current.
+        if !self.app.realm.is_current() {
+            return None;
+        }
         self.may_enter().ok()?;
         let frame = Arc::clone(&self.app.frame);
         let answering = panic::caught_or(self.answer(EventId(number)), |fault| Err(failing(fault)));

@@ -1,0 +1,62 @@
+//! Several nodes on one database, and a database that is gone.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chat_core::role::Role;
+use serde_json::json;
+
+use crate::town::Town;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_made_on_one_node_is_written_to_on_another_at_once() {
+    let here = Town::found().await;
+    let there = here.another_node().await;
+    for round in 0..8 {
+        // Each is the first to know once.
+        let (first, second) = if round % 2 == 0 { (&here, &there) } else { (&there, &here) };
+        let name = format!("made {round}");
+        let made = json!([{"name": name}]).to_string();
+        first.call(&here.ada, "POST /users/me/subscriptions", &[("subscriptions", &made)]).await.success();
+        let message = [("type", "channel"), ("to", &name), ("topic", "t"), ("content", "x")];
+        second.call(&here.ada, "POST /messages", &message).await.success();
+        first.call(&here.ada, "DELETE /messages/1", &[]).await.refused("Invalid message(s)");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_made_on_one_node_is_let_in_by_another_at_once() {
+    let here = Town::found().await;
+    let there = here.another_node().await;
+    for name in ["ann", "ben", "cleo"] {
+        let person = here.person(name, Role::Member).await;
+        let me = there.call(&person, "GET /users/me", &[]).await.success();
+        assert_eq!(me["user_id"], person.id);
+    }
+    let stranger = crate::town::Person { key: "x".repeat(32), ..here.ada.clone() };
+    assert_eq!(there.call(&stranger, "GET /users/me", &[]).await.error(), (401, "UNAUTHORIZED", "Invalid API key"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_database_is_gone_reads_and_writes_are_503_and_say_when_to_try_again() {
+    let town = Town::found().await;
+    let registered = town.call(&town.ada, "POST /register", &[]).await.success();
+    let queue_id = registered["queue_id"].as_str().unwrap();
+    town.store.stop().await;
+    let gone = (503, "SERVICE_UNAVAILABLE", "Service temporarily unavailable");
+    let message = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "x")];
+    let made = json!([{"name": "new"}]).to_string();
+    for (call, parameters) in [
+        ("POST /messages", &message[..]),
+        ("POST /users/me/subscriptions", &[("subscriptions", &*made)]),
+        ("GET /messages", &[("anchor", "newest"), ("num_before", "5"), ("num_after", "0")]),
+        ("POST /register", &[]),
+        ("DELETE /events", &[("queue_id", queue_id)]),
+        ("POST /fetch_api_key", &[("username", "ada@example.org"), ("password", "ada's")]),
+    ] {
+        assert_eq!(town.call(&town.ada, call, parameters).await.error(), gone, "{call}");
+    }
+    let basic = STANDARD.encode(format!("{}:{}", town.ada.email, town.ada.key));
+    let credentials = [("authorization", &*format!("Basic {basic}"))];
+    let (status, headers, _) = town.fetch_bytes("/api/v1/drafts", &credentials).await;
+    assert_eq!((status, headers["retry-after"].to_str().unwrap()), (503, "5"));
+}
