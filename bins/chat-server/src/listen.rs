@@ -1,11 +1,12 @@
 //! The accept loop: a limit of connections, time limits for whoever sends or reads slowly, TLS,
 //! and an end that loses no answer.
 //!
-//! HTTP/1.1 only. A connection without a request is closed after the header time limit, so that
-//! limit is also the longest keep-alive.
+//! HTTP/1.1 only. A connection whose first request does not come is closed after the header time limit; between two
+//! requests it may be idle for longer ([`clock`]).
 
 mod answers;
 mod body;
+mod clock;
 mod connection;
 mod parking;
 mod peer;
@@ -37,8 +38,6 @@ use self::shares::{Share, Shares};
 use crate::shutdown::Stop;
 use crate::tls::Tls;
 
-/// How long running requests may take to finish once the server is to stop.
-const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// Longest pause inside a request body; after it the answer is 408.
 const BODY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Longest time for a request body, beside what its size earns it; after it the answer is 408.
@@ -78,8 +77,12 @@ impl<R> Routes for R where
 /// What one listener allows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// From the first wait for a request until its head is complete.
+    /// For the head of a request, and for a new connection until its first one is complete.
     pub(crate) header_timeout: Duration,
+    /// Between the answer to a request and the beginning of the next one.
+    pub(crate) keep_alive_timeout: Duration,
+    /// How long running requests may take to finish once the server is to stop.
+    pub(crate) drain: Duration,
     /// Open connections, idle ones included.
     pub(crate) connections_max: usize,
     /// Open connections of one address; none is no limit.
@@ -92,16 +95,11 @@ pub(crate) struct Limits {
 pub(crate) struct Tolerance {
     body: Pace,
     write_pause: Duration,
-    drain: Duration,
 }
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self {
-            body: Pace { pause_max: BODY_PAUSE_MAX, total_max: BODY_TOTAL_MAX },
-            write_pause: WRITE_PAUSE_MAX,
-            drain: DRAIN_MAX,
-        }
+        Self { body: Pace { pause_max: BODY_PAUSE_MAX, total_max: BODY_TOTAL_MAX }, write_pause: WRITE_PAUSE_MAX }
     }
 }
 
@@ -174,8 +172,9 @@ impl Listener {
         Self { proxies, ..self }
     }
 
-    /// Serves until `stop`, then finishes what runs, for [`DRAIN_MAX`] at most.
-    pub(crate) async fn serve(self, routes: impl Routes, mut stop: Stop) {
+    /// Serves until `stop`, then finishes what runs, for [`Limits::drain`] at most. Returns how many connections were cut
+    /// off then.
+    pub(crate) async fn serve(self, routes: impl Routes, mut stop: Stop) -> usize {
         let slots = Slots::new(self.limits);
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         let mut connections = JoinSet::new();
@@ -204,15 +203,16 @@ impl Listener {
             }
         }
         drop(self.socket);
-        drain(connections, self.limits.tolerance.drain).await;
+        drain(connections, self.limits.drain).await
     }
 
     fn connection<R>(&self, peer: Peer, routes: R, stop: Stop) -> Connection<R> {
-        let Limits { header_timeout, tolerance, .. } = self.limits;
+        let Limits { header_timeout, keep_alive_timeout, tolerance, .. } = self.limits;
         Connection {
             peer,
             routes,
             header_timeout,
+            keep_alive_timeout,
             body_pace: tolerance.body,
             write_pause_max: tolerance.write_pause,
             stop,
@@ -256,13 +256,15 @@ impl Slots {
     }
 }
 
-async fn drain(mut connections: JoinSet<()>, time_max: Duration) {
+/// Returns how many were cut off because they did not finish in time.
+async fn drain(mut connections: JoinSet<()>, time_max: Duration) -> usize {
     let finish = async { while connections.join_next().await.is_some() {} };
-    if timeout(time_max, finish).await.is_err() {
-        let count = connections.len();
-        tracing::warn!(count, "connections were cut off: they did not finish in time");
-        connections.shutdown().await;
+    if timeout(time_max, finish).await.is_ok() {
+        return 0;
     }
+    let count = connections.len();
+    connections.shutdown().await;
+    count
 }
 
 /// Raises the soft limit of open files, commonly 1,024, so that the connection limit is reached

@@ -29,6 +29,7 @@ mod passwords;
 mod progress;
 mod push;
 
+mod ending;
 mod listen;
 mod logging;
 mod metrics;
@@ -70,14 +71,18 @@ fn main() -> ExitCode {
 
 fn run(config: &Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().event_interval(EVENT_INTERVAL).enable_all().build();
-    runtime.context("cannot start the runtime")?.block_on(async {
+    let runtime = runtime.context("cannot start the runtime")?;
+    let done = runtime.block_on(async {
         match config.task() {
             Command::Serve => serve::serve(config).await,
             Command::User(command) => user::run(config, command).await,
             Command::Import { folder, .. } => import::run(config, folder).await,
             Command::Export { folder, release } => export::run(config, (folder, *release)).await,
         }
-    })
+    });
+    // What still runs on threads for blocking work ends with the process.
+    runtime.shutdown_background();
+    done
 }
 
 /// All causes in one line, each said once: some say their own cause already.

@@ -1,6 +1,7 @@
 //! The wiring: database, rules, routes and listener, in the order that makes a server ready
 //! before it can be reached.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +11,12 @@ use chat_core::ports::{EventLog as _, QueueStore as _};
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
 use chat_core::retention;
 use chat_http::{ApiSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
-use chat_storage::Store;
-use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use chat_storage::{Store, TaskEnded, TaskSet};
+use tokio::sync::watch::Sender;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::config::{Command, Config};
+use crate::ending::{self, Ending};
 use crate::files::{self, Files};
 use crate::health::DatabaseHealth;
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
@@ -34,6 +36,10 @@ const DELIVERY_INTERVAL: Duration = Duration::from_secs(1);
 /// Seconds for which an event outlives the queues that could want it: what a queue confirmed is written down a
 /// little later, and the clocks of two nodes differ.
 const LOG_MARGIN_S: i64 = 3600;
+/// Seconds by which the clock of a node may differ from that of the database server while it deletes by time. Four such
+/// differences, of who writes, confirms, expires and prunes, and the minutes until a confirmation is written, fit
+/// into [`LOG_MARGIN_S`].
+const SKEW_MAX_S: i64 = 600;
 
 /// Whether the files that a server's settings name can be used, as far as nothing else is needed to know it. Other
 /// commands do without them: who runs those need not be able to read them.
@@ -52,22 +58,48 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
 /// # Errors
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
-    let mut background = JoinSet::new();
-    let mut stop = Stop::on_signal(&mut background).context("cannot wait for signals")?;
+    let mut background = TaskSet::default();
+    let (trigger, mut stop) = Stop::on_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, &mut background) => started,
         () = stop.stopped() => return Ok(()),
     };
-    let server = started?;
-    tokio::join!(
-        server.main.serve(server.router, stop.clone()),
-        end_polls(&server.polls, stop.clone()),
-        serve_metrics(server.metrics, stop)
+    let Server { main, router, metrics, store, polls, _hold } = started?;
+    let mut stopped = stop.clone();
+    let (begun, failed, cut, (), ()) = tokio::join!(
+        async {
+            stopped.stopped().await;
+            Instant::now()
+        },
+        watch(&mut background, &store, (&trigger, stop.clone())),
+        main.serve(router, stop.clone()),
+        end_polls(&polls, stop.clone()),
+        serve_metrics(metrics, stop)
     );
-    background.shutdown().await;
-    server.store.stop().await;
-    tracing::info!("stopped");
-    Ok(())
+    let mut ending = Ending::new(begun, config.limits.shutdown_timeout());
+    ending.connections_cut(cut);
+    ending.end("background tasks", background.shutdown()).await;
+    ending.end("database", store.stop()).await;
+    ending.report();
+    failed.map_or(Ok(()), |task| Err(task.into()))
+}
+
+/// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
+/// of no use.
+async fn watch(
+    background: &mut TaskSet,
+    store: &Store,
+    (trigger, mut stop): (&Sender<bool>, Stop),
+) -> Option<TaskEnded> {
+    let ended = tokio::select! {
+        ended = poll_fn(|context| background.poll_ended(context)) => ended,
+        ended = store.task_ended() => ended,
+        () = stop.stopped() => return None,
+    };
+    tracing::error!(task = ended.name, "stopping: a task ended that was to run on");
+    // Everything that runs has a receiver.
+    let _ = trigger.send(true);
+    Some(ended)
 }
 
 /// A server that is ready.
@@ -80,7 +112,7 @@ struct Server {
     _hold: database::Hold,
 }
 
-async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Server> {
+async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Server> {
     tracing::info!("starting chat-server {}", env!("CARGO_PKG_VERSION"));
     let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
     let metrics = metrics_listener(config, background)?;
@@ -92,10 +124,10 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());
     bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
-    background.spawn(memory::keep_giving_back());
-    background.spawn(sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
+    background.spawn("give memory back", memory::keep_giving_back());
+    background.spawn("sweep", sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
     let post = Post::new(&config.mail, config.database.data_dir.join("mail"))?;
-    background.spawn(post.deliver(Arc::<Store>::clone(&store)));
+    background.spawn("send letters", post.deliver(Arc::<Store>::clone(&store)));
     let domain = Domain {
         realm: Arc::<Store>::clone(&store),
         log: Arc::<Store>::clone(&store),
@@ -118,19 +150,19 @@ async fn start(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<
     let polls = Arc::clone(&domain.polls);
     let router = chat_http::router(parts(config, &store), Some(domain));
     router.announce_restart().await;
-    background.spawn(deliver(router.clone()));
+    background.spawn("send scheduled messages", deliver(router.clone()));
     let url = reserved.url();
     let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
     Ok(Server { main, router, metrics, store, polls, _hold: hold })
 }
 
-fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
+fn tls(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<Arc<Tls>>> {
     let Some((certificate, key)) = config.address.tls_files() else {
         return Ok(None);
     };
     let tls = Tls::load(certificate, key)?;
-    background.spawn(Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
+    background.spawn("reload the certificate", Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
     Ok(Some(tls))
 }
 
@@ -154,11 +186,7 @@ fn parts(config: &Config, store: &Store) -> Parts {
 }
 
 /// Begins to notify telephones, where there is a service for it.
-fn notify(
-    config: &Config,
-    (store, base_url): (&Arc<Store>, &str),
-    background: &mut JoinSet<()>,
-) -> anyhow::Result<Push> {
+fn notify(config: &Config, (store, base_url): (&Arc<Store>, &str), background: &mut TaskSet) -> anyhow::Result<Push> {
     let devices = Arc::<Store>::clone(store);
     let brand = &config.address.brand;
     let Some(bouncer) = push::service(&config.push, base_url, brand)? else {
@@ -171,7 +199,7 @@ fn notify(
         brand: brand.clone(),
         node: format!("{:032x}", Machine.fresh_id()),
     };
-    background.spawn(watch.keep());
+    background.spawn("notify telephones", watch.keep());
     Ok(Push { devices, bouncer: Some(bouncer) })
 }
 
@@ -198,13 +226,15 @@ fn settings(config: &Config, base_url: String) -> ApiSettings {
 fn limits(config: &Config) -> Limits {
     Limits {
         header_timeout: config.limits.header_timeout(),
+        keep_alive_timeout: config.limits.keep_alive_timeout(),
+        drain: ending::drain(config.limits.shutdown_timeout()),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
         tolerance: Tolerance::default(),
     }
 }
 
-fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<(Listener, Router)>> {
+fn metrics_listener(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<(Listener, Router)>> {
     let Some(address) = config.observing.metrics_listen else {
         return Ok(None);
     };
@@ -216,7 +246,7 @@ fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Re
 
 async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
     if let Some((listener, router)) = metrics {
-        listener.serve(router, stop).await;
+        let _cut = listener.serve(router, stop).await;
     }
 }
 
@@ -236,12 +266,25 @@ async fn deliver(chat: Chat) {
     }
 }
 
+/// Whether the clock of this node may be trusted with deleting by time.
+async fn is_in_time(store: &Store, now_s: i64) -> bool {
+    match store.ahead_of_database_s(now_s).await {
+        Ok(skew_s) if skew_s.abs() <= SKEW_MAX_S => return true,
+        Ok(skew_s) => tracing::error!(skew_s, "nothing is deleted by time: this clock differs from the database's"),
+        Err(error) => tracing::error!(%error, "nothing is deleted by time: the database's clock cannot be read"),
+    }
+    false
+}
+
 /// Any number of nodes may do it at once: each deletes what the others left.
 async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
     loop {
         tick.tick().await;
         let now_s = Machine.now_s();
+        if !is_in_time(&store, now_s).await {
+            continue;
+        }
         match store.expire(now_s).await {
             Ok(queues) => tracing::debug!(queues, "queues without a client were deleted"),
             Err(error) => tracing::error!(%error, "queues without a client cannot be deleted"),

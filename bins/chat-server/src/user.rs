@@ -149,7 +149,11 @@ async fn commit<T>(
         if commit.changes.is_empty() && commit.credentials.is_empty() {
             return Ok(decided);
         }
+        let revokes = commit.revokes_access(&realm);
         if let Committed::Done { .. } = store.commit(commit).await? {
+            if revokes {
+                store.known_everywhere().await;
+            }
             return Ok(decided);
         }
     }

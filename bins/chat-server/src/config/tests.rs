@@ -25,6 +25,8 @@ fn without_flags_the_documented_defaults_hold() {
     assert!(config.realm.owner().is_none());
     assert_eq!(config.limits.body_max_bytes(), 26_214_400);
     assert_eq!(config.limits.header_timeout(), Duration::from_secs(10));
+    assert_eq!(config.limits.keep_alive_timeout(), Duration::from_secs(75));
+    assert_eq!(config.limits.shutdown_timeout(), Duration::from_secs(10));
     assert_eq!(config.limits.connections_max(), 10_000);
     assert_eq!(config.limits.connections_per_address(), None);
     assert_eq!((config.limits.rate_limit_per_user(), config.limits.rate_limit_per_ip()), (600, 300));
@@ -118,6 +120,8 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--database-connections", "3", "from 4 to 1000"),
         ("--max-body-bytes", "20MB", "from 1024 to 1073741824"),
         ("--header-timeout", "0", "from 1 to 300"),
+        ("--keep-alive-timeout", "0", "from 1 to 3600"),
+        ("--shutdown-timeout", "601", "from 1 to 600"),
         ("--max-connections", "-1", "from 1 to 1000000"),
         ("--max-connections-per-address", "many", "from 0 to 1000000"),
         ("--rate-limit-per-user", "1.5", "from 0 to 1000000"),

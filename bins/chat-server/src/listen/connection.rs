@@ -14,7 +14,7 @@ use http::Request;
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -23,6 +23,7 @@ use tokio_io_timeout::TimeoutWriter;
 use super::Routes;
 use super::answers;
 use super::body::{Late, Pace, PacedBody};
+use super::clock::{Clock, Limit, Timed};
 use super::parking::{Answering, Guest, Parked, Seat, Visit};
 use super::peer::Peer;
 use crate::shutdown::Stop;
@@ -39,6 +40,8 @@ pub(crate) struct Connection<R> {
     pub(crate) routes: R,
     /// For the handshake, and again for every request head.
     pub(crate) header_timeout: Duration,
+    /// Between two requests.
+    pub(crate) keep_alive_timeout: Duration,
     pub(crate) body_pace: Pace,
     /// Longest time in which the other side takes nothing of what is to be written. Waiting with
     /// nothing to write is free: that is a long poll.
@@ -79,7 +82,7 @@ impl<R: Routes> Connection<R> {
         let mut visit = Visit::first(stream);
         // Boxed, so that the room of the HTTP library is given back while a request waits.
         while let Some(parked) = Box::pin(self.serve(visit)).await {
-            let Some(next) = parked.answered(&mut self.stop, self.header_timeout).await else { return };
+            let Some(next) = parked.answered(&mut self.stop, self.keep_alive_timeout).await else { return };
             visit = next;
         }
     }
@@ -90,44 +93,49 @@ impl<R: Routes> Connection<R> {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let seat = Seat::new(visit.answer.take());
+        let clock = Clock::new(self.header_timeout, self.keep_alive_timeout);
         let service = service_fn(|request| {
+            clock.request();
             seat.admit(request, |request| {
                 let client = self.peer.client(request.headers());
                 answer(self.routes.clone(), client, self.body_pace, request)
             });
-            let seat = Arc::clone(&seat);
-            async { Ok::<_, Infallible>(seat.answer().await) }
+            let (seat, clock) = (Arc::clone(&seat), Arc::clone(&clock));
+            async move { Ok::<_, Infallible>(clock.answered(seat.answer().await)) }
         });
         let mut connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.header_timeout)
+            .header_read_timeout(None)
             .max_header_size(HEAD_MAX_BYTES)
-            .serve_connection(TokioIo::new(visit.wire(&seat)), service);
-        let ended = tokio::select! {
-            // A connection that is told to end before it has looked at anything does not look for the answer it has.
-            biased;
-            ended = poll_fn(|context| serve_or_park(&mut connection, &seat, context)) => Some(ended),
-            () = self.stop.stopped() => None,
+            .serve_connection(TokioIo::new(Timed::new(visit.wire(&seat), &clock)), service);
+        let mut limit = Limit::of(&clock);
+        let mut is_stopping = false;
+        let ended = loop {
+            tokio::select! {
+                // A connection that is told to end before it has looked at anything does not look for the answer it has.
+                biased;
+                ended = poll_fn(|context| serve_or_park(&mut connection, (&seat, is_stopping), &mut limit, context)) => {
+                    break ended;
+                }
+                () = self.stop.stopped(), if !is_stopping => {
+                    is_stopping = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+            }
         };
-        let outcome = match ended {
-            Some(Ended::Parked(guest)) => {
+        match ended {
+            Ended::Parked(guest) => {
                 let parts = connection.into_parts();
-                return Some(Parked::new(parts.io.into_inner().into_stream(), guest, &parts.read_buf));
+                return Some(Parked::new(parts.io.into_inner().into_inner().into_stream(), guest, &parts.read_buf));
             }
-            Some(Ended::Over(outcome)) => outcome,
-            None => {
-                Pin::new(&mut connection).graceful_shutdown();
-                (&mut connection).await
-            }
-        };
-        let error = outcome.err()?;
-        tracing::debug!(%error, "connection ended early");
-        if error.is_timeout() {
-            let parts = connection.into_parts();
-            // Whoever sent nothing asked nothing: an idle connection is closed without an answer.
-            if !parts.read_buf.is_empty() {
-                let end = say(parts.io.into_inner().into_stream(), answers::late());
-                let _ = timeout(REFUSAL_TIME_MAX, end).await;
+            Ended::Over(Ok(())) => {}
+            Ended::Over(Err(error)) => tracing::debug!(%error, "connection ended early"),
+            Ended::Late => {
+                let parts = connection.into_parts();
+                // A client that sent nothing asked for nothing: an idle connection is closed without an answer.
+                if !parts.read_buf.is_empty() {
+                    let end = say(parts.io.into_inner().into_inner().into_stream(), answers::late());
+                    let _ = timeout(REFUSAL_TIME_MAX, end).await;
+                }
             }
         }
         None
@@ -138,17 +146,23 @@ impl<R: Routes> Connection<R> {
 enum Ended {
     Over(hyper::Result<()>),
     Parked(Guest),
+    Late,
 }
 
+/// A connection that is to end is not parked any more: its last answer is the library's.
 fn serve_or_park(
     connection: &mut (impl Future<Output = hyper::Result<()>> + Unpin),
-    seat: &Seat,
+    (seat, is_stopping): (&Seat, bool),
+    limit: &mut Limit,
     context: &mut Context<'_>,
 ) -> Poll<Ended> {
     if let Poll::Ready(outcome) = Pin::new(connection).poll(context) {
         return Poll::Ready(Ended::Over(outcome));
     }
-    seat.take().map_or(Poll::Pending, |guest| Poll::Ready(Ended::Parked(guest)))
+    match if is_stopping { None } else { seat.take() } {
+        Some(guest) => Poll::Ready(Ended::Parked(guest)),
+        None => limit.poll(context).map(|()| Ended::Late),
+    }
 }
 
 /// No `async fn`: it would keep the room of the request while the answer is waited for.

@@ -141,7 +141,7 @@ async fn a_stop_finishes_what_waits_and_says_that_the_connection_ends() {
 
 #[tokio::test]
 async fn waiting_does_not_count_as_a_late_head_and_silence_after_it_does() {
-    let server = run(Limits { header_timeout: SHORT, ..ROOMY });
+    let server = run(Limits { header_timeout: SHORT, keep_alive_timeout: SHORT, ..ROOMY });
     let mut waiting = connect(&server, WAIT).await;
     server.entered.notified().await;
     // By the time this one is closed, the other has waited as long.
@@ -201,6 +201,7 @@ fn alone() -> (Connection<Router>, watch::Sender<bool>) {
         peer: Peer::new("127.0.0.1:1".parse().unwrap(), &TrustedProxies::default()),
         routes: router,
         header_timeout: LONG,
+        keep_alive_timeout: LONG,
         body_pace: ROOMY.tolerance.body,
         write_pause_max: LONG,
         stop,

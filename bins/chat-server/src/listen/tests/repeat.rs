@@ -143,7 +143,7 @@ async fn an_answer_of_another_kind_is_written_by_the_library() {
 
 #[tokio::test]
 async fn silence_after_an_answer_ends_the_connection_without_a_word() {
-    let Repeating { server, .. } = repeating(Limits { header_timeout: SHORT, ..ROOMY });
+    let Repeating { server, .. } = repeating(Limits { keep_alive_timeout: SHORT, ..ROOMY });
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     asked(&mut stream, &ask("7")).await;
     asked(&mut stream, &ask("8")).await;
