@@ -1,7 +1,7 @@
 //! Around everything else: the request's name, its span, its counters and its line in the log.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
@@ -41,6 +41,7 @@ pub(crate) async fn note_route(request: Request, next: Next) -> Response {
 /// Runs one request and tells about it: never its query, its headers or its body.
 ///
 /// No `async fn`, here and in the parts inside: it would keep the room of the request while the answer is waited for.
+#[expect(clippy::needless_pass_by_value, reason = "the future would keep a reference")]
 pub(crate) fn observe<R>(
     frame: Arc<Frame>,
     mut request: Request,
@@ -52,7 +53,7 @@ where
     let id = request_id::of(request.headers(), &frame.names);
     let (method, route) = (request.method().clone(), Route::default());
     request.extensions_mut().insert(route.clone());
-    observed(frame, id, (method, route), || next(request))
+    observed(id, (method, route), || next(request))
 }
 
 /// What tells that a request failed, and answers it.
@@ -67,8 +68,8 @@ pub(crate) async fn observe_again(
     route: &'static str,
     answering: impl Future<Output = Result<Response, Failing>>,
 ) -> Response {
-    let (id, started_us) = (frame.names.fresh(), frame.outside.now_us());
-    let finish = |response: Response| tell(&frame, (&Method::GET, route), started_us, response);
+    let (id, started) = (frame.names.fresh(), Instant::now());
+    let finish = |response: Response| tell((&Method::GET, route), started, response);
     let mut response = match answering.await {
         Ok(response) if !enabled!(Level::DEBUG) => finish(response),
         outcome => span(&id).in_scope(|| finish(outcome.unwrap_or_else(|failing| failing()))),
@@ -78,16 +79,15 @@ pub(crate) async fn observe_again(
 }
 
 fn observed<R: Future<Output = Response>>(
-    frame: Arc<Frame>,
     id: HeaderValue,
     (method, route): (Method, Route),
     begin: impl FnOnce() -> R,
 ) -> impl Future<Output = Response> {
-    let started_us = frame.outside.now_us();
+    let started = Instant::now();
     let span = span(&id);
     let answering = begin();
     let observed = async move {
-        let mut response = tell(&frame, (&method, route.as_ref()), started_us, answering.await);
+        let mut response = tell((&method, route.as_ref()), started, answering.await);
         response.headers_mut().insert(request_id::HEADER, id);
         response
     };
@@ -98,19 +98,18 @@ fn span(id: &HeaderValue) -> Span {
     error_span!("request", request_id = %id.to_str().unwrap_or_default())
 }
 
-/// Counts an answer and tells of it.
-fn tell(frame: &Frame, (method, route): (&Method, &str), started_us: i64, response: Response) -> Response {
+/// Counts an answer and logs it. The clock of the day is not asked: it may be set while a request runs.
+fn tell((method, route): (&Method, &str), started: Instant, response: Response) -> Response {
     let status = response.status();
-    let elapsed_us = frame.outside.now_us().saturating_sub(started_us);
-    count(method, route, status, elapsed_us);
-    debug!(%method, route, status = status.as_u16(), elapsed_us, "request answered");
+    let elapsed = started.elapsed();
+    count(method, route, status, elapsed);
+    debug!(%method, route, status = status.as_u16(), elapsed_us = elapsed.as_micros(), "request answered");
     response
 }
 
 /// Labels are the route's template and never the path: a label per message would grow without bound.
-fn count(method: &Method, route: &str, status: StatusCode, elapsed_us: i64) {
+fn count(method: &Method, route: &str, status: StatusCode, elapsed: Duration) {
     let method = method_label(method);
-    let elapsed = Duration::from_micros(u64::try_from(elapsed_us).unwrap_or(0));
     let status = status.as_u16().to_string();
     metrics::counter!("http_requests_total", "method" => method, "route" => route.to_owned(), "status" => status)
         .increment(1);

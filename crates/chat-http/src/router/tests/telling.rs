@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::response::Response;
+use metrics::{Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Recorder, SharedString, Unit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::world::parts;
+use super::world::{Stopped, parts};
 use crate::middleware::observe::{Failing, observe_again};
 use crate::middleware::request_id;
-use crate::state::Frame;
+use crate::state::{Frame, Parts};
 
 /// Notes the level of what is told, and whether it was told within a request's span.
 #[derive(Clone)]
@@ -69,4 +70,53 @@ async fn what_is_told_of_a_poll_that_came_again_names_its_request() {
     assert_eq!(told(Level::INFO, failing()).await, [(Level::ERROR, true)]);
     assert_eq!(told(Level::DEBUG, well()).await, [(Level::DEBUG, true)]);
     assert_eq!(told(Level::DEBUG, failing()).await, [(Level::ERROR, true), (Level::DEBUG, true)]);
+}
+
+/// Notes the durations that are recorded, in seconds.
+#[derive(Clone, Default)]
+struct Durations(Arc<Mutex<Vec<f64>>>);
+
+impl HistogramFn for Durations {
+    fn record(&self, seconds: f64) {
+        self.0.lock().unwrap().push(seconds);
+    }
+}
+
+impl Recorder for Durations {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, _: &Key, _: &metrics::Metadata<'_>) -> Counter {
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, _: &Key, _: &metrics::Metadata<'_>) -> Gauge {
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &metrics::Metadata<'_>) -> Histogram {
+        Histogram::from_arc(Arc::new(self.clone()))
+    }
+}
+
+#[tokio::test]
+async fn the_duration_of_a_request_does_not_follow_the_clock_of_the_day() {
+    let durations = Durations::default();
+    let recording = metrics::set_default_local_recorder(&durations);
+    for hours in [1, -1] {
+        let clock = Arc::new(Stopped::new());
+        let frame = Arc::new(Frame::new(Parts { outside: clock.clone(), ..parts() }));
+        let answering = async {
+            clock.turn_s(hours * 3600);
+            Ok(Response::new(Body::empty()))
+        };
+        observe_again(frame, "/x", answering).await;
+    }
+    drop(recording);
+    let recorded = durations.0.lock().unwrap().clone();
+    assert_eq!(recorded.len(), 2);
+    assert!(recorded.iter().all(|seconds| (f64::MIN_POSITIVE..60.0).contains(seconds)), "{recorded:?}");
 }

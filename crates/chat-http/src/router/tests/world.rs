@@ -53,14 +53,21 @@ pub(super) struct World {
     _folder: TempDir,
 }
 
-struct Stopped {
+pub(super) struct Stopped {
     now_us: AtomicI64,
     ids: AtomicU64,
 }
 
 impl Stopped {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { now_us: AtomicI64::new(NOW_S * 1_000_000), ids: AtomicU64::new(1) }
+    }
+}
+
+impl Stopped {
+    /// Sets the clock forward or back.
+    pub(super) fn turn_s(&self, seconds: i64) {
+        self.now_us.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 }
 
