@@ -23,6 +23,8 @@
 
 pub(crate) mod text;
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use crate::key::{ResourceKey, ResourceType};
@@ -93,13 +95,62 @@ pub fn write_to_native(write: Write) -> Write {
     Write { operation, ..write }
 }
 
-/// The native body that comes of a patch written against FHIR's spelling of a resource.
+/// The native body that comes of a patch written against FHIR's spelling of a resource. What the patch leaves as it
+/// was stays in the format it is stored in, which may be FHIR's where it was written natively.
 ///
 /// # Errors
 /// When the patch does not apply.
 pub fn patched(current: &Stored, change: &PatchDocument) -> Result<Value, PatchFault> {
-    let patched = patch::apply(&to_fhir(current.document()), change)?;
-    Ok(body_to_native(&current.key.kind, patched))
+    let before = current.document();
+    let mut patched = patch::apply(&to_fhir(before.clone()), change)?;
+    if !is_pattern(Some(current.key.kind.as_str())) {
+        return Ok(natively(ROOT, patched, Some(&before)));
+    }
+    if let Some(link) = patched.get_mut(LINK) {
+        *link = natively(LINK, link.take(), before.get(LINK));
+    }
+    Ok(patched)
+}
+
+/// A part of a resource natively; `before` is what was stored in its place.
+fn natively(element: &str, value: Value, before: Option<&Value>) -> Value {
+    if let Some(before) = before
+        && as_fhir(element, before) == value
+    {
+        return before.clone();
+    }
+    match value {
+        Value::Array(elements) => {
+            let before = before.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let places: HashMap<String, usize> =
+                before.iter().enumerate().map(|(at, one)| (as_fhir(element, one).to_string(), at)).collect();
+            let place = |at: usize, one: &Value| before.get(places.get(&one.to_string()).copied().unwrap_or(at));
+            elements
+                .into_iter()
+                .enumerate()
+                .map(|(at, one)| {
+                    let before = place(at, &one);
+                    natively(element, one, before)
+                })
+                .collect()
+        }
+        Value::Object(members) => {
+            let native = |(name, inner): (String, Value)| {
+                let inner = natively(&name, inner, before.and_then(|before| before.get(&name)));
+                (name, inner)
+            };
+            let mut object: Map<String, Value> = members.into_iter().map(native).collect();
+            convert_object(Spelling::Native, element, &mut object);
+            Value::Object(object)
+        }
+        scalar => scalar,
+    }
+}
+
+fn as_fhir(element: &str, value: &Value) -> Value {
+    let mut value = value.clone();
+    convert(Spelling::Fhir, element, &mut value);
+    value
 }
 
 /// A body may leave its type to the address, so the address has the last word.

@@ -148,6 +148,31 @@ fn a_patch_in_fhirs_spelling_applies_to_what_is_stored_natively() {
 }
 
 #[test]
+fn what_a_patch_leaves_alone_stays_as_it_was_written() {
+    let organization = json!({"url": "organization", "valueReference": {"reference": "Organization/o1"}});
+    let purpose = json!({"url": "purposeOfUse", "valueCoding": {"code": "HPAYMT"}});
+    let union = json!({"url": "note", "value": {"Reference": {"resourceType": "Patient", "id": "p"}}});
+    let resource = json!({"name": "A", "extension": [{"url": "b2b", "extension": [organization, purpose]}, union]});
+    let stored = Stored { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource };
+    let patched = |operations: Value| {
+        let patch: json_patch::Patch = serde_json::from_value(operations).unwrap();
+        patched(&stored, &PatchDocument::Json(patch)).unwrap()
+    };
+    let renamed = patched(json!([{"op": "replace", "path": "/name", "value": "B"}]));
+    assert_eq!((&renamed["name"], &renamed["extension"]), (&json!("B"), &stored.resource["extension"]));
+    let added = json!({"url": "more", "valueReference": {"reference": "Patient/q"}});
+    let more = patched(json!([{"op": "add", "path": "/extension/0", "value": added}]));
+    let native = json!({"url": "more", "value": {"Reference": {"resourceType": "Patient", "id": "q"}}});
+    assert_eq!(more["extension"], json!([native, stored.resource["extension"][0], union]));
+    let part = patched(json!([{"op": "replace", "path": "/extension/0/extension/1/valueCoding/code", "value": "X"}]));
+    assert_eq!(part["extension"][0]["extension"][0], organization);
+    assert_eq!(
+        part["extension"][0]["extension"][1],
+        json!({"url": "purposeOfUse", "value": {"Coding": {"code": "X"}}})
+    );
+}
+
+#[test]
 fn a_write_is_converted_in_its_body() {
     let body = json!({"a": {"reference": "A/b"}});
     let native = json!({"a": {"resourceType": "A", "id": "b"}});
