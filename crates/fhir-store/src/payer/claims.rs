@@ -26,18 +26,19 @@ const MONEY: [&str; 9] = [
     "usedMoney",
 ];
 
-/// Whether a document is part of a Da Vinci export: no claim about drugs, no prior authorization of one, and of
-/// claims that were served only those since `since_us`, unix microseconds, which have to say when.
+/// Whether a document is part of a Da Vinci export: no prior authorization of drugs, and of claims that were served
+/// only those since `since_us`, unix microseconds, which have to say when. Claims about drugs are part of it.
 ///
 /// # Source
-/// `reference/auth/b2b-and-member-match.md`, section 8.
+/// 42 CFR 422.121(a)(2), (b)(4)(ii); `reference/auth/payer-payload.md`, section 1.1.
 #[must_use]
 pub fn is_shared(document: &Value, since_us: Option<i64>) -> bool {
     let kind = text(document, "resourceType").unwrap_or_default();
     if !CLAIMS.contains(&kind) {
         return true;
     }
-    if has_code(document.get("type"), Some(CLAIM_TYPE), "pharmacy") {
+    let is_prior_authorization = text(document, "use") == Some("preauthorization");
+    if is_prior_authorization && has_code(document.get("type"), Some(CLAIM_TYPE), "pharmacy") {
         return false;
     }
     match since_us.filter(|_| kind == "ExplanationOfBenefit").and_then(day) {
@@ -106,12 +107,30 @@ mod tests {
     const SINCE_US: i64 = 1_767_225_600_000_000;
 
     #[test]
-    fn claims_about_drugs_and_old_ones_are_left_out() {
+    fn prior_authorizations_of_drugs_and_old_claims_are_left_out_and_drug_claims_are_not() {
         let pharmacy = json!({"coding": [{"system": CLAIM_TYPE, "code": "pharmacy"}]});
         let professional = json!({"coding": [{"system": CLAIM_TYPE, "code": "professional"}]});
         for (document, shared) in [
-            (json!({"resourceType": "Claim", "type": pharmacy}), false),
+            (json!({"resourceType": "Claim", "type": pharmacy, "use": "claim"}), true),
+            (json!({"resourceType": "ClaimResponse", "type": pharmacy, "use": "claim"}), true),
+            (
+                json!({"resourceType": "ExplanationOfBenefit", "type": pharmacy, "use": "claim",
+                    "item": [{"servicedDate": "2026-02-01"}]}),
+                true,
+            ),
+            (
+                json!({"resourceType": "ExplanationOfBenefit", "type": pharmacy, "use": "claim",
+                    "item": [{"servicedDate": "2020-02-01"}]}),
+                false,
+            ),
+            (json!({"resourceType": "Claim", "type": pharmacy, "use": "preauthorization"}), false),
             (json!({"resourceType": "ClaimResponse", "type": pharmacy, "use": "preauthorization"}), false),
+            (
+                json!({"resourceType": "ExplanationOfBenefit", "type": pharmacy, "use": "preauthorization",
+                    "item": [{"servicedDate": "2026-02-01"}]}),
+                false,
+            ),
+            (json!({"resourceType": "Claim", "type": professional, "use": "preauthorization"}), true),
             (json!({"resourceType": "Claim", "type": professional}), true),
             (json!({"resourceType": "MedicationRequest", "type": pharmacy}), true),
             (json!({"resourceType": "ExplanationOfBenefit", "billablePeriod": {"end": "2025-12-31"}}), false),
