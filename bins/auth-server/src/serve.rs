@@ -201,6 +201,7 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
             look: config.page.look(),
             search_time: config.limits.search_time(),
             conforms_to: conforms_to(config),
+            identifier_rule: config.jobs.identifier_rule(),
         },
     }
 }

@@ -2,15 +2,13 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use fhir_store::outcome::{Issue, Outcome, Severity};
+use fhir_store::outcome::{self, Outcome, Severity};
 use fhir_store::{ResourceType, StoreError, Stored, StoredText, Written, format};
-use http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION, WARNING,
-};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use oauth_core::registration;
+use oauth_core::registration::{self, Issue};
 use serde_json::Value;
 
 use crate::call::Call;
@@ -19,7 +17,7 @@ use crate::prefer::Return;
 use crate::state::App;
 use crate::surface::Dialect;
 use crate::view::View;
-use crate::{document, gate, guarded};
+use crate::{document, gate, guarded, remarks};
 
 /// Room for what stands around the body of a document: type, id, version and time, and its address in a Bundle.
 pub(crate) const HEAD_BYTES: usize = 256;
@@ -135,12 +133,18 @@ fn is_held(sent: &HeaderMap, found: &StoredText) -> bool {
 /// FHIR R4, `RESTful` API, create, update and delete; the platform answers a deletion with what was
 /// deleted.
 pub(crate) async fn written(app: &App, call: &Call, written: &Written) -> Response {
-    match (written, readable(app, call, written).await) {
-        (Written::Created(stored), shown) => warned(app, stored, created(app, call, stored, shown)),
-        (Written::Updated(stored) | Written::Unchanged(stored), shown) => {
-            warned(app, stored, version(call, stored, shown))
+    let remarks = remarks::of(app, call, written).await;
+    let mut response = told_of(app, call, written, readable(app, call, written, &remarks).await);
+    remarks::append(response.headers_mut(), &remarks);
+    response
+}
+
+fn told_of(app: &App, call: &Call, written: &Written, shown: Option<Value>) -> Response {
+    match (written, shown) {
+        (Written::Created(stored), shown) => created(app, call, stored, shown),
+        (Written::Updated(stored) | Written::Unchanged(stored) | Written::Existing(stored), shown) => {
+            version(call, stored, shown)
         }
-        (Written::Existing(stored), shown) => version(call, stored, shown),
         (Written::Deleted(_), Some(shown)) if !call.wants_no_content() => json(StatusCode::OK, call.dialect, &shown),
         (Written::Deleted(_) | Written::Absent, _) => no_content(),
     }
@@ -148,59 +152,17 @@ pub(crate) async fn written(app: &App, call: &Call, written: &Written) -> Respon
 
 /// What the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
 /// prefers less.
-pub(crate) async fn readable(app: &App, call: &Call, written: &Written) -> Option<Value> {
+pub(crate) async fn readable(app: &App, call: &Call, written: &Written, remarks: &[Issue]) -> Option<Value> {
     let stored = written.stored()?;
     match Return::of(&call.headers) {
         Return::Representation => gate::may_read(app, call, stored).await.then(|| shown(app, call.dialect, stored)),
         Return::Minimal => None,
-        Return::OperationOutcome => Some(told(app, written)),
+        Return::OperationOutcome => Some(told(written, remarks)),
     }
 }
 
-/// What the writer of a stored resource should know: a Client that gets no claim, a policy that opens the server, an
-/// element whose name is not known.
-pub(crate) fn warnings(app: &App, stored: &Stored) -> Vec<registration::Issue> {
-    registration::warnings(stored.key.kind.as_str(), &stored.resource, &app.authority.settings.ext_base)
-}
-
-/// The answer to a write with a `Warning` header for each warning. FHIR has no place for them where the answer is the
-/// resource.
-///
-/// # Source
-/// RFC 7234, section 5.5: code 199, and the text in quotes.
-fn warned(app: &App, stored: &Stored, mut response: Response) -> Response {
-    for issue in warnings(app, stored) {
-        let text = format!("{} {}", issue.expression, issue.diagnostics);
-        let text: String = text.chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).collect();
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = HeaderValue::try_from(format!("199 - \"{text}\"")) {
-            response.headers_mut().append(WARNING, value);
-        }
-    }
-    response
-}
-
-fn warnings_of(app: &App, written: &Written) -> impl Iterator<Item = Issue> + use<> {
-    let warnings = match written {
-        Written::Created(stored) | Written::Updated(stored) | Written::Unchanged(stored) => warnings(app, stored),
-        Written::Existing(_) | Written::Deleted(_) | Written::Absent => Vec::new(),
-    };
-    warnings.into_iter().map(|warning| Issue {
-        severity: Severity::Warning,
-        code: warning.code.as_str(),
-        diagnostics: Some(warning.diagnostics),
-        expression: vec![warning.expression],
-    })
-}
-
-/// The outcome of an entry of a Bundle whose writer should know something; `None` where there is nothing to know.
-pub(crate) fn warned_of(app: &App, written: &Written) -> Option<Value> {
-    let issues: Vec<Issue> = warnings_of(app, written).collect();
-    (!issues.is_empty()).then(|| Outcome::of(issues).to_value())
-}
-
-/// What a write did, for who wants to be told in words.
-fn told(app: &App, written: &Written) -> Value {
+/// What a write did in words, with what its writer should know.
+fn told(written: &Written, remarks: &[Issue]) -> Value {
     let text = match written {
         Written::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
         Written::Updated(stored) => format!("{} was changed to version {}", stored.key, stored.version),
@@ -209,13 +171,13 @@ fn told(app: &App, written: &Written) -> Value {
         Written::Deleted(stored) => format!("{} was deleted", stored.key),
         Written::Absent => "there was nothing to delete".to_owned(),
     };
-    let issue = Issue {
+    let issue = outcome::Issue {
         severity: Severity::Information,
         code: "informational",
         diagnostics: Some(text),
         expression: Vec::new(),
     };
-    Outcome::of(std::iter::once(issue).chain(warnings_of(app, written)).collect()).to_value()
+    Outcome::of(std::iter::once(issue).chain(remarks::issues(remarks.to_vec())).collect()).to_value()
 }
 
 fn created(app: &App, call: &Call, stored: &Stored, shown: Option<Value>) -> Response {

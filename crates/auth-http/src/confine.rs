@@ -15,11 +15,12 @@ use fhir_store::history::{Change, Version};
 use fhir_store::limits;
 use fhir_store::query::QueryFault;
 use fhir_store::search::{Catalog, Request};
-use fhir_store::selection::{Criterion, Scoped, UnsupportedCriterion};
+use fhir_store::selection::{Criterion, GroupOwnership, OrganizationIdentifier, Scoped, UnsupportedCriterion};
 use fhir_store::{
     Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored, StoredText,
 };
 use oauth_core::access::Denied;
+use oauth_core::caller::{Caller, Identity};
 use oauth_core::reach::{Part, Reach};
 use smart_scopes::{Context, Interaction, QueryParameter, ScopeQuery};
 
@@ -36,6 +37,35 @@ use crate::surface::Dialect;
 /// When nothing is left that could be: [`Denied::InsufficientScope`] where a type is in no patient's
 /// compartment, [`Denied::UnappliedQuery`] where every scope has a search that is not applied here.
 pub(crate) async fn selection(
+    app: &App,
+    call: &Call,
+    asked: (&ResourceType, Interaction),
+    reach: Reach,
+) -> Result<Selection, Denied> {
+    let opened = opened(app, call, asked, reach).await?;
+    Ok(match ownership(&call.caller, asked.0) {
+        Some(ownership) => {
+            opened.narrowed(&Region { compartment: None, criteria: vec![Criterion::Ownership(ownership)] })
+        }
+        None => opened,
+    })
+}
+
+/// Which Groups a caller reaches, whatever scopes and policies open; `None` for the administrator, and of other types.
+///
+/// A Group that a match made is reached by the organization that the caller's token proves.
+pub(crate) fn ownership(caller: &Caller, kind: &ResourceType) -> Option<GroupOwnership> {
+    if kind.as_str() != "Group" || matches!(caller.identity, Identity::Root) {
+        return None;
+    }
+    let owner = caller
+        .organization()
+        .map(|(system, value)| OrganizationIdentifier { system: system.to_owned(), value: value.to_owned() });
+    Some(GroupOwnership { owner })
+}
+
+/// What scopes open.
+async fn opened(
     app: &App,
     call: &Call,
     asked: (&ResourceType, Interaction),
@@ -207,7 +237,7 @@ fn compartment(app: &App, value: &str) -> Option<Compartment> {
 pub(crate) async fn current(app: &App, key: &ResourceKey, within: &Selection) -> Result<Stored, Fault> {
     match app.resources.read(key).await? {
         Lookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
-        Lookup::Deleted { .. } if !within.is_confined() => Err(Fault::Gone(key.clone())),
+        Lookup::Deleted { .. } if !within.hides(key) => Err(Fault::Gone(key.clone())),
         Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
     }
 }
@@ -220,7 +250,7 @@ pub(crate) async fn current_text(app: &App, key: &ResourceKey, within: &Selectio
             let stored = found.read().ok_or(Unreadable)?;
             within.contains(key, &stored.resource).then_some(found).ok_or_else(|| Fault::NotFound(key.clone()))
         }
-        Lookup::Deleted { .. } if !within.is_confined() => Err(Fault::Gone(key.clone())),
+        Lookup::Deleted { .. } if !within.hides(key) => Err(Fault::Gone(key.clone())),
         Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
     }
 }

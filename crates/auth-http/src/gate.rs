@@ -4,18 +4,17 @@ use fhir_store::bundle::ReadRequest;
 use fhir_store::{
     Criteria, Operation, PatchDocument, Reach, ResourceId, ResourceKey, ResourceType, Selection, Stored, Write,
 };
-use http::HeaderMap;
-use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use oauth_core::access::{self, AccessRequest, Denied};
 use oauth_core::caller::Identity;
 use oauth_core::explanation::{self, Explanation};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use smart_scopes::Interaction;
 
 use crate::asked::Asked;
 use crate::call::Call;
 use crate::error::Fault;
 use crate::payer::Invoked;
+use crate::policy_request::{PolicyRequest, RouteFacts};
 use crate::state::App;
 use crate::surface::Dialect;
 use crate::{confine, criteria};
@@ -51,7 +50,7 @@ enum Body<'a> {
 
 impl<'a> Act<'a> {
     /// Reading one resource.
-    pub(crate) const fn read(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn read(key: &'a ResourceKey, asked: &'a Asked) -> Self {
         Self {
             id: Some(&key.id),
             operation: "FhirRead",
@@ -61,32 +60,32 @@ impl<'a> Act<'a> {
     }
 
     /// Reading one version of a resource; `beneath` is `/_history/` and its number.
-    pub(crate) const fn vread(key: &'a ResourceKey, beneath: &'a str, asked: &'a Asked) -> Self {
+    pub(crate) fn vread(key: &'a ResourceKey, beneath: &'a str, asked: &'a Asked) -> Self {
         Self { beneath, operation: "FhirVread", ..Self::read(key, asked) }
     }
 
     /// Reading the versions of one resource.
-    pub(crate) const fn history_of(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn history_of(key: &'a ResourceKey, asked: &'a Asked) -> Self {
         Self { beneath: "/_history", operation: "FhirHistory", ..Self::read(key, asked) }
     }
 
     /// Reading the versions of a type's resources.
-    pub(crate) const fn history(kind: &'a ResourceType, asked: &'a Asked) -> Self {
+    pub(crate) fn history(kind: &'a ResourceType, asked: &'a Asked) -> Self {
         Self { beneath: "/_history", operation: "FhirHistory", ..Self::list(kind, asked) }
     }
 
     /// Reading a patient with all that is the patient's; what else is read is permitted type by type.
-    pub(crate) const fn everything(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn everything(key: &'a ResourceKey, asked: &'a Asked) -> Self {
         Self { beneath: "/$everything", operation: "FhirEverything", ..Self::read(key, asked) }
     }
 
     /// Looking into a registration, which says more than the resource.
-    pub(crate) const fn diagnose(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn diagnose(key: &'a ResourceKey, asked: &'a Asked) -> Self {
         Self { explicit: true, ..Self::read(key, asked) }
     }
 
     /// Listing a type.
-    pub(crate) const fn list(kind: &'a ResourceType, asked: &'a Asked) -> Self {
+    pub(crate) fn list(kind: &'a ResourceType, asked: &'a Asked) -> Self {
         Self {
             kind,
             id: None,
@@ -96,7 +95,7 @@ impl<'a> Act<'a> {
             interaction: Interaction::Search,
             asked,
             criteria: None,
-            explicit: false,
+            explicit: access::is_registration(kind.as_str()),
             privileged: false,
             body: None,
             resource: None,
@@ -185,14 +184,8 @@ impl Body<'_> {
 /// Why not.
 pub(crate) async fn permit_rpc(app: &App, call: &Call, operation: &str, asked: &Value) -> Result<(), Denied> {
     let request = || {
-        json!({
-            "request-method": "post",
-            "uri": "/rpc",
-            "scheme": scheme(app),
-            "headers": headers(&call.headers),
-            "params": {},
-            "body": asked,
-        })
+        let body = Some(asked.clone());
+        PolicyRequest { body, ..policy_request(app, call, ("post", "/rpc"), None) }.into_value()
     };
     let access = AccessRequest { target: None, operation, explicit: true, request: &request };
     access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
@@ -209,21 +202,13 @@ pub(crate) async fn permit_operation(
     operation: &Invoked<'_>,
     target: (&str, Interaction),
 ) -> Result<(), Denied> {
-    let request = || {
-        let mut params = Map::new();
-        for (name, value) in &call.query {
-            insert(&mut params, name, value);
-        }
-        params.insert("resource/type".to_owned(), target.0.into());
-        json!({
-            "request-method": operation.method.as_str().to_ascii_lowercase(),
-            "uri": operation.uri.path(),
-            "scheme": scheme(app),
-            "headers": headers(&call.headers),
-            "params": params,
-        })
-    };
-    let access = AccessRequest { target: Some(target), operation: operation.name, explicit: false, request: &request };
+    let route = RouteFacts { resource_type: Some(target.0), resource_id: None };
+    let method = operation.method.as_str().to_ascii_lowercase();
+    let called = (method.as_str(), operation.uri.path());
+    let query = call.asked.query.as_deref();
+    let request = || PolicyRequest { route, ..policy_request(app, call, called, query) }.into_value();
+    let explicit = access::is_registration(target.0);
+    let access = AccessRequest { target: Some(target), operation: operation.name, explicit, request: &request };
     access::authorize(&app.authority, &call.caller, access).await.map(drop)
 }
 
@@ -241,8 +226,17 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Sele
         explicit: act.explicit,
         request: &|| describe(app, call, act),
     };
-    let allowed = access::authorize(&app.authority, &call.caller, access).await?;
-    confine::selection(app, call, (act.kind, act.interaction), allowed.reach).await
+    match access::authorize(&app.authority, &call.caller, access).await {
+        Ok(allowed) => confine::selection(app, call, (act.kind, act.interaction), allowed.reach).await,
+        // A token that no policy would help is told of the scope it lacks.
+        Err(Denied::Forbidden)
+            if act.explicit && matches!(act.interaction, Interaction::Read | Interaction::Search) =>
+        {
+            reached(app, call, act).await?;
+            Err(Denied::Forbidden)
+        }
+        Err(denied) => Err(denied),
+    }
 }
 
 /// What the decision about `act` is made from.
@@ -323,49 +317,32 @@ pub(crate) async fn may_read(app: &App, call: &Call, stored: &Stored) -> bool {
 /// The request object policies are matched against. Credentials are left out: no policy needs
 /// them, and traces of policies show what they see.
 fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
-    let query = act.asked.query.as_deref();
-    let mut params = Map::new();
-    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        insert(&mut params, &name, &value);
-    }
-    params.insert("resource/type".to_owned(), act.kind.as_str().into());
-    if let Some(id) = act.id {
-        params.insert("resource/id".to_owned(), id.as_str().into());
-    }
-    let mut request = json!({
-        "request-method": act.method,
-        "uri": act.path(call.dialect),
-        "scheme": scheme(app),
-        "headers": headers(&call.headers),
-        "params": params,
-    });
-    if let Some(members) = request.as_object_mut() {
-        members.extend(query.map(|query| ("query-string".to_owned(), query.into())));
-        members.extend(call.address.map(|address| ("remote-addr".to_owned(), address.to_string().into())));
-        members.extend(act.body.map(|body| ("body".to_owned(), body.to_json())));
-        members.extend(act.resource.map(|resource| ("resource".to_owned(), resource.clone())));
-    }
-    request
+    let path = act.path(call.dialect);
+    let request = PolicyRequest {
+        route: RouteFacts { resource_type: Some(act.kind.as_str()), resource_id: act.id.map(ResourceId::as_str) },
+        body: act.body.map(Body::to_json),
+        resource: act.resource.cloned(),
+        ..policy_request(app, call, (act.method, &path), act.asked.query.as_deref())
+    };
+    request.into_value()
 }
 
-fn scheme(app: &App) -> Option<&str> {
-    app.settings.base_url.split(':').next()
-}
-
-/// A parameter that is sent again becomes a list.
-fn insert(params: &mut Map<String, Value>, name: &str, value: &str) {
-    match params.get_mut(name) {
-        None => {
-            params.insert(name.to_owned(), value.into());
-        }
-        Some(Value::Array(values)) => values.push(value.into()),
-        Some(first) => *first = json!([first.take(), value]),
+/// A request without what its route determines.
+fn policy_request<'a>(
+    app: &'a App,
+    call: &'a Call,
+    (method, path): (&'a str, &str),
+    query: Option<&'a str>,
+) -> PolicyRequest<'a> {
+    PolicyRequest {
+        method,
+        uri: path.to_owned(),
+        scheme: app.settings.base_url.split(':').next(),
+        headers: &call.headers,
+        query,
+        remote_addr: call.address,
+        route: RouteFacts::default(),
+        body: None,
+        resource: None,
     }
-}
-
-fn headers(sent: &HeaderMap) -> Map<String, Value> {
-    sent.iter()
-        .filter(|(name, _)| ![AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION].contains(name))
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.into())))
-        .collect()
 }

@@ -31,7 +31,7 @@ pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, Fault> {
         Operation::Patch(_) if is_ruled(&write.kind) => return Err(Fault::PatchInBundle(write.kind)),
         as_it_is @ (Operation::Patch(_) | Operation::Delete) => as_it_is,
     };
-    Ok(Write { operation, ..write })
+    Ok(Write { operation, kept: registration::withheld(write.kind.as_str()), ..write })
 }
 
 /// The resource that a write with a secret replaces, as it is stored: a secret that it has already is not hashed again.
@@ -96,7 +96,7 @@ pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), 
     if !issues.is_empty() {
         return Err(Fault::Invalid { issues, entry: None });
     }
-    for Issue { expression, diagnostics, .. } in registration::warnings(kind.as_str(), body, &settings.ext_base) {
+    for Issue { expression, diagnostics, .. } in registration::warnings(kind.as_str(), body, settings.deployment()) {
         tracing::warn!(expression, diagnostics, "a resource is stored that will not do what its writer may expect");
     }
     Ok(())

@@ -46,11 +46,14 @@ mod guarded;
 mod hashing;
 mod include;
 mod known_types;
+mod member_identifier;
 mod migrate;
 mod packages;
 mod payer;
+mod policy_request;
 mod prefer;
 mod recorded;
+mod remarks;
 mod save;
 mod searching;
 

@@ -241,7 +241,8 @@ async fn types(
                 let filters = asked.filters.iter().filter(|(of, _)| *of == kind).map(|(_, query)| query.clone());
                 let filters: Vec<Query> = filters.collect();
                 within.extend((!filters.is_empty()).then_some(filters));
-                types.push(TypeWork { kind: name.to_owned(), within, elements: asked.elements_of(&kind) });
+                let (elements, ownership) = (asked.elements_of(&kind), confine::ownership(&call.caller, &kind));
+                types.push(TypeWork { kind: name.to_owned(), within, elements, ownership });
             }
             Err(Denied::Store(cause)) => return Err(Denied::Store(cause).into()),
             Err(cause) if asked.types.is_some() => return Err(cause.into()),
@@ -259,9 +260,11 @@ pub(crate) async fn enqueue(app: &App, call: &Call, operation: &Invoked<'_>, wor
     Ok(app.jobs.enqueue(job, app.now_us()).await?.map_err(PayerFault::from)?)
 }
 
-/// The current version of a Group.
-pub(crate) async fn group(app: &App, id: &str) -> Result<Value, Fault> {
-    Ok(confine::current(app, &group_key(id)?, &Selection::Everything).await?.resource)
+/// The current version of a Group that no match made, or that one made for the caller's organization.
+pub(crate) async fn group(app: &App, call: &Call, id: &str) -> Result<Value, Fault> {
+    let key = group_key(id)?;
+    let within = confine::ownership(&call.caller, &key.kind).map_or(Selection::Everything, Selection::of_groups);
+    Ok(confine::current(app, &key, &within).await?.resource)
 }
 
 /// The current version of a Group that the caller may read: who exports its members learns who they are.

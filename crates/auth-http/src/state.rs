@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use fhir_store::jobs::JobStore;
-use fhir_store::payer::PayerStore;
+use fhir_store::payer::{IdentifierRule, PayerStore};
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::{Conformance, Installer};
 use migrations::{MigrationStore, Progress};
@@ -97,6 +97,8 @@ pub struct HttpSettings {
     pub search_time: Duration,
     /// What the `CapabilityStatement` names beside what is installed.
     pub conforms_to: Conformance,
+    /// Whether a member match needs an identifier of the member.
+    pub identifier_rule: IdentifierRule,
 }
 
 impl HttpSettings {

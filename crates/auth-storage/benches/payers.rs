@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use auth_storage::{Db, JobSettings, Jobs};
 use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
 use fhir_store::jobs::{JobState, JobStore as _, NewJob, Work};
-use fhir_store::payer::{MatchKind, MatchWork, Member, Requester};
+use fhir_store::payer::{IdentifierRule, MatchKind, MatchWork, Member, Requester};
 use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
 use sqlx::postgres::PgPoolCopyExt as _;
@@ -225,7 +225,8 @@ async fn done(jobs: &Jobs, work: Work, poll: Duration) -> Outcome<Duration> {
 }
 
 fn export() -> Work {
-    let types = vec![TypeWork { kind: "Patient".to_owned(), within: Vec::new(), elements: Vec::new() }];
+    let types =
+        vec![TypeWork { kind: "Patient".to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None }];
     let subjects = Subjects::Everything;
     Work::Export(ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole })
 }
@@ -244,7 +245,13 @@ fn matching() -> Work {
     let organization = Some("b".to_owned());
     let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
     let members = (0..MEMBERS).map(|n| member(n * 97)).collect();
-    Work::Match(Box::new(MatchWork { kind: MatchKind::Payer, requester, members, within: Vec::new() }))
+    Work::Match(Box::new(MatchWork {
+        kind: MatchKind::Payer,
+        requester,
+        members,
+        within: Vec::new(),
+        identifier: IdentifierRule::Optional,
+    }))
 }
 
 fn tell(engine: &str, limits: [Duration; 2], (ours, statements): ([Duration; 2], u64)) {

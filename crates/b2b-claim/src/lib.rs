@@ -17,9 +17,10 @@
 //! organization; only the registered one is used.
 //!
 //! **Choices where the specification is silent**
-//! - An absolute reference (`https://…/Organization/x`), a versioned one (`…/_history/2`), a contained
-//!   or a logical one is [`Omission::BadOrganizationReference`]: this crate knows no base address, and
-//!   the claim follows the current Organization. `Organization/x` and `{resourceType, id}` are read.
+//! - A reference to another server, a versioned one (`…/_history/2`), a contained or a logical one is
+//!   [`Omission::BadOrganizationReference`]: the claim follows the current Organization of this deployment.
+//!   `Organization/x`, `{resourceType, id}` and the address of the deployment's own Organization are read
+//!   ([`Deployment`]).
 //! - An empty `identifier.value` is no match; of several usable ones the first in order is taken.
 //! - An Organization without a name gives a claim without `organization_name`.
 //! - A purpose without system or code is left out.
@@ -54,6 +55,7 @@
 //! ```
 
 mod claim;
+mod deployment;
 mod extension;
 pub mod limits;
 mod omission;
@@ -62,6 +64,7 @@ mod registration;
 mod validation;
 
 pub use claim::{Claim, Version};
+pub use deployment::Deployment;
 pub use extension::SubExtension;
 pub use omission::{Diagnosis, Omission};
 pub use organization_id::{OrganizationId, OrganizationIdError};

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::extension::{StoredValue, cut, members, of_client, parts, quoted, stored_urls, stored_value, text};
-use crate::{Claim, Omission, OrganizationId, OrganizationIdError, SubExtension, Version, extension_url, limits};
+use crate::{
+    Claim, Deployment, Omission, OrganizationId, OrganizationIdError, SubExtension, Version, extension_url, limits,
+};
 
 /// The content of a Client's `client-hl7B2b` extension, its form checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,14 +37,21 @@ pub struct Purpose {
 impl Registration {
     /// Reads the extension of a Client as stored, for a token of the grant `grant`.
     ///
-    /// `grant` is the name of the settings under `Client.auth`, such as `client_credentials`.
+    /// `grant` is the name of the settings under `Client.auth`, such as `client_credentials`; `deployment` may be the
+    /// `ext_base` alone, and then no absolute reference is one to an Organization of this deployment.
     ///
     /// # Errors
     /// The [`Omission`] that explains why the token carries no claim; the token is issued all the same.
     ///
     /// # Source
     /// Specification "Access token claim `extensions.hl7-b2b`", conditions 1 and 2.
-    pub fn from_client(client: &Value, ext_base: &str, grant: &str) -> Result<Self, Omission> {
+    pub fn from_client<'a>(
+        client: &Value,
+        deployment: impl Into<Deployment<'a>>,
+        grant: &str,
+    ) -> Result<Self, Omission> {
+        let deployment = deployment.into();
+        let ext_base = deployment.ext_base;
         check_token_format(client, grant)?;
         let extension = match of_client(client, ext_base).as_slice() {
             [] => {
@@ -53,7 +62,7 @@ impl Registration {
             several => return Err(Omission::RepeatedExtension { count: several.len() }),
         };
         let reference = single(extension, SubExtension::Organization)?;
-        let organization = OrganizationRef::read(reference)
+        let organization = OrganizationRef::read(reference, deployment)
             .ok_or_else(|| Omission::BadOrganizationReference { stored: quoted(reference) })?;
         let system = single(extension, SubExtension::OrganizationIdentifierSystem)?;
         let identifier_system = system
@@ -106,14 +115,18 @@ impl Registration {
 }
 
 impl OrganizationRef {
-    /// Reads `{"reference": "Organization/<id>"}` or `{"resourceType": "Organization", "id": "<id>"}`.
+    /// Reads `{"reference": "Organization/<id>"}` or `{"resourceType": "Organization", "id": "<id>"}`; the text may
+    /// begin with the address of the deployment's own endpoints, also under `uri`, as the native format has it.
     ///
-    /// `reference` decides when both are there. Nothing for any other form.
+    /// `reference` decides when several are there. Nothing for any other form.
     #[must_use]
-    pub fn read(reference: &Value) -> Option<Self> {
+    pub fn read<'a>(reference: &Value, deployment: impl Into<Deployment<'a>>) -> Option<Self> {
         let field = |name| reference.get(name).and_then(Value::as_str);
+        let deployment = deployment.into();
         let id = if reference.get("reference").is_some() {
-            field("reference")?.strip_prefix("Organization/")?
+            deployment.relative(field("reference")?).strip_prefix("Organization/")?
+        } else if let Some(uri) = field("uri") {
+            deployment.relative(uri).strip_prefix("Organization/")?
         } else {
             field("resourceType").filter(|name| *name == "Organization").and_then(|_| field("id"))?
         };

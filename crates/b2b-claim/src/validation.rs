@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::extension::{StoredValue, members, of_client, parts, quoted, stored_value};
-use crate::{OrganizationRef, Purpose, SubExtension};
+use crate::{Deployment, OrganizationRef, Purpose, SubExtension};
 
 /// Something about the extension of a Client that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,20 +86,21 @@ pub enum Problem {
 /// Specification "Extension `client-hl7B2b`" (cardinalities), "Client registration rule for the B2B
 /// extension", and "Limits".
 #[must_use]
-pub fn validate_extension(client: &Value, ext_base: &str) -> Vec<Issue> {
-    let extensions = of_client(client, ext_base);
+pub fn validate_extension<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
+    let deployment = deployment.into();
+    let extensions = of_client(client, deployment.ext_base);
     let mut issues = Vec::new();
     if extensions.len() > 1 {
         let problem = Problem::RepeatedExtension { count: extensions.len() };
         issues.push(Issue::new("Client.extension".to_owned(), problem));
     }
     for (at, extension) in extensions {
-        check_parts(&format!("Client.extension[{at}]"), extension, &mut issues);
+        check_parts((&format!("Client.extension[{at}]"), extension), deployment, &mut issues);
     }
     issues
 }
 
-fn check_parts(place: &str, extension: &Value, issues: &mut Vec<Issue>) {
+fn check_parts((place, extension): (&str, &Value), deployment: Deployment<'_>, issues: &mut Vec<Issue>) {
     for kind in SubExtension::ALL {
         let parts = parts(extension, kind);
         if kind.is_single() && parts.is_empty() {
@@ -110,7 +111,7 @@ fn check_parts(place: &str, extension: &Value, issues: &mut Vec<Issue>) {
             issues.push(Issue::new(place.to_owned(), problem));
         }
         for (at, part) in parts {
-            let problem = problem_of_value(part, kind);
+            let problem = problem_of_value(part, kind, deployment);
             issues.extend(problem.map(|problem| Issue::new(format!("{place}.extension[{at}]"), problem)));
         }
     }
@@ -123,14 +124,14 @@ fn check_parts(place: &str, extension: &Value, issues: &mut Vec<Issue>) {
     }
 }
 
-fn problem_of_value(part: &Value, kind: SubExtension) -> Option<Problem> {
+fn problem_of_value(part: &Value, kind: SubExtension, deployment: Deployment<'_>) -> Option<Problem> {
     let value = match stored_value(part, kind) {
         StoredValue::Element(value) => value,
         StoredValue::Union => return Some(Problem::UnionForm(kind)),
         StoredValue::Other(_) => return Some(Problem::WrongValueElement { sub_extension: kind }),
     };
     let is_read = match kind {
-        SubExtension::Organization => OrganizationRef::read(value).is_some(),
+        SubExtension::Organization => OrganizationRef::read(value, deployment).is_some(),
         SubExtension::OrganizationIdentifierSystem => value.as_str().is_some_and(|system| !system.trim().is_empty()),
         SubExtension::PurposeOfUse => Purpose::read(value).is_some(),
     };

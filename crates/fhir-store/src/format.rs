@@ -103,19 +103,21 @@ pub fn write_to_native(write: Write) -> Write {
 pub fn patched(current: &Stored, change: &PatchDocument) -> Result<Value, PatchFault> {
     let before = current.document();
     let mut patched = patch::apply(&to_fhir(before.clone()), change)?;
-    if !is_pattern(Some(current.key.kind.as_str())) {
-        return Ok(natively(ROOT, patched, Some(&before)));
+    let kind = Some(current.key.kind.as_str());
+    let root = ElementPath::root(kind);
+    if !is_pattern(kind) {
+        return Ok(natively(&root, patched, Some(&before)));
     }
     if let Some(link) = patched.get_mut(LINK) {
-        *link = natively(LINK, link.take(), before.get(LINK));
+        *link = natively(&root.member(LINK.as_bytes()), link.take(), before.get(LINK));
     }
     Ok(patched)
 }
 
 /// A part of a resource natively; `before` is what was stored in its place.
-fn natively(element: &str, value: Value, before: Option<&Value>) -> Value {
+fn natively(path: &ElementPath<'_>, value: Value, before: Option<&Value>) -> Value {
     if let Some(before) = before
-        && as_fhir(element, before) == value
+        && as_fhir(path, before) == value
     {
         return before.clone();
     }
@@ -123,33 +125,35 @@ fn natively(element: &str, value: Value, before: Option<&Value>) -> Value {
         Value::Array(elements) => {
             let before = before.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             let places: HashMap<String, usize> =
-                before.iter().enumerate().map(|(at, one)| (as_fhir(element, one).to_string(), at)).collect();
+                before.iter().enumerate().map(|(at, one)| (as_fhir(path, one).to_string(), at)).collect();
             let place = |at: usize, one: &Value| before.get(places.get(&one.to_string()).copied().unwrap_or(at));
             elements
                 .into_iter()
                 .enumerate()
                 .map(|(at, one)| {
                     let before = place(at, &one);
-                    natively(element, one, before)
+                    natively(path, one, before)
                 })
                 .collect()
         }
         Value::Object(members) => {
+            let path = path.of_object(|| reference::resource_type(&members));
             let native = |(name, inner): (String, Value)| {
-                let inner = natively(&name, inner, before.and_then(|before| before.get(&name)));
+                let before = before.and_then(|before| before.get(&name));
+                let inner = natively(&path.member(name.as_bytes()), inner, before);
                 (name, inner)
             };
             let mut object: Map<String, Value> = members.into_iter().map(native).collect();
-            convert_object(Spelling::Native, element, &mut object);
+            convert_object(Spelling::Native, &path, &mut object);
             Value::Object(object)
         }
         scalar => scalar,
     }
 }
 
-fn as_fhir(element: &str, value: &Value) -> Value {
+fn as_fhir(path: &ElementPath<'_>, value: &Value) -> Value {
     let mut value = value.clone();
-    convert(Spelling::Fhir, element, &mut value);
+    convert(Spelling::Fhir, path, &mut value);
     value
 }
 

@@ -246,7 +246,9 @@ impl From<&WriteFault> for Outcome {
             WriteFault::TooManyReferents => with(TOO_COSTLY),
             WriteFault::ReadOnly(_) => with(NOT_SUPPORTED),
             WriteFault::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
-            WriteFault::Outside | WriteFault::NotSearched(SearchRefused::Closed) => with(FORBIDDEN),
+            WriteFault::Outside | WriteFault::MatchGroup | WriteFault::NotSearched(SearchRefused::Closed) => {
+                with(FORBIDDEN)
+            }
             WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),
             WriteFault::NotSearched(SearchRefused::Indexing { .. }) => with(UNAVAILABLE),
             WriteFault::WrittenTwice(_) | WriteFault::NotSearched(SearchRefused::Cursor) => with(BAD_REQUEST),

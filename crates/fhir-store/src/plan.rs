@@ -19,6 +19,7 @@ use crate::criteria::Criteria;
 use crate::format;
 use crate::key::{ResourceId, ResourceKey};
 use crate::patch;
+use crate::payer::group;
 use crate::ports::{IfMatch, Lookup, Operation, PatchDocument, Stored, Write, WriteFault, Written};
 use crate::reference::{ElementPath, FullUrls};
 use crate::search::Resolver;
@@ -131,17 +132,32 @@ pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> R
             _ => return Err(WriteFault::MultipleMatches { kind: write.kind.clone() }),
         }
     }
-    if let Some(id) = &write.id {
+    let creates = matches!(write.operation, Operation::Create(_));
+    if let Some(id) = write.id.as_ref().filter(|id| !creates || !hides(write, id)) {
         return Ok(at(id.clone()));
     }
     match &write.operation {
-        Operation::Create(body) => Ok(at(body_id(write, body)?.unwrap_or_else(|| new_id.clone()))),
+        Operation::Create(body) => {
+            let own = body_id(write, body)?.filter(|id| !hides(write, id));
+            Ok(at(own.unwrap_or_else(|| new_id.clone())))
+        }
         Operation::Put(body) if finds_target(write) => Ok(at(body_id(write, body)?.unwrap_or_else(|| new_id.clone()))),
         Operation::Put(body) => body_id(write, body)?.map(at).ok_or_else(|| id_required(write)),
         Operation::Patch(_) if finds_target(write) => Err(WriteFault::NothingMatches(write.kind.clone())),
         Operation::Delete if finds_target(write) => Ok(Target::Nobody),
         Operation::Patch(_) | Operation::Delete => Err(id_required(write)),
     }
+}
+
+/// Whether a resource may stand under this id that the writer must not learn of.
+///
+/// An id that such a writer sends with a create is passed over, and under one it names in an update nothing is
+/// created: the answer would tell whether the id is taken.
+///
+/// # Source
+/// FHIR R4, `RESTful` API, create: the server ignores the id of the body; update: a server may refuse to create.
+fn hides(write: &Write, id: &ResourceId) -> bool {
+    write.reach.target.hides(&ResourceKey { kind: write.kind.clone(), id: id.clone() })
 }
 
 /// Whether the condition of a write is how it finds its target, rather than a guard.
@@ -211,8 +227,9 @@ pub fn decide(write: Write, target: &Target, current: Lookup, urls: &FullUrls) -
 
 fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -> Result<Decision, WriteFault> {
     let guarded = condition(&write).filter(|_| !finds_target(&write));
-    let is_judged = write.is_judged;
-    let Seen { current, hidden } = seen(&write.reach.target, current);
+    let (is_judged, kept) = (write.is_judged, write.kept);
+    let Seen { current, hidden } = seen(&write.reach.target, (&key, current));
+    let closed = hidden || hides(&write, &key.id);
     check_version(write.precondition.if_match, &key, &current)?;
     check_excluded(write.precondition.if_none_match, &key, &current)?;
     let previous = match current {
@@ -228,13 +245,17 @@ fn decide_at(write: Write, key: ResourceKey, current: Lookup, urls: &FullUrls) -
     match (write.operation, previous) {
         (Operation::Create(_), Some(_)) => Err(WriteFault::AlreadyExists(key)),
         (Operation::Create(_), None) if hidden => Err(WriteFault::AlreadyExists(key)),
-        (Operation::Put(_), None) if hidden => Err(WriteFault::NotFound(key)),
-        (Operation::Create(body) | Operation::Put(body), None) => {
-            let resource = storable(&key, body, urls)?;
-            admit(&write.reach.target, &key, None, &resource)?;
-            Ok(Decision::Insert { key, resource })
+        (Operation::Put(body), None) if closed && (write.id.is_some() || body.get("id").is_some()) => {
+            Err(WriteFault::NotFound(key))
         }
-        (Operation::Put(body), Some(previous)) => replace(previous, body, urls, &write.reach.target),
+        (Operation::Create(body), None) if closed => insert(key, without_id(body), urls, &write.reach.target),
+        (Operation::Create(body) | Operation::Put(body), None) => insert(key, body, urls, &write.reach.target),
+        (Operation::Put(mut body), Some(previous)) => {
+            for path in kept {
+                keep(path, &previous.resource, &mut body);
+            }
+            replace(previous, body, urls, &write.reach.target)
+        }
         (Operation::Patch(_), None) => Err(WriteFault::NotFound(key)),
         (Operation::Patch(change), Some(previous)) => {
             let body = patched(&previous, &change)?;
@@ -257,18 +278,23 @@ struct Seen {
 
 /// What a writer does not reach is to it as if it never existed. Of what was deleted nobody can say any
 /// more whose it was, so who does not reach everything does not see that it was there.
-fn seen(target: &Selection, current: Lookup) -> Seen {
+fn seen(target: &Selection, (key, current): (&ResourceKey, Lookup)) -> Seen {
     match current {
         Lookup::Found(stored) if !target.contains(&stored.key, &stored.resource) => {
             Seen { current: Lookup::Missing, hidden: true }
         }
-        Lookup::Deleted { .. } if target.is_confined() => Seen { current: Lookup::Missing, hidden: false },
+        Lookup::Deleted { .. } if target.hides(key) => Seen { current: Lookup::Missing, hidden: false },
         current => Seen { current, hidden: false },
     }
 }
 
 fn admit(target: &Selection, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> Result<(), WriteFault> {
-    if target.admits(key, before, resource) { Ok(()) } else { Err(WriteFault::Outside) }
+    let is_of_match = |group: &Value| key.kind.as_str() == "Group" && group::is_made_by_match(group);
+    match target.admits(key, before, resource) {
+        true => Ok(()),
+        false if is_of_match(resource) || before.is_some_and(is_of_match) => Err(WriteFault::MatchGroup),
+        false => Err(WriteFault::Outside),
+    }
 }
 
 fn check_version(if_match: Option<IfMatch>, key: &ResourceKey, current: &Lookup) -> Result<(), WriteFault> {
@@ -305,6 +331,30 @@ fn conforming(key: &ResourceKey, body: &Value) -> Result<(), WriteFault> {
         Some(issues) if !issues.is_empty() => Err(WriteFault::Nonconforming(issues)),
         Some(_) | None => Ok(()),
     }
+}
+
+fn insert(key: ResourceKey, body: Value, urls: &FullUrls, target: &Selection) -> Result<Decision, WriteFault> {
+    let resource = storable(&key, body, urls)?;
+    admit(target, &key, None, &resource)?;
+    Ok(Decision::Insert { key, resource })
+}
+
+/// Puts back what a body does not mention of what was there; of an object it does not mention nothing is put back.
+fn keep(path: &[&str], before: &Value, body: &mut Value) {
+    let (Some((name, rest)), Some(members)) = (path.split_first(), body.as_object_mut()) else { return };
+    let Some(before) = before.get(*name) else { return };
+    match members.get_mut(*name) {
+        Some(inner) => keep(rest, before, inner),
+        None if rest.is_empty() => drop(members.insert((*name).to_owned(), before.clone())),
+        None => {}
+    }
+}
+
+fn without_id(mut body: Value) -> Value {
+    if let Some(members) = body.as_object_mut() {
+        members.shift_remove("id");
+    }
+    body
 }
 
 fn replace(previous: Stored, body: Value, urls: &FullUrls, target: &Selection) -> Result<Decision, WriteFault> {

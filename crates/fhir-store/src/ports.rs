@@ -168,7 +168,13 @@ pub struct Write {
     /// Whether what a patch makes has to be what FHIR says of its type ([`crate::validate`]). Bodies are judged by
     /// whoever takes them in, before the transaction begins.
     pub is_judged: bool,
+    /// Members that stay as they were where a put does not mention them, as paths: no reader is shown them, so a
+    /// document that was read and is put back has none.
+    pub kept: KeptMembers,
 }
+
+/// Paths of members, each a list of names.
+pub type KeptMembers = &'static [&'static [&'static str]];
 
 impl Write {
     /// A write without conditions to the resource under `key`, by a writer who reaches everything.
@@ -180,7 +186,8 @@ impl Write {
     /// A write whose target the body or the condition names, by a writer who reaches everything.
     #[must_use]
     pub fn by_condition(kind: ResourceType, operation: Operation, precondition: Precondition) -> Self {
-        Self { kind, id: None, operation, precondition, full_url: None, reach: Reach::default(), is_judged: false }
+        let (full_url, reach) = (None, Reach::default());
+        Self { kind, id: None, operation, precondition, full_url, reach, is_judged: false, kept: &[] }
     }
 }
 
@@ -353,6 +360,9 @@ pub enum WriteFault {
     /// A type that the server alone writes.
     #[error("a {0} is written by the server alone: it cannot be created, changed or deleted")]
     ReadOnly(ResourceType),
+    /// A Group would become one of a match, or one of a match would become more than the match made.
+    #[error("a Group that a member match made stays as it was matched: no member, owner or profile of it is changed")]
+    MatchGroup,
     /// The resource would not lie in what the writer reaches.
     #[error("the resource would not be of the patient the access token is for, or of another one as well")]
     Outside,

@@ -6,6 +6,7 @@
 //! counted, and nothing is judged on a version that is not the one written.
 
 mod criterion;
+mod ownership;
 mod scoped;
 
 use std::collections::BTreeMap;
@@ -15,8 +16,10 @@ use serde_json::Value;
 
 use crate::compartment::{Compartment, Membership, membership};
 use crate::key::{ResourceKey, ResourceType};
+use crate::payer::group;
 
 pub use criterion::{Coded, Criterion, Token, UnsupportedCriterion};
+pub use ownership::{GroupOwnership, OrganizationIdentifier};
 pub use scoped::Scoped;
 
 /// The resources of one type that a caller reaches.
@@ -56,6 +59,12 @@ impl Selection {
         if regions.contains(&Region::default()) { Self::Everything } else { Self::Within(regions.into()) }
     }
 
+    /// The Groups that a caller reaches where nothing else confines it.
+    #[must_use]
+    pub fn of_groups(ownership: GroupOwnership) -> Self {
+        Self::Everything.narrowed(&Region { compartment: None, criteria: vec![Criterion::Ownership(ownership)] })
+    }
+
     /// What of it also lies in `region`, as a list asks for it.
     #[must_use]
     pub fn narrowed(self, region: &Region) -> Self {
@@ -69,6 +78,17 @@ impl Selection {
     #[must_use]
     pub const fn is_confined(&self) -> bool {
         matches!(self, Self::Within(_))
+    }
+
+    /// Whether a resource may stand under this key that the caller must not learn of.
+    ///
+    /// Where scopes leave a part of a type open, that is every key. Where only the Groups of matches are other
+    /// organizations' it is the keys that matches give.
+    #[must_use]
+    pub fn hides(&self, key: &ResourceKey) -> bool {
+        let Self::Within(regions) = self else { return false };
+        let is_open = regions.iter().any(Region::is_all_but_others_groups);
+        !is_open || group::is_id_of_match(key.id.as_str())
     }
 
     /// Whether only an index of searches can list what it holds; without one it can be asked about a resource.
@@ -119,7 +139,14 @@ impl Region {
         inside && self.criteria.iter().all(|criterion| criterion.holds(key, resource))
     }
 
+    fn is_all_but_others_groups(&self) -> bool {
+        self.compartment.is_none() && self.criteria.iter().all(|one| matches!(one, Criterion::Ownership(_)))
+    }
+
     fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
+        if !self.criteria.iter().all(|criterion| criterion.admits(before, resource)) {
+            return false;
+        }
         let Some(compartment) = &self.compartment else {
             return self.contains(key, resource);
         };

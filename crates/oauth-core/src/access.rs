@@ -52,6 +52,13 @@ pub fn registers(resource_type: &str) -> bool {
     )
 }
 
+/// Whether resources of this type say who may do what. Reading them needs what writing them needs: who lists the
+/// partners of a payer with their policies knows whom to impersonate and what it gains.
+#[must_use]
+pub fn is_registration(resource_type: &str) -> bool {
+    matches!(resource_type, "Client" | "User" | "AccessPolicy" | "TokenIntrospector")
+}
+
 /// Whether the administrator alone may write this: an access policy that asks the database may ask it anything.
 #[must_use]
 pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {

@@ -218,6 +218,14 @@ impl Caller {
         }
     }
 
+    /// The system and the value of the identifier of the organization that the caller's token proves.
+    #[must_use]
+    pub fn organization(&self) -> Option<(&str, &str)> {
+        let Identity::Token(bearer) = &self.identity else { return None };
+        let id = &bearer.token.claims.extensions.as_ref()?.hl7_b2b.organization_id;
+        Some((id.system(), id.value()))
+    }
+
     /// The scopes that bind the caller, and what decides which of them speak; `None` where policies
     /// alone decide.
     pub(crate) fn scopes(&self) -> Option<(Bearer<'_>, &ScopeSet)> {

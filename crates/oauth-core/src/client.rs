@@ -2,7 +2,7 @@
 
 mod app;
 
-use b2b_claim::{Omission, Registration};
+use b2b_claim::{Deployment, Omission, Registration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smart_scopes::{ScopeSet, restrict};
@@ -152,9 +152,11 @@ pub enum TokenFormat {
 
 impl Client {
     /// Reads a stored Client. Reading never fails: what a stored document gets wrong (written by
-    /// SQL, past the checks of registration) counts as absent, so the Client can do less, not more.
+    /// SQL, past the checks of registration) counts as absent, so the Client can do less, not more. `deployment` is as
+    /// for [`Registration::from_client`].
     #[must_use]
-    pub fn read(id: &str, stored: &Versioned, ext_base: &str) -> Self {
+    pub fn read<'a>(id: &str, stored: &Versioned, deployment: impl Into<Deployment<'a>>) -> Self {
+        let deployment = deployment.into();
         let resource = &stored.resource;
         let credentials = resource.pointer("/auth/client_credentials").unwrap_or(&Value::Null);
         let jwks_uri = text(resource, "jwks_uri");
@@ -172,17 +174,17 @@ impl Client {
             jwks_uri,
             client_credentials: TokenProfile::read(credentials),
             document: document(id, resource),
-            b2b: Registration::from_client(resource, ext_base, "client_credentials"),
+            b2b: Registration::from_client(resource, deployment, "client_credentials"),
             first_party: flag(resource, "first_party"),
             allowed_issuers: strings(resource, "allowedIssuers").map(str::to_owned).collect(),
             allowed_audiences: resource
                 .get("allowedAudiences")
                 .map(|_| strings(resource, "allowedAudiences").map(str::to_owned).collect()),
             app: App::read(resource),
-            authorization_code: MemberSettings::read(resource, ext_base, "authorization_code"),
-            password: MemberSettings::read(resource, ext_base, "password"),
-            implicit: MemberSettings::read(resource, ext_base, "implicit"),
-            token_exchange: MemberSettings::read(resource, ext_base, "token_exchange"),
+            authorization_code: MemberSettings::read(resource, deployment, "authorization_code"),
+            password: MemberSettings::read(resource, deployment, "password"),
+            implicit: MemberSettings::read(resource, deployment, "implicit"),
+            token_exchange: MemberSettings::read(resource, deployment, "token_exchange"),
         }
     }
 
@@ -264,7 +266,7 @@ impl TokenProfile {
 }
 
 impl MemberSettings {
-    fn read(client: &Value, ext_base: &str, grant: &str) -> Self {
+    fn read(client: &Value, deployment: Deployment<'_>, grant: &str) -> Self {
         let nothing = Value::Null;
         let settings = client.get("auth").and_then(|auth| auth.get(grant)).unwrap_or(&nothing);
         let seconds = |member| settings.get(member).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
@@ -276,7 +278,7 @@ impl MemberSettings {
             refresh_lifetime_s: seconds("refresh_token_lifetime"),
             secret_required: demanded(settings, "secret_required"),
             pkce: demanded(settings, "pkce"),
-            b2b: Registration::from_client(client, ext_base, grant),
+            b2b: Registration::from_client(client, deployment, grant),
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use b2b_claim::Deployment;
 use moka::sync::Cache;
 use serde_json::Value;
 
@@ -59,6 +60,10 @@ impl Directory {
         }
     }
 
+    fn deployment(&self) -> Deployment<'_> {
+        Deployment { ext_base: &self.ext_base, base_url: Some(&self.base_url) }
+    }
+
     /// The store behind the copies.
     #[must_use]
     pub fn store(&self) -> &dyn PartyStore {
@@ -94,7 +99,7 @@ impl Directory {
             self.clients.invalidate(id);
             return Ok(None);
         };
-        let client = Arc::new(Client::read(id, &stored, &self.ext_base));
+        let client = Arc::new(Client::read(id, &stored, self.deployment()));
         self.clients.insert(id.to_owned(), Arc::clone(&client));
         Ok(Some(client))
     }

@@ -1,5 +1,7 @@
 //! What the deployment decides about the authorization rules.
 
+use b2b_claim::Deployment;
+
 use crate::jose::SigningAlg;
 use crate::launch::LAUNCH_LIFETIME_S;
 use crate::password::PASSWORD_MIN_CHARS;
@@ -39,6 +41,12 @@ impl Settings {
             password_min_chars: PASSWORD_MIN_CHARS,
             secret_attempts: SECRET_ATTEMPTS,
         }
+    }
+
+    /// By what the B2B extension of a Client, and the Organization it names, are known.
+    #[must_use]
+    pub fn deployment(&self) -> Deployment<'_> {
+        Deployment { ext_base: &self.ext_base, base_url: Some(&self.base_url) }
     }
 
     /// `{base_url}/auth/token`, the audience of every client assertion.

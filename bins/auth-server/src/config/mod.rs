@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use fhir_store::payer::IdentifierRule;
 use oauth_core::jose::SigningAlg;
 use oauth_core::password::check_new_password;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -417,9 +418,27 @@ pub(crate) struct JobConfig {
     #[arg(long, env = "BOX_JOB_RETENTION_HOURS", value_name = "HOURS", default_value = "24")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 8_760))]
     job_retention_hours: u64,
+    /// Whether a member match finds a member by name, birth date and gender alone: required, which wants an
+    /// identifier or a subscriber's id as well, or optional
+    #[arg(long, env = "BOX_MEMBER_MATCH_IDENTIFIER", value_name = "RULE", default_value = "required")]
+    member_match_identifier: MemberMatchIdentifier,
+}
+
+/// Whether a match needs an identifier of the member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemberMatchIdentifier {
+    Required,
+    Optional,
 }
 
 impl JobConfig {
+    pub(crate) fn identifier_rule(&self) -> IdentifierRule {
+        match self.member_match_identifier {
+            MemberMatchIdentifier::Required => IdentifierRule::Required,
+            MemberMatchIdentifier::Optional => IdentifierRule::Optional,
+        }
+    }
+
     pub(crate) fn at_once(&self) -> usize {
         usize::try_from(self.jobs_at_once).unwrap_or(usize::MAX)
     }

@@ -35,6 +35,20 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.trust.password_min_chars(), 8);
     assert_eq!(config.observing.log_format, LogFormat::Text);
     assert_eq!(config.observing.metrics_listen, None);
+    assert_eq!(config.jobs.identifier_rule(), IdentifierRule::Required);
+}
+
+#[test]
+fn a_match_by_demographics_alone_has_to_be_asked_for() {
+    let config = given(&["--member-match-identifier", "optional"]).unwrap();
+    assert_eq!(config.jobs.identifier_rule(), IdentifierRule::Optional);
+    let line = fault(&["--member-match-identifier", "none"]);
+    for part in ["--member-match-identifier", "none", "required", "optional"] {
+        assert!(line.contains(part), "{line}");
+    }
+    let command = Config::command();
+    let argument = command.get_arguments().find(|argument| argument.get_id() == "member_match_identifier").unwrap();
+    assert_eq!(argument.get_env().unwrap(), "BOX_MEMBER_MATCH_IDENTIFIER");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_store::bundle::{self, BundleFault, BundleKind, BundleRequest, Entries, EntryRequest, ReadRequest};
 use fhir_store::limits::MAX_BUNDLE_ENTRIES;
+use fhir_store::outcome::Outcome;
 use fhir_store::{
     IfMatch, Operation, Precondition, Reach, ResourceId, ResourceKey, Selection, Write, WriteFault, Written,
 };
@@ -24,7 +25,7 @@ use crate::prefer::Return;
 use crate::save::{Patch, Patchable, Planned};
 use crate::searching::Extent;
 use crate::state::App;
-use crate::{answer, conditional_references, confine, guarded, save};
+use crate::{answer, conditional_references, confine, guarded, remarks, save};
 
 /// Executes a Bundle.
 ///
@@ -68,11 +69,16 @@ pub(crate) async fn put(State(app): State<App>, mut call: Call) -> Result<Respon
         planned.push(Planned { write: Write { reach, ..write }, entry: Some(index) });
     }
     let written = save::all(&app, call.dialect, planned).await?;
-    let mut shown = Vec::with_capacity(written.len());
+    let (mut shown, mut remarks) = (Vec::with_capacity(written.len()), Vec::new());
     for written in &written {
-        shown.extend(answer::readable(&app, &call, written).await);
+        let of_one = remarks::of(&app, &call, written).await;
+        shown.extend(answer::readable(&app, &call, written, &of_one).await);
+        remarks.extend(of_one);
     }
-    Ok(answer::json(StatusCode::OK, call.dialect, &Value::Array(shown)))
+    remarks.truncate(remarks::REMARKS_MAX);
+    let mut response = answer::json(StatusCode::OK, call.dialect, &Value::Array(shown));
+    remarks::append(response.headers_mut(), &remarks);
+    Ok(response)
 }
 
 /// `resourceType` and `id` of a document.
@@ -256,28 +262,26 @@ async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> R
 
 /// Once the answer is full, what was written is told without its content.
 async fn written_entry(app: &App, call: &Call, written: &Written, budget: &Budget) -> Value {
+    let remarks = remarks::of(app, call, written).await;
     let shown = match budget.check() {
-        Ok(()) => answer::readable(app, call, written).await,
+        Ok(()) => answer::readable(app, call, written, &remarks).await,
         Err(_) => None,
     };
     match (Return::of(&call.headers), shown) {
-        (Return::OperationOutcome, Some(told)) => {
-            let mut entry = bundle::written_entry(written, None);
-            if let Some(response) = entry.get_mut("response").and_then(Value::as_object_mut) {
-                response.insert("outcome".to_owned(), told);
-            }
-            entry
-        }
+        (Return::OperationOutcome, Some(told)) => with_outcome(bundle::written_entry(written, None), told),
+        (_, shown) if remarks.is_empty() => bundle::written_entry(written, shown),
         (_, shown) => {
-            let mut entry = bundle::written_entry(written, shown);
-            if let (Some(warned), Some(response)) = (answer::warned_of(app, written), entry.get_mut("response"))
-                && let Some(response) = response.as_object_mut()
-            {
-                response.insert("outcome".to_owned(), warned);
-            }
-            entry
+            let outcome = Outcome::of(remarks::issues(remarks).collect()).to_value();
+            with_outcome(bundle::written_entry(written, shown), outcome)
         }
     }
+}
+
+fn with_outcome(mut entry: Value, outcome: Value) -> Value {
+    if let Some(response) = entry.get_mut("response").and_then(Value::as_object_mut) {
+        response.insert("outcome".to_owned(), outcome);
+    }
+    entry
 }
 
 /// A read that was understood and permitted, to be answered when its turn comes.

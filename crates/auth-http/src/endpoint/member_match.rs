@@ -10,13 +10,14 @@ use fhir_store::ResourceId;
 use fhir_store::export::{Query, Terms, selection};
 use fhir_store::jobs::Work;
 use fhir_store::payer::consent::Judge;
-use fhir_store::payer::{Demographics, Found, MatchKind, MatchWork, Member, Requester, sent};
+use fhir_store::payer::{Demographics, Found, MatchKind, MatchTerms, MatchWork, Member, Requester, sent};
 use http::{Method, StatusCode, Uri};
 
 use super::jobs;
 use crate::answer;
 use crate::call::Call;
 use crate::error::Fault;
+use crate::member_identifier;
 use crate::payer::{self, Invoked, PayerFault};
 use crate::recorded;
 use crate::state::App;
@@ -40,7 +41,7 @@ pub(crate) async fn one(State(app): State<App>, method: Method, uri: Uri, mut ca
     let found = find(&app, &mut call, &operation).await;
     told.answered(&app, found.as_deref());
     let patient = found?;
-    let answer = sent::member_answer(&patient, (&app.settings.base_url, &patient));
+    let answer = sent::member_answer(&patient, &member_identifier::of(&app, &patient).await?);
     Ok(answer::json(StatusCode::OK, call.dialect, &answer))
 }
 
@@ -60,7 +61,7 @@ async fn enqueue(app: &App, call: &mut Call, operation: &Invoked<'_>, kind: Matc
         Some(requester) => requester,
         None => payer::payor(app, &members).await?,
     };
-    let work = MatchWork { kind, requester, members, within };
+    let work = MatchWork { kind, requester, members, within, identifier: app.settings.identifier_rule };
     payer::enqueue(app, call, operation, Work::Match(Box::new(work))).await
 }
 
@@ -88,7 +89,8 @@ async fn found(app: &App, requester: &Requester, members: &[Member], within: &[V
     let within = within.map_err(fhir_store::export::ExportFault::from)?;
     let asked: Vec<Option<Demographics>> = members.iter().map(Demographics::of).collect();
     let known = app.payers.known(&asked.iter().flatten().collect::<Vec<_>>()).await?;
-    let found = Found::of(members, &asked, &known, (MatchKind::Payer, &own), &within);
+    let terms = MatchTerms { kind: MatchKind::Payer, own: &own, identifier: app.settings.identifier_rule };
+    let found = Found::of(members, &asked, &known, terms, &within);
     let consents = app.payers.consents(&found.patients(), &base).await?;
     let judge = Judge { requester, now_us: app.now_us(), own: &own };
     Ok(found.one(&judge, &consents).ok_or(PayerFault::NoMatch)?)

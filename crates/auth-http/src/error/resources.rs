@@ -45,6 +45,7 @@ pub(super) fn refused(cause: &WriteFault, entry: Option<usize>) -> Verdict {
         WriteFault::Gone(_) => row(StatusCode::GONE, outcome::DELETED),
         // A scope of the user's would do, if a policy allows it.
         WriteFault::Outside => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("insufficient_scope"),
+        WriteFault::MatchGroup => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN),
         WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) | WriteFault::Nonconforming(_) => {
             row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID)
         }

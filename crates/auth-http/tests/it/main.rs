@@ -25,9 +25,13 @@ mod costly;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
+mod documented_policies;
+#[cfg(test)]
 mod everything;
 #[cfg(test)]
 mod exchange;
+#[cfg(test)]
+mod existence;
 mod grant;
 #[cfg(test)]
 mod granular;
@@ -38,9 +42,13 @@ mod introspection;
 #[cfg(test)]
 mod malformed;
 #[cfg(test)]
+mod match_groups;
+#[cfg(test)]
 mod matrix;
 #[cfg(test)]
 mod member;
+#[cfg(test)]
+mod member_match;
 #[cfg(test)]
 mod member_tokens;
 #[cfg(test)]
@@ -60,9 +68,13 @@ mod payers;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod registration_edits;
+#[cfg(test)]
 mod registrations;
 #[cfg(test)]
 mod resources;
+#[cfg(test)]
+mod route_facts;
 #[cfg(test)]
 mod rpc;
 #[cfg(test)]

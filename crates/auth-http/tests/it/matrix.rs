@@ -298,7 +298,7 @@ fn request(interaction: Interaction, target: Target, version: &str) -> Request {
 }
 
 impl Request {
-    async fn alone(self, world: &World, prefix: &str, token: &str) -> Outcome {
+    async fn alone(self, world: &World, prefix: &str, token: &str) -> (Outcome, Option<String>) {
         let mut call = world.call(self.method, &format!("{prefix}/{}", self.path)).bearer(token);
         if let Some(condition) = &self.condition {
             call = call.header("if-none-exist", condition);
@@ -313,10 +313,11 @@ impl Request {
         let told = |status: u16| status == 403 && answer.header("www-authenticate").contains("insufficient_scope");
         let outside = answer.body["issue"][0]["diagnostics"].as_str().is_some_and(|text| text.contains("patient"));
         assert!(answer.status != 403 || told(403) || outside, "{answer:?}");
-        Outcome { status: answer.status.as_u16(), total: answer.body["total"].as_u64() }
+        let made = (answer.status == 201).then(|| id_in(answer.header("location")));
+        (Outcome { status: answer.status.as_u16(), total: answer.body["total"].as_u64() }, made)
     }
 
-    async fn in_bundle(self, world: &World, kind: &str, token: &str) -> Outcome {
+    async fn in_bundle(self, world: &World, kind: &str, token: &str) -> (Outcome, Option<String>) {
         let mut entry = json!({"request": {"method": self.method, "url": self.path}});
         if let Some(condition) = self.condition {
             entry["request"]["ifNoneExist"] = condition.into();
@@ -328,26 +329,33 @@ impl Request {
         let answer = world.post("/fhir").bearer(token).fhir(&bundle).send().await;
         if answer.status != 200 {
             assert_eq!(kind, "transaction", "a batch answers each entry in its place: {answer:?}");
-            return Outcome { status: answer.outcome().0, total: None };
+            return (Outcome { status: answer.outcome().0, total: None }, None);
         }
         let entry = &answer.body["entry"][0];
         let status = entry["response"]["status"].as_str().unwrap().parse().unwrap();
         assert_eq!(status >= 400, entry["response"]["outcome"].is_object(), "{entry}");
-        Outcome { status, total: entry["resource"]["total"].as_u64() }
+        let made = (status == 201).then(|| id_in(entry["response"]["location"].as_str().unwrap()));
+        (Outcome { status, total: entry["resource"]["total"].as_u64() }, made)
     }
 }
 
-/// Everything as it was before a case.
-async fn restore(world: &World, target: Target) -> String {
+/// The id in the location of a version.
+fn id_in(location: &str) -> String {
+    location.rsplit('/').nth(2).unwrap().to_owned()
+}
+
+/// Everything as it was before a case, which made this.
+async fn restore(world: &World, target: Target, made: Option<&str>) -> String {
     let answer = world.call("PUT", &format!("/fhir/{}", target.path())).by_root().fhir(&target.body()).send().await;
     assert!(answer.status.is_success(), "{answer:?}");
-    let made = format!("/fhir/{}/made", target.kind);
-    world.call("DELETE", &made).by_root().send().await;
+    if let Some(id) = made {
+        world.call("DELETE", &format!("/fhir/{}/{id}", target.kind)).by_root().send().await;
+    }
     answer.body["meta"]["versionId"].as_str().unwrap().to_owned()
 }
 
 async fn try_every_interaction(world: &World, token: Token, target: Target, ways: &[Way]) -> u32 {
-    let mut version = restore(world, target).await;
+    let mut version = restore(world, target, None).await;
     let text = mint(world, token, target.kind);
     let mut tried = 0;
     for interaction in INTERACTIONS {
@@ -356,7 +364,7 @@ async fn try_every_interaction(world: &World, token: Token, target: Target, ways
                 continue;
             }
             let request = request(interaction, target, &version);
-            let outcome = match way {
+            let (outcome, made) = match way {
                 Way::Fhir => request.alone(world, "/fhir", &text).await,
                 Way::Native => request.alone(world, "", &text).await,
                 Way::Batch => request.in_bundle(world, "batch", &text).await,
@@ -375,9 +383,16 @@ async fn try_every_interaction(world: &World, token: Token, target: Target, ways
             assert_eq!(outcome, expected, "{case}");
             if interaction.writes() {
                 let wrote = expected.status < 300 && !is_moot(token, interaction, target);
-                assert_eq!(has_changed(world, target, &version).await, wrote, "{case}: what was written");
+                // Who reaches a part of a type chooses no id: else it would be told whether one is taken.
+                let chooses = token.context != Some("patient");
+                assert!(made.as_ref().is_none_or(|id| (id == "made") == chooses), "{case}: {made:?}");
+                assert_eq!(
+                    has_changed(world, target, &version, made.as_deref()).await,
+                    wrote,
+                    "{case}: what was written"
+                );
                 if wrote {
-                    version = restore(world, target).await;
+                    version = restore(world, target, made.as_deref()).await;
                 }
             }
             tried += 1;
@@ -387,9 +402,9 @@ async fn try_every_interaction(world: &World, token: Token, target: Target, ways
 }
 
 /// Whether anything was written since the target was in this version.
-async fn has_changed(world: &World, target: Target, version: &str) -> bool {
+async fn has_changed(world: &World, target: Target, version: &str, made: Option<&str>) -> bool {
     let now = world.get(&format!("/fhir/{}", target.path())).by_root().send().await;
-    let made = world.get(&format!("/fhir/{}/made", target.kind)).by_root().send().await;
+    let made = world.get(&format!("/fhir/{}/{}", target.kind, made.unwrap_or("made"))).by_root().send().await;
     now.status != 200 || now.body["meta"]["versionId"] != *version || made.status == 200
 }
 
@@ -413,7 +428,7 @@ fn mint(world: &World, token: Token, kind: &str) -> String {
 async fn populate(world: &World) {
     world.app().await;
     for target in TARGETS {
-        restore(world, target).await;
+        restore(world, target, None).await;
     }
 }
 

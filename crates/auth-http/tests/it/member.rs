@@ -173,14 +173,14 @@ async fn a_transaction_with_one_entry_outside_does_nothing_and_a_batch_all_the_r
             |method: &str, url: &str, body: Value| json!({"request": {"method": method, "url": url}, "resource": body});
         let mut linked = observation("me");
         linked["hasMember"] = json!([{"reference": urn}]);
-        let mut named = entry("PUT", "Observation/named", observation("me"));
+        let mut named = entry("POST", "Observation", observation("me"));
         named["fullUrl"] = urn.into();
         let entries = [
-            entry("PUT", "Observation/new", observation("me")),
+            entry("POST", "Observation", observation("me")),
             named,
-            entry("PUT", "Observation/linked", linked),
+            entry("POST", "Observation", linked),
             entry("PUT", "Observation/of-you", observation("me")),
-            entry("PUT", "Observation/theirs", observation("you")),
+            entry("POST", "Observation", observation("you")),
         ];
         let send = async |kind: &str, entries: &[Value]| {
             let body = json!({"resourceType": "Bundle", "type": kind, "entry": entries});
@@ -197,7 +197,7 @@ async fn a_transaction_with_one_entry_outside_does_nothing_and_a_batch_all_the_r
         let each = send("batch", &[entries[0].clone(), entries[3].clone(), entries[4].clone()]).await;
         let statuses: Vec<_> =
             each.body["entry"].as_array().unwrap().iter().map(|entry| entry["response"]["status"].clone()).collect();
-        assert_eq!(statuses, ["200", "404", "403"], "{each:?}");
+        assert_eq!(statuses, ["201", "404", "403"], "{each:?}");
     })
     .await;
 }

@@ -311,7 +311,7 @@ async fn a_secret_cannot_be_found_out_by_searching_or_patching() {
 #[tokio::test]
 async fn a_patch_leaves_the_secret_alone_or_replaces_it() {
     let world = World::new().await;
-    world.client_with_policy("c", &json!({"engine": "allow"})).await;
+    world.client_with_policy("c", &json!({"engine": "matcho", "matcho": {"uri": "/Client/c"}})).await;
     let get = async |secret: &str| world.get("/Client/c").basic("c", secret).send().await.status.as_u16();
     assert_eq!(get(SECRET).await, 200);
     let patch = async |body: Value| world.call("PATCH", "/Client/c").by_root().json(&body).send().await.status;

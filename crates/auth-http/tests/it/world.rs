@@ -14,6 +14,7 @@ use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use fhir_store::payer::IdentifierRule;
 use fhir_store::search::Catalog;
 use fhir_store::{
     HistoryPage, HistoryQuery, ListQuery, Lookup, Matches, Page, Referring, ResourceId, ResourceKey, ResourceStore,
@@ -78,6 +79,7 @@ pub(crate) struct Choice {
     pub(crate) look: Look,
     pub(crate) search_time: Duration,
     pub(crate) conforms_to: Conformance,
+    pub(crate) identifier_rule: IdentifierRule,
 }
 
 impl Default for Choice {
@@ -90,6 +92,7 @@ impl Default for Choice {
             look: Look::default(),
             search_time: Db::DEFAULT_SEARCH_TIME,
             conforms_to: Conformance::default(),
+            identifier_rule: IdentifierRule::Required,
         }
     }
 }
@@ -179,6 +182,7 @@ impl World {
             look: choice.look,
             search_time: choice.search_time,
             conforms_to: choice.conforms_to,
+            identifier_rule: choice.identifier_rule,
         }
     }
 

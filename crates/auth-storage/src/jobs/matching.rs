@@ -6,7 +6,9 @@
 use aws_lc_rs::digest;
 use fhir_store::export::{Terms, selection};
 use fhir_store::payer::consent::Judge;
-use fhir_store::payer::{Demographics, Found, MatchWork, Member, PayerStore as _, Requester, Verdict, group};
+use fhir_store::payer::{
+    Demographics, Found, MatchTerms, MatchWork, Member, PayerStore as _, Requester, Verdict, group,
+};
 use fhir_store::{ResourceId, ResourceType, Selection, StoreError, format};
 use serde_json::{Value, json};
 
@@ -70,7 +72,8 @@ impl Match<'_> {
         let work = self.work;
         let asked: Vec<Option<Demographics>> = members.iter().map(Demographics::of).collect();
         let known = self.db.known(&asked.iter().flatten().collect::<Vec<_>>()).await.map_err(failed)?;
-        let found = Found::of(members, &asked, &known, (work.kind, &self.own), &self.within()?);
+        let terms = MatchTerms { kind: work.kind, own: &self.own, identifier: work.identifier };
+        let found = Found::of(members, &asked, &known, terms, &self.within()?);
         let stored = self.db.consents(&found.patients(), &self.settings.fhir_base).await.map_err(failed)?;
         let judge = Judge { requester: &work.requester, now_us: self.now_us(), own: &self.own };
         let (verdicts, kept) = found.judged(&judge, work.kind, &stored, |patient| pair_id(&work.requester, patient));

@@ -5,7 +5,8 @@
 //! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
 
 use fhir_store::compartment::{Membership, Path, membership};
-use fhir_store::selection::{Criterion, Token};
+use fhir_store::payer::group;
+use fhir_store::selection::{Criterion, GroupOwnership, OrganizationIdentifier, Token};
 use fhir_store::{Compartment, Filter, Region, ResourceType, Selection};
 use serde_json::{Value, json};
 
@@ -53,6 +54,12 @@ const CODED_SQLITE: &str = "
         AND ($v ->> '$.code' IS NULL OR walk.value ->> '$.code' = $v ->> '$.code')
         AND ($v ->> '$.system' IS NULL OR walk.value ->> '$.system' = $v ->> '$.system')
         AND ($v ->> '$.bare' = 0 OR json_type(walk.value, '$.system') IS NULL)";
+
+const IDENTIFIED_SQLITE: &str = "
+    WHERE walk.step = json_array_length($p) AND walk.type = 'object'
+        AND walk.value ->> '$.system' = $v ->> '$.system' AND walk.value ->> '$.value' = $v ->> '$.value'";
+/// The test for an Identifier.
+const IDENTIFIED_JSONPATH: &str = " ? (@.\"system\" == $system && @.\"value\" == $value)";
 
 /// The test for a reference to the patient, in the spellings [`Compartment`] knows.
 const REFERS_JSONPATH: &str = " ? ((@.\"resourceType\" == \"Patient\" && @.\"id\" == $id) \
@@ -120,10 +127,7 @@ impl Conditions {
         }
         let path: Vec<&str> = filter.path.iter().map(String::as_str).collect();
         let values = self.bind(Value::from(filter.value.candidates()).to_string());
-        let holds = match self.dialect {
-            Dialect::Postgres => self.at(EQUALS_POSTGRES, jsonpath(&path, " ? (@ == $v[*])"), &values),
-            Dialect::Sqlite => self.walk(EQUALS_SQLITE, &path, &values),
-        };
+        let holds = self.equals(&path, &values);
         self.sql.extend([" AND ", &holds]);
         Some(())
     }
@@ -175,6 +179,38 @@ impl Conditions {
             }
             // Without the index nothing is known of it, so nothing is found.
             Criterion::Search(_) => any(&[]),
+            Criterion::Ownership(ownership) => self.owned(ownership),
+        }
+    }
+
+    /// Not a Group that a match made, or one that it made for the owner.
+    fn owned(&mut self, ownership: &GroupOwnership) -> String {
+        let profiles = self.bind(Value::from(group::PROFILES.as_slice()).to_string());
+        let has_profile = self.equals(&["meta", "profile"], &profiles);
+        let has_code = self.coded(&["code", "coding"], &Token::System(group::RESULTS.to_owned()));
+        let mut reached = vec![format!("NOT {}", any(&[has_profile, has_code]))];
+        // No document holds the character NUL, and Postgres refuses it even as a parameter.
+        let owner = ownership
+            .owner
+            .as_ref()
+            .filter(|owner| ![&owner.system, &owner.value].iter().any(|text| text.contains('\0')));
+        if let Some(OrganizationIdentifier { system, value }) = owner {
+            let values = self.bind(json!({"system": system, "value": value}).to_string());
+            for path in group::OWNERS {
+                reached.push(match self.dialect {
+                    Dialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, IDENTIFIED_JSONPATH), &values),
+                    Dialect::Sqlite => self.walk(IDENTIFIED_SQLITE, path, &values),
+                });
+            }
+        }
+        any(&reached)
+    }
+
+    /// Whether something at a path is one of the scalars bound at `values`.
+    fn equals(&mut self, path: &[&str], values: &str) -> String {
+        match self.dialect {
+            Dialect::Postgres => self.at(EQUALS_POSTGRES, jsonpath(path, " ? (@ == $v[*])"), values),
+            Dialect::Sqlite => self.walk(EQUALS_SQLITE, path, values),
         }
     }
 

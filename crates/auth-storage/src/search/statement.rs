@@ -398,7 +398,7 @@ impl<'a> Statement<'a> {
 
     fn criterion(&mut self, kind: &ResourceType, criterion: &Criterion, id: &str) -> Written {
         match criterion {
-            Criterion::Coded(_) => {
+            Criterion::Coded(_) | Criterion::Ownership(_) => {
                 let criteria = Conditions::criteria(self.dialect(), slice::from_ref(criterion), self.bound.len() + 1);
                 self.bound.extend(criteria.bound.into_iter().map(Bound::from));
                 let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auth_storage::{Db, JobSettings, Jobs};
 use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
 use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Work};
-use fhir_store::payer::{ConsentRule, MatchKind, MatchWork, Member, Requester};
+use fhir_store::payer::{ConsentRule, IdentifierRule, MatchKind, MatchWork, Member, Requester};
 use fhir_store::{Lookup, Operation, ResourceId, ResourceStore as _, Write};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Ticker {
 fn export(types: &[&str], subjects: Subjects) -> NewJob {
     let types = types
         .iter()
-        .map(|kind| TypeWork { kind: (*kind).to_owned(), within: Vec::new(), elements: Vec::new() })
+        .map(|kind| TypeWork { kind: (*kind).to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None })
         .collect();
     let work = ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole };
     NewJob { owner: OWNER.to_owned(), url: "https://payer.example/fhir/$export".to_owned(), work: Work::Export(work) }
@@ -119,7 +119,13 @@ fn requester() -> Requester {
 }
 
 fn matching(members: Vec<Member>) -> NewJob {
-    let work = MatchWork { kind: MatchKind::Payer, requester: requester(), members, within: Vec::new() };
+    let work = MatchWork {
+        kind: MatchKind::Payer,
+        requester: requester(),
+        members,
+        within: Vec::new(),
+        identifier: IdentifierRule::Required,
+    };
     NewJob { owner: OWNER.to_owned(), url: String::new(), work: Work::Match(Box::new(work)) }
 }
 
@@ -292,7 +298,7 @@ told! {
         let group = |index: usize| answer["parameter"][index]["resource"].clone();
         assert_eq!(references(&group(0)), ["Patient/p0", "Patient/p1"]);
         assert_eq!(references(&group(1)), ["#1", "#2"]);
-        assert_eq!(references(&group(2)), ["Patient/p2"]);
+        assert_eq!(references(&group(2)), ["#1"], "by what was sent, and not by our id");
         let key = format!("Group/{id}-matched").parse().unwrap();
         let Lookup::Found(stored) = db.read(&key).await.unwrap() else { panic!("no Group") };
         assert_eq!(stored.resource["characteristic"][0]["valueReference"]["id"], "payer-b", "as we spell it");

@@ -62,7 +62,9 @@ impl<'a> Lines<'a> {
         (terms, native): (Terms<'_>, bool),
     ) -> Result<Self, UnsupportedCriterion> {
         let (type_work, kind) = of_type;
-        let within = type_work.within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<_, _>>()?;
+        let mut within: Vec<Selection> =
+            type_work.within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<_, _>>()?;
+        within.extend(type_work.ownership.clone().map(Selection::of_groups));
         Ok(Self {
             kind,
             subjects: &work.subjects,
@@ -168,7 +170,7 @@ mod tests {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let within = if within.is_empty() { Vec::new() } else { vec![within.iter().map(query).collect()] };
-        TypeWork { kind: String::new(), within, elements: Vec::new() }
+        TypeWork { kind: String::new(), within, elements: Vec::new(), ownership: None }
     }
 
     fn line(work: &ExportWork, kind: &str, consenting: Option<&BTreeSet<String>>, text: &str) -> Option<Value> {

@@ -9,7 +9,7 @@ use crate::compartment::{self, Membership, membership};
 use crate::key::ResourceType;
 use crate::payer::ConsentRule;
 use crate::search::{Catalog, Request};
-use crate::selection::{Criterion, Region, Scoped, Selection, UnsupportedCriterion};
+use crate::selection::{Criterion, GroupOwnership, Region, Scoped, Selection, UnsupportedCriterion};
 
 /// Parameters of a search that all have to hold, decoded.
 pub type Query = Vec<(String, String)>;
@@ -41,6 +41,9 @@ pub struct TypeWork {
     /// The elements that are left of a resource beside what names it; all where it is empty.
     #[serde(default)]
     pub elements: Vec<String>,
+    /// Of Groups, those that are written; all of them for the administrator.
+    #[serde(default)]
+    pub ownership: Option<GroupOwnership>,
 }
 
 /// What queries are read with.
@@ -70,7 +73,7 @@ pub enum Subjects {
 pub enum Shape {
     /// All of it.
     Whole,
-    /// No drug claims, no amounts of money; of claims only those served since `claims_since_us`, unix microseconds,
+    /// No prior authorizations of drugs, no amounts of money; of claims only those served since `claims_since_us`, unix microseconds,
     /// where it says when.
     DaVinci {
         /// `None` for claims of any time.

@@ -97,21 +97,6 @@ impl ExportType {
         if active { Ok(()) } else { Err(DavinciFault::Inactive) }
     }
 
-    /// Whether the Group was made for this organization: any other one is told that there is none.
-    ///
-    /// # Source
-    /// `PDex`: the requester sees only the Groups made for it.
-    #[must_use]
-    pub fn is_for(self, group: &Value, requester: &Requester) -> bool {
-        let Requester { system, value, .. } = requester;
-        match self {
-            Self::PayerToPayer => {
-                group::made_for(group).is_some_and(|made| (&made.system, &made.value) == (system, value))
-            }
-            Self::ProviderDownload => group::identified(group, system, value),
-        }
-    }
-
     /// Whose consent is asked, when the export is written. Not specified for an administrator without a claim; it
     /// exports for whom the Group was made.
     ///

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::consent::{self, Judge};
-use super::{Constraint, Demographics, Known, MatchKind, Member, Verdict, matching};
+use super::{Constraint, Demographics, Known, MatchKind, MatchTerms, Member, Verdict, matching};
 use crate::key::{ResourceKey, ResourceType};
 use crate::selection::Selection;
 
@@ -35,7 +35,7 @@ impl<'a> Found<'a> {
         members: &'a [Member],
         asked: &[Option<Demographics>],
         known: &Known,
-        (kind, own): (MatchKind, &str),
+        terms: MatchTerms<'_>,
         within: &[Selection],
     ) -> Self {
         let patient_type: Option<ResourceType> = "Patient".parse().ok();
@@ -44,7 +44,7 @@ impl<'a> Found<'a> {
             within.is_empty() || key.is_some_and(|key| within.iter().all(|selection| selection.contains(&key, patient)))
         };
         let find = |asked: &Option<Demographics>| {
-            let found = asked.as_ref()?.find(known, kind, own).filter(reached)?;
+            let found = asked.as_ref()?.find(known, terms).filter(reached)?;
             Some((found.0.clone(), matching::display(&found.1)))
         };
         Self { members: members.iter().zip(asked.iter().map(find)).collect() }
@@ -99,7 +99,7 @@ impl<'a> Found<'a> {
                     let before = pair_id(&patient).and_then(|id| stored.iter().find(|(stored, _)| *stored == id));
                     let taken = kept.get(&patient).or(before.map(|(_, consent)| consent)).cloned();
                     kept.extend(taken.map(|consent| (patient.clone(), inactive(consent))));
-                    verdicts.push(Verdict::Constrained { patient, display, because });
+                    verdicts.push(Verdict::Constrained { patient, because });
                 }
             }
         }
@@ -136,7 +136,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::payer::Requester;
+    use crate::payer::{IdentifierRule, Requester};
     use crate::selection::Region;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
@@ -165,7 +165,8 @@ mod tests {
         let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
         let judge = Judge { requester: &requester, now_us: NOW_US, own: OWN };
         let asked: Vec<_> = members.iter().map(Demographics::of).collect();
-        let found = Found::of(members, &asked, &known, (MatchKind::Payer, OWN), within);
+        let terms = MatchTerms { kind: MatchKind::Payer, own: OWN, identifier: IdentifierRule::Optional };
+        let found = Found::of(members, &asked, &known, terms, within);
         found.judged(&judge, MatchKind::Payer, stored, |patient| Some(format!("pair-{patient}")))
     }
 

@@ -1,9 +1,12 @@
 //! The Groups that are the answer to a match.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Constraint, MatchKind, MatchWork, Member, Requester, text};
+use crate::compartment::{Path, any_at};
 use crate::key::ResourceId;
 
 const PDEX: &str = "http://hl7.org/fhir/us/davinci-pdex";
@@ -13,6 +16,16 @@ pub const MEMBER_MATCH: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDef
 pub const TREATMENT: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-treatment-relationship";
 const NO_MATCH: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-no-match-group";
 const OPT_OUT: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-opt-out";
+/// What says of a Group that a match made it: any of these profiles in `meta.profile`, or a code of [`RESULTS`].
+pub const PROFILES: [&str; 4] = [MEMBER_MATCH, TREATMENT, NO_MATCH, OPT_OUT];
+/// The code system of what became of a Group's members.
+pub const RESULTS: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/PdexMultiMemberMatchResultCS";
+/// Where a Group that a match made holds the identifier of the organization it was made for, in either format.
+pub const OWNERS: [Path; 3] = [
+    &["identifier"],
+    &["characteristic", "valueReference", "identifier"],
+    &["characteristic", "value", "Reference", "identifier"],
+];
 /// How long a provider's Group is for, in microseconds: 30 days.
 const TREATMENT_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
@@ -31,10 +44,8 @@ pub enum Verdict {
     NonMatched,
     /// It is this patient, of whom nothing may be shared.
     Constrained {
-        /// The id.
+        /// The id, for the auditor and the Consent that is kept; the answer does not tell it.
         patient: String,
-        /// The name.
-        display: Option<String>,
         /// Why.
         because: Constraint,
     },
@@ -140,11 +151,12 @@ pub fn answer(kind: MatchKind, groups: &[MadeGroup]) -> Value {
 
 fn group(bucket: Bucket, work: &MatchWork, members: &[(&Member, &Verdict)], now_us: i64) -> Value {
     let (_, _, code) = bucket.words();
-    let concept =
-        json!({"coding": [{"system": format!("{PDEX}/CodeSystem/PdexMultiMemberMatchResultCS"), "code": code}]});
+    let concept = json!({"coding": [{"system": RESULTS, "code": code}]});
+    let Requester { system, value, .. } = &work.requester;
     let mut group = json!({
         "resourceType": "Group",
         "meta": {"profile": [bucket.profile(work.kind)]},
+        "identifier": [{"system": system, "value": value}],
         "active": true,
         "type": "person",
         "actual": true,
@@ -153,21 +165,14 @@ fn group(bucket: Bucket, work: &MatchWork, members: &[(&Member, &Verdict)], now_
         "characteristic": [characteristic(bucket, work, &concept, now_us)],
     });
     if work.kind == MatchKind::Provider {
-        let Requester { system, value, .. } = &work.requester;
-        set(&mut group, "identifier", json!([{"system": system, "value": value}]));
         set(&mut group, "managingEntity", managing(work));
     }
     if !members.is_empty() {
-        set(
-            &mut group,
-            "contained",
-            members.iter().enumerate().map(|(place, (member, _))| contained(place, member)).collect::<Vec<_>>(),
-        );
-        set(
-            &mut group,
-            "member",
-            members.iter().enumerate().map(|(place, (_, verdict))| entry(place, verdict)).collect::<Vec<_>>(),
-        );
+        let ids = contained_ids(members.iter().map(|(member, _)| *member));
+        let contained = members.iter().zip(&ids).map(|((member, _), id)| contained(id, member));
+        set(&mut group, "contained", contained.collect::<Vec<_>>());
+        let entries = members.iter().zip(&ids).map(|((_, verdict), id)| entry(id, verdict));
+        set(&mut group, "member", entries.collect::<Vec<_>>());
     }
     group
 }
@@ -207,23 +212,56 @@ fn managing(work: &MatchWork) -> Value {
     }
 }
 
-/// What was sent of a member, under the number it has in the Group.
-fn contained(place: usize, member: &Member) -> Value {
+/// The ids of what was sent of members, each once in the Group: the id that was sent, by which the asking organization
+/// knows the member, with a number behind it where another member came with it too. One that was sent without an id,
+/// or with a text that is none, has its place in the Group.
+///
+/// # Source
+/// `PDex`: contained Patients are as submitted; `reference/auth/payer-payload.md`, section 2.2.
+fn contained_ids<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
+    let sent = |member: &Member| text(&member.patient, "id")?.parse::<ResourceId>().ok().map(|id| id.to_string());
+    let own: Vec<Option<String>> = members.map(sent).collect();
+    let mut taken: BTreeSet<String> = own.iter().flatten().cloned().collect();
+    let mut used = BTreeSet::new();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ids = Vec::with_capacity(own.len());
+    for (place, own) in own.into_iter().enumerate() {
+        let name = own.clone().unwrap_or_else(|| (place + 1).to_string());
+        if own.is_some_and(|own| used.insert(own)) || taken.insert(name.clone()) {
+            ids.push(name);
+            continue;
+        }
+        let number = numbers.entry(name.clone()).or_insert(1);
+        let id = loop {
+            *number += 1;
+            let id = format!("{name}-{number}");
+            if taken.insert(id.clone()) {
+                break id;
+            }
+        };
+        ids.push(id);
+    }
+    ids
+}
+
+/// What was sent of a member, under its id in the Group.
+fn contained(id: &str, member: &Member) -> Value {
     let mut patient = member.patient.clone();
-    set(&mut patient, "id", (place + 1).to_string());
+    set(&mut patient, "id", id);
     patient
 }
 
-/// A member, with the number of what was sent of it: so whoever asked knows which of its members this is.
-fn entry(place: usize, verdict: &Verdict) -> Value {
-    let sent = format!("#{}", place + 1);
+/// A member, with the id of what was sent of it: so the asking organization knows which of its members this is. Of a
+/// member who may not be shared nothing of ours is told, neither the id nor the name.
+fn entry(id: &str, verdict: &Verdict) -> Value {
+    let sent = format!("#{id}");
     let extension = json!([{
         "url": format!("{PDEX}/StructureDefinition/base-ext-match-parameters"),
         "valueReference": {"reference": sent},
     }]);
     let entity = match verdict {
-        Verdict::NonMatched => json!({"extension": extension, "reference": sent}),
-        Verdict::Matched { patient, display } | Verdict::Constrained { patient, display, .. } => {
+        Verdict::NonMatched | Verdict::Constrained { .. } => json!({"extension": extension, "reference": sent}),
+        Verdict::Matched { patient, display } => {
             let mut entity = json!({"extension": extension, "reference": format!("Patient/{patient}")});
             if let Some(display) = display {
                 set(&mut entity, "display", display.as_str());
@@ -232,6 +270,36 @@ fn entry(place: usize, verdict: &Verdict) -> Value {
         }
     };
     json!({"entity": entity, "inactive": false})
+}
+
+/// Whether a Group, in either format, is one that a match made.
+#[must_use]
+pub fn is_made_by_match(group: &Value) -> bool {
+    any_at(&["meta"], group, &mut |meta| meta.get("profile").is_some_and(names_profile))
+        || any_at(&["code", "coding"], group, &mut |coding| text(coding, "system") == Some(RESULTS))
+}
+
+fn names_profile(profile: &Value) -> bool {
+    match profile {
+        Value::Array(elements) => elements.iter().any(names_profile),
+        profile => profile.as_str().is_some_and(|profile| PROFILES.contains(&profile)),
+    }
+}
+
+/// Whether a Group that a match made was made for the organization with this identifier.
+#[must_use]
+pub fn is_made_for(group: &Value, system: &str, value: &str) -> bool {
+    let is_owner = |identifier: &Value| {
+        let text = |name: &str| identifier.get(name).and_then(Value::as_str);
+        text("system") == Some(system) && text("value") == Some(value)
+    };
+    OWNERS.iter().any(|path| any_at(path, group, &mut |identifier| is_owner(identifier)))
+}
+
+/// Whether an id has the form of those that [`groups`] gives.
+#[must_use]
+pub fn is_id_of_match(id: &str) -> bool {
+    Bucket::ALL.iter().any(|bucket| id.strip_suffix(bucket.words().1).is_some_and(|job| job.ends_with('-')))
 }
 
 /// For whom a Group was made, as [`groups`] stamps it: its identifier, and the id of its Organization here.
@@ -256,14 +324,6 @@ pub fn is_over(group: &Value, now_us: i64) -> bool {
     ends.into_iter().any(|end| end.get(..today.len()).is_some_and(|end| end < today.as_str()))
 }
 
-/// Whom a provider's Group was made for: its identifier.
-#[must_use]
-pub fn identified(group: &Value, system: &str, value: &str) -> bool {
-    super::each(group, "identifier")
-        .iter()
-        .any(|identifier| text(identifier, "system") == Some(system) && text(identifier, "value") == Some(value))
-}
-
 fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {
         members.insert(name.to_owned(), value.into());
@@ -278,12 +338,13 @@ fn date(unix_us: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payer::IdentifierRule;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
 
     fn work(kind: MatchKind) -> MatchWork {
         let member = |name: &str| Member {
-            patient: json!({"resourceType": "Patient", "id": "theirs", "name": [{"family": name}]}),
+            patient: json!({"resourceType": "Patient", "id": format!("their-{name}"), "name": [{"family": name}]}),
             coverage: json!({"payor": [{"identifier": {"system": "urn:npi", "value": "us"}}]}),
             consent: None,
         };
@@ -293,6 +354,7 @@ mod tests {
             requester: Requester { system: "urn:npi".to_owned(), value: "1".to_owned(), organization },
             members: vec![member("a"), member("b"), member("c")],
             within: Vec::new(),
+            identifier: IdentifierRule::Required,
         }
     }
 
@@ -304,8 +366,8 @@ mod tests {
         let display = Some("A".to_owned());
         [
             Verdict::NonMatched,
-            Verdict::Matched { patient: "p2".to_owned(), display: display.clone() },
-            Verdict::Constrained { patient: "p3".to_owned(), display, because: Constraint::Status },
+            Verdict::Matched { patient: "p2".to_owned(), display },
+            Verdict::Constrained { patient: "p3".to_owned(), because: Constraint::Status },
         ]
     }
 
@@ -326,15 +388,32 @@ mod tests {
         assert_eq!((&stamp["exclude"], &matched.resource["quantity"]), (&json!(false), &json!(1)));
         assert_eq!(matched.resource["member"][0]["entity"]["reference"], "Patient/p2");
         assert_eq!(matched.resource["contained"][0]["name"][0]["family"], "b", "the one that was asked for");
-        assert_eq!(matched.resource["contained"][0]["id"], "1");
-        assert_eq!(unmatched.resource["member"][0]["entity"]["reference"], "#1");
+        assert_eq!(matched.resource["contained"][0]["id"], "their-b");
+        assert_eq!(unmatched.resource["member"][0]["entity"]["reference"], "#their-a");
         assert_eq!(unmatched.resource["characteristic"][0]["valueBoolean"], true);
         assert!(!unmatched.resource.to_string().contains("Patient/p"), "no id of ours is told");
         assert_eq!(constrained.resource["code"]["coding"][0]["code"], "consentconstraint");
+        let named = &constrained.resource["member"][0]["entity"];
+        assert_eq!((&named["reference"], named.get("display")), (&json!("#their-c"), None));
+        assert_eq!(constrained.resource["contained"][0]["id"], "their-c");
+        assert!(!constrained.resource.to_string().contains("p3"), "neither our id nor our name of the member is told");
         assert_eq!(constrained.resource["meta"]["profile"][0], NO_MATCH);
         let requester = made_for(&matched.resource).unwrap();
         assert_eq!(requester, work(MatchKind::Payer).requester);
-        assert_eq!(made_for(&unmatched.resource), None);
+        assert!(is_made_for(&unmatched.resource, "urn:npi", "1") && !is_made_for(&unmatched.resource, "urn:npi", "2"));
+        assert!([&matched, &unmatched, &constrained].iter().all(|made| is_id_of_match(&made.id)));
+        assert!(!is_id_of_match("matched") && !is_id_of_match("job") && !is_id_of_match("job-matched-2"));
+    }
+
+    #[test]
+    fn members_that_came_with_one_id_are_told_apart() {
+        let member = |id: Option<&str>| {
+            let patient = id.map_or_else(|| json!({}), |id| json!({ "id": id }));
+            Member { patient, coverage: Value::Null, consent: None }
+        };
+        let sent = [Some("1"), None, Some("1"), Some("1-2"), Some("1"), Some("no id"), None, Some("7")].map(member);
+        let ids = contained_ids(sent.iter());
+        assert_eq!(ids, ["1", "2", "1-3", "1-2", "1-4", "6", "7-2", "7"]);
     }
 
     #[test]
@@ -356,7 +435,7 @@ mod tests {
             matched.resource["characteristic"][0]["period"],
             json!({"start": "2026-01-01", "end": "2026-01-31"})
         );
-        assert!(identified(&matched.resource, "urn:npi", "1") && !identified(&matched.resource, "urn:npi", "2"));
+        assert!(is_made_for(&matched.resource, "urn:npi", "1") && !is_made_for(&matched.resource, "urn:npi", "2"));
         assert!(
             !is_over(&matched.resource, NOW_US + TREATMENT_US) && is_over(&matched.resource, NOW_US + 2 * TREATMENT_US)
         );

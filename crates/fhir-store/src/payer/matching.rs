@@ -2,9 +2,35 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Known, MatchKind, Member, each, referred, text};
+
+/// Whether a member has to be named by an identifier that the patient has, or by the subscriber's id of a coverage.
+///
+/// Not specified. Name, birth date and gender are known to many, so a match by them alone tells everyone who may ask
+/// whether a person is a member here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdentifierRule {
+    /// It has to be.
+    #[default]
+    Required,
+    /// Demographics alone are enough.
+    Optional,
+}
+
+/// How patients are compared with members.
+#[derive(Clone, Copy, Debug)]
+pub struct MatchTerms<'a> {
+    /// Which match is asked for.
+    pub kind: MatchKind,
+    /// `{base_url}/fhir/`, which absolute references to our own resources begin with.
+    pub own: &'a str,
+    /// Whether an identifier is required.
+    pub identifier: IdentifierRule,
+}
 
 /// What has to agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,18 +88,24 @@ impl Demographics {
         self.subscriber_id.as_deref()
     }
 
-    /// The one patient this is, by its place among those known; `None` when it is nobody, or could be several.
-    ///
-    /// `own` is `{base_url}/fhir/`, which absolute references to our own resources begin with.
+    /// The one patient this is, by its place among those known; `None` when it is nobody, or could be several, or is
+    /// not named by an identifier where one is required.
     #[must_use]
-    pub fn find<'k>(&self, known: &'k Known, kind: MatchKind, own: &str) -> Option<&'k (String, Value)> {
-        let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, own));
+    pub fn find<'k>(&self, known: &'k Known, terms: MatchTerms<'_>) -> Option<&'k (String, Value)> {
+        let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, terms.own));
         let born = known.patients.get(&self.birth_date).map_or(&[][..], Vec::as_slice);
         let mut found = born.iter().filter(|(id, patient)| {
-            self.is(patient, kind) && insured.as_ref().is_none_or(|insured| insured.contains(id.as_str()))
+            self.is(patient, terms.kind) && insured.as_ref().is_none_or(|insured| insured.contains(id.as_str()))
         });
         let only = found.next()?;
-        found.next().is_none().then_some(only)
+        let is_named = terms.identifier == IdentifierRule::Optional || insured.is_some() || self.names(&only.1);
+        (found.next().is_none() && is_named).then_some(only)
+    }
+
+    /// Whether one of the identifiers is one that the patient has. Of a provider's request those of systems that are
+    /// not known here agree with every patient, so they name none.
+    fn names(&self, patient: &Value) -> bool {
+        self.identifiers.iter().any(|identifier| is_identified(patient, identifier, MatchKind::Payer))
     }
 
     fn is(&self, patient: &Value, kind: MatchKind) -> bool {
@@ -154,7 +186,26 @@ mod tests {
     }
 
     fn found(asked: &Member, known: &Known, kind: MatchKind) -> Option<String> {
-        Demographics::of(asked)?.find(known, kind, OWN).map(|(id, _)| id.clone())
+        let terms = MatchTerms { kind, own: OWN, identifier: IdentifierRule::Optional };
+        Demographics::of(asked)?.find(known, terms).map(|(id, _)| id.clone())
+    }
+
+    #[test]
+    fn demographics_alone_find_nobody_where_an_identifier_is_required() {
+        let covering = json!({"subscriberId": "sub-1", "beneficiary": {"reference": "Patient/p"}});
+        let known = Known::of([patient("p", &json!({}))], [covering]);
+        let found = |asked: &Member, kind: MatchKind| {
+            let terms = MatchTerms { kind, own: OWN, identifier: IdentifierRule::default() };
+            Demographics::of(asked).unwrap().find(&known, terms).is_some()
+        };
+        let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));
+        for kind in [MatchKind::Payer, MatchKind::Provider] {
+            assert!(!found(&asked(&json!({})), kind), "{kind:?}");
+            assert!(found(&with("urn:member", "m1"), kind), "{kind:?}");
+            let insured = |id: &str| member(asked(&json!({})).patient, json!({ "subscriberId": id }));
+            assert!(found(&insured("sub-1"), kind) && !found(&insured("sub-2"), kind), "{kind:?}");
+            assert!(!found(&with("urn:mrn", "9"), kind), "{kind:?}: a number of an unknown system names nobody");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod davinci;
 pub mod decide;
 pub mod group;
 pub mod matching;
+pub mod member_identifier;
 pub mod sent;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ use crate::ports::StoreError;
 pub use consent::{ConsentRule, Constraint};
 pub use decide::Found;
 pub use group::Verdict;
-pub use matching::Demographics;
+pub use matching::{Demographics, IdentifierRule, MatchTerms};
 pub use sent::{Member, SentFault};
 
 /// Most members of one request. Not specified; five thousand, which is what fits into one Group that is still read
@@ -65,6 +66,9 @@ pub struct MatchWork {
     pub members: Vec<Member>,
     /// What scopes leave open of Patients: of each of these a patient has to meet one query.
     pub within: Vec<Vec<crate::export::Query>>,
+    /// Whether a member has to be named by an identifier.
+    #[serde(default)]
+    pub identifier: IdentifierRule,
 }
 
 /// What is stored about the people who were asked for.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::member_identifier::{HREX, MemberIdentifier, UNIQUE_MEMBER};
 use super::{MEMBERS_MAX, each, text};
 
 /// One member as the asking organization knows them.
@@ -144,10 +145,9 @@ pub fn payor(members: &[Member]) -> Option<&Value> {
 /// # Source
 /// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.
 #[must_use]
-pub fn member_answer(patient: &str, identifier: (&str, &str)) -> Value {
-    let kind =
-        json!({"coding": [{"system": "http://hl7.org/fhir/us/davinci-hrex/CodeSystem/hrex-temp", "code": "UMB"}]});
-    let (system, value) = identifier;
+pub fn member_answer(patient: &str, identifier: &MemberIdentifier) -> Value {
+    let kind = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
+    let MemberIdentifier { system, value } = identifier;
     json!({
         "resourceType": "Parameters",
         "parameter": [

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ownership::GroupOwnership;
 use super::scoped::Scoped;
 use crate::compartment::{Path, any_at};
 use crate::key::{ResourceKey, ResourceType};
@@ -39,6 +40,8 @@ pub enum Criterion {
     Coded(Coded),
     /// By a search parameter.
     Search(Scoped),
+    /// Not a Group that a match made for another organization.
+    Ownership(GroupOwnership),
 }
 
 /// A condition on the codings of one element.
@@ -104,6 +107,15 @@ impl Criterion {
         match self {
             Self::Coded(coded) => coded.holds(resource),
             Self::Search(scoped) => scoped.holds(key, resource),
+            Self::Ownership(ownership) => ownership.holds(resource),
+        }
+    }
+
+    /// Whether a write may make `after` of `before`, apart from whether it holds for both.
+    pub(super) fn admits(&self, before: Option<&Value>, after: &Value) -> bool {
+        match self {
+            Self::Coded(_) | Self::Search(_) => true,
+            Self::Ownership(ownership) => ownership.admits(before, after),
         }
     }
 }

@@ -39,20 +39,33 @@ fn a_write_to_anothers_resource_is_answered_as_one_to_nothing_and_changes_nothin
         let guarded = by_me(delete(at)).if_match("*");
         assert_eq!(store.write(guarded), Err(WriteFault::VersionMismatch { key: key(at), current: None }), "{at}");
     }
-    let taken = key("Observation/theirs");
-    assert_eq!(store.write(by_me(put("Observation/theirs", of("me")))), Err(WriteFault::NotFound(taken.clone())));
-    assert_eq!(store.write(by_me(create("Observation/theirs", of("me")))), Err(WriteFault::AlreadyExists(taken)));
+    for at in ["Observation/theirs", "Observation/nowhere"] {
+        assert_eq!(store.write(by_me(put(at, of("me")))), Err(WriteFault::NotFound(key(at))), "{at}");
+    }
     assert_eq!(store.found("Observation/theirs"), before);
+}
+
+#[test]
+fn a_confined_writer_chooses_no_id_so_none_is_told_to_be_taken() {
+    let store = two_records();
+    for id in ["theirs", "mine", "nowhere"] {
+        let mut body = of("me");
+        body["id"] = id.into();
+        for write in [create(&format!("Observation/{id}"), body.clone()), create("Observation", body)] {
+            let Ok(Written::Created(made)) = store.write(by_me(write)) else { panic!("{id} was not created") };
+            assert_ne!(made.key, key(&format!("Observation/{id}")));
+            assert_eq!(made.resource, of("me"));
+        }
+    }
 }
 
 #[test]
 fn what_a_confined_writer_writes_stays_in_its_compartment() {
     let store = two_records();
-    assert!(matches!(store.write(by_me(put("Observation/new", of("me")))), Ok(Written::Created(_))));
+    assert!(matches!(store.write(by_me(create("Observation", of("me")))), Ok(Written::Created(_))));
     for write in [
         put("Observation/mine", of("you")),
-        put("Observation/other", of("you")),
-        put("Observation/other", json!({})),
+        create("Observation", json!({})),
         create("Observation", of("you")),
         Write::to(key("Observation/mine"), Operation::Patch(PatchDocument::Merge(of("you")))),
     ] {

@@ -1,6 +1,6 @@
 //! The rules of a Client.
 
-use b2b_claim::Severity;
+use b2b_claim::{Deployment, Registration, Severity};
 use serde_json::Value;
 use smart_scopes::Scope;
 
@@ -79,15 +79,25 @@ const GRANT: Members = &[
     ("default_identity_provider", Shape::Object),
 ];
 
-pub(super) fn validate(client: &Value, ext_base: &str) -> Vec<Issue> {
+pub(super) fn validate<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
     let mut issues = members(CLIENT, "Client", client);
     issues.extend(app_protection(client));
-    issues.extend(b2b(client, ext_base, Severity::Error));
+    issues.extend(b2b(client, deployment.into(), Severity::Error));
     issues
 }
 
-pub(super) fn warnings(client: &Value, ext_base: &str) -> Vec<Issue> {
-    let mut issues = b2b(client, ext_base, Severity::Warning);
+/// What a write took from the tokens of a Client that had it: the B2B claim, of the first grant that lost it.
+pub(super) fn lost_claim(before: &Value, after: &Value, deployment: Deployment<'_>) -> Option<Issue> {
+    AUTH.iter().find_map(|(grant, _)| {
+        Registration::from_client(before, deployment, grant).ok()?;
+        let omission = Registration::from_client(after, deployment, grant).err()?;
+        let text = format!("tokens of the grant {grant} no longer carry the hl7-b2b claim: {omission}");
+        Some(Issue::new(IssueCode::Value, "Client.extension", text))
+    })
+}
+
+pub(super) fn warnings<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
+    let mut issues = b2b(client, deployment.into(), Severity::Warning);
     issues.extend(redirect_in_the_clear(client));
     issues.extend(client.get("jwks").map(|jwks| jwks::warnings("Client.jwks", jwks)).unwrap_or_default());
     issues
@@ -162,8 +172,8 @@ fn is_clear(uri: &str) -> bool {
     uri.scheme() == "http" && !is_loopback
 }
 
-fn b2b(client: &Value, ext_base: &str, severity: Severity) -> Vec<Issue> {
-    let found = b2b_claim::validate_extension(client, ext_base).into_iter();
+fn b2b(client: &Value, deployment: Deployment<'_>, severity: Severity) -> Vec<Issue> {
+    let found = b2b_claim::validate_extension(client, deployment).into_iter();
     let code = |severity| match severity {
         Severity::Error => IssueCode::Invariant,
         Severity::Warning => IssueCode::Value,

@@ -37,12 +37,13 @@ mod spelling;
 mod user;
 
 pub use crate::policy::{Issue, IssueCode};
-pub use redact::{has_secrets, redact};
+pub use redact::{has_secrets, redact, withheld};
 pub use seal::{Sealing, holds_secret, seal, seal_patch};
 pub(crate) use shape::{is_redirect_uri, is_web_address};
 pub(crate) use spelling::misspelt;
 pub(crate) use user::PERSONS;
 
+use b2b_claim::Deployment;
 use serde_json::Value;
 
 use crate::introspector::{self, Trust};
@@ -65,7 +66,7 @@ pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue>
         return vec![Issue::new(IssueCode::Structure, kind, "a resource is a JSON object")];
     }
     match kind {
-        "Client" => client::validate(resource, &settings.ext_base),
+        "Client" => client::validate(resource, settings.deployment()),
         "User" => user::validate(resource, &settings.base_url),
         "AccessPolicy" => {
             let wrong = AccessPolicy::parse("", resource).err().unwrap_or_default();
@@ -82,13 +83,19 @@ pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue>
 /// What the writer should know although `resource` may be stored: a policy that opens the server
 /// to everyone, an extension that will give no claim.
 #[must_use]
-pub fn warnings(kind: &str, resource: &Value, ext_base: &str) -> Vec<Issue> {
+pub fn warnings<'a>(kind: &str, resource: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
     match kind {
-        "Client" => client::warnings(resource, ext_base),
+        "Client" => client::warnings(resource, deployment),
         "AccessPolicy" => AccessPolicy::parse("", resource).map(|policy| policy.warnings()).unwrap_or_default(),
         "TokenIntrospector" => introspector::warnings(resource),
         _ => Vec::new(),
     }
+}
+
+/// What the tokens of a Client carried before a write and carry no longer: the B2B claim. `None` of other kinds.
+#[must_use]
+pub fn lost_claim(kind: &str, before: &Value, after: &Value, settings: &Settings) -> Option<Issue> {
+    if kind == "Client" { client::lost_claim(before, after, settings.deployment()) } else { None }
 }
 
 fn is_ruled(kind: &str) -> bool {

@@ -37,6 +37,19 @@ pub fn has_secrets(kind: &str) -> bool {
     matches!(kind, "Client" | "User" | "TokenIntrospector")
 }
 
+/// The members of a resource of this kind that [`redact`] removes whole: a document that was read, edited and put back
+/// does not mention them, and must not lose them by that.
+#[must_use]
+pub fn withheld(kind: &str) -> &'static [&'static [&'static str]] {
+    match kind {
+        "Client" => &[&["secret"]],
+        "User" => &[&["password"], &["twoFactor", "secretKey"]],
+        // What verifies tokens has to be sent: a shared key may be replaced by public ones.
+        "TokenIntrospector" => &[&["introspection_endpoint", "authorization"]],
+        _ => &[],
+    }
+}
+
 /// `shift_remove` keeps the order of the other members, as the owner wrote them.
 fn remove(object: Option<&mut Value>, key: &str) {
     if let Some(members) = object.and_then(Value::as_object_mut) {

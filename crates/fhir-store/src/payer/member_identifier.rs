@@ -1,0 +1,96 @@
+//! The identifier by which another payer asks for a member once it was matched.
+//!
+//! # Source
+//! `HRex`, `$member-match`: the identifier is one of the Patient, for later searches;
+//! `reference/auth/payer-payload.md`, section 3.
+
+use serde_json::{Value, json};
+
+use super::{each, has_code, text};
+
+/// The code system of the codes of `HRex`.
+pub const HREX: &str = "http://hl7.org/fhir/us/davinci-hrex/CodeSystem/hrex-temp";
+/// The code of an identifier that is one member's alone.
+pub const UNIQUE_MEMBER: &str = "UMB";
+const IDENTIFIER_TYPES: &str = "http://terminology.hl7.org/CodeSystem/v2-0203";
+/// The types of identifiers that name a member, the best first.
+const TYPES: [(&str, &str); 4] =
+    [(HREX, UNIQUE_MEMBER), (IDENTIFIER_TYPES, "MB"), (IDENTIFIER_TYPES, "UM"), (HREX, "UM")];
+/// What has a meaning of its own in a search, so that a value with it is not found as it stands.
+const SPECIAL: [char; 4] = [',', '|', '$', '\\'];
+
+/// An identifier of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberIdentifier {
+    /// The system.
+    pub system: String,
+    /// The value.
+    pub value: String,
+}
+
+/// The identifiers of a Patient that may name it to another payer, the best first. Whether another Patient has one of
+/// them too is for the caller to find out.
+#[must_use]
+pub fn candidates(patient: &Value) -> Vec<MemberIdentifier> {
+    let identifiers = each(patient, "identifier");
+    let of_type = |(system, code): (&'static str, &'static str)| {
+        identifiers.iter().filter(move |one| has_code(one.get("type"), Some(system), code))
+    };
+    let usable = |one: &Value| {
+        let is_current =
+            text(one, "use") != Some("old") && one.get("period").is_none_or(|period| period.get("end").is_none());
+        let (system, value) = (text(one, "system")?, text(one, "value")?);
+        let is_plain = !value.contains(SPECIAL) && value.trim() == value;
+        (is_current && is_plain).then(|| MemberIdentifier { system: system.to_owned(), value: value.to_owned() })
+    };
+    TYPES.into_iter().flat_map(of_type).filter_map(usable).collect()
+}
+
+/// A Patient with one more identifier, which is the member's alone.
+#[must_use]
+pub fn with_identifier(mut patient: Value, identifier: &MemberIdentifier) -> Value {
+    let MemberIdentifier { system, value } = identifier;
+    let kind = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
+    let made = json!({"type": kind, "system": system, "value": value});
+    if let Some(members) = patient.as_object_mut() {
+        match members.get_mut("identifier") {
+            Some(Value::Array(identifiers)) => identifiers.push(made),
+            _ => drop(members.insert("identifier".to_owned(), Value::Array(vec![made]))),
+        }
+    }
+    patient
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identifier(kind: (&str, &str), value: &str) -> Value {
+        json!({"type": {"coding": [{"system": kind.0, "code": kind.1}]}, "system": "urn:s", "value": value})
+    }
+
+    #[test]
+    fn a_member_is_named_by_its_own_number() {
+        let mut old = identifier(TYPES[1], "old");
+        old["use"] = "old".into();
+        let mut ended = identifier(TYPES[1], "ended");
+        ended["period"] = json!({"end": "2020"});
+        let patient = json!({"identifier": [
+            identifier((IDENTIFIER_TYPES, "MR"), "mrn"), identifier(TYPES[1], "mb"), old, ended,
+            identifier(TYPES[1], "a|b"), identifier(TYPES[0], "umb"), identifier(TYPES[2], "um"),
+            {"type": {"coding": [{"system": IDENTIFIER_TYPES, "code": "MB"}]}, "value": "without a system"},
+        ]});
+        let values: Vec<String> = candidates(&patient).into_iter().map(|one| one.value).collect();
+        assert_eq!(values, ["umb", "mb", "um"]);
+        assert_eq!(candidates(&json!({})), []);
+    }
+
+    #[test]
+    fn an_identifier_that_is_made_is_the_first_candidate_from_then_on() {
+        let made = MemberIdentifier { system: "urn:ours".to_owned(), value: "x1".to_owned() };
+        let patient = with_identifier(json!({"identifier": [identifier(TYPES[1], "mb")], "gender": "female"}), &made);
+        assert_eq!(candidates(&patient).first(), Some(&made));
+        assert_eq!((patient["identifier"].as_array().unwrap().len(), &patient["gender"]), (2, &json!("female")));
+        assert_eq!(candidates(&with_identifier(json!({}), &made)), [made]);
+    }
+}

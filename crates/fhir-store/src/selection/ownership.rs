@@ -1,0 +1,116 @@
+//! The Groups that a caller reaches: a Group that a member match made belongs to the organization it was made for.
+//!
+//! Such a Group holds names, identifiers and contained Patients of members. Other partners must not learn of it, and
+//! its owner may not make it say more than the match did: the members of a Group are what an export is made of.
+//!
+//! # Source
+//! `PDex`: a requester sees only the Groups that were made for it (`reference/auth/payer-payload.md`, section 2.5).
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::compartment::any_at;
+use crate::payer::group;
+
+/// The Groups that no match made, and those that one made for this organization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupOwnership {
+    /// The organization; no Group of a match is a caller's that proves none.
+    pub owner: Option<OrganizationIdentifier>,
+}
+
+/// The identifier of an organization, as its claim says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrganizationIdentifier {
+    /// The system.
+    pub system: String,
+    /// The value.
+    pub value: String,
+}
+
+impl GroupOwnership {
+    /// Whether a Group, in either format, is reached.
+    #[must_use]
+    pub fn holds(&self, group: &Value) -> bool {
+        !group::is_made_by_match(group) || self.owns(group)
+    }
+
+    fn owns(&self, group: &Value) -> bool {
+        self.owner.as_ref().is_some_and(|owner| group::is_made_for(group, &owner.system, &owner.value))
+    }
+
+    /// Whether a write may make `after` of what was there before, which is reached already. A Group of a match stays
+    /// one, stays its owner's and gains no member; no other Group becomes one.
+    pub(super) fn admits(&self, before: Option<&Value>, after: &Value) -> bool {
+        let before = before.filter(|before| group::is_made_by_match(before));
+        match (before, group::is_made_by_match(after)) {
+            (None, is_match) => !is_match,
+            (Some(_), false) => false,
+            (Some(before), true) => self.owns(after) && members(after).is_subset(&members(before)),
+        }
+    }
+}
+
+/// What the members of a Group name, in either format.
+fn members(group: &Value) -> BTreeSet<String> {
+    let mut members = BTreeSet::new();
+    any_at(&["member", "entity"], group, &mut |entity| {
+        let named = ["reference", "uri", "localRef", "resourceType", "id", "identifier"];
+        members.extend(named.iter().filter_map(|name| Some(format!("{name} {}", entity.get(*name)?))));
+        false
+    });
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SYSTEM: &str = "http://hl7.org/fhir/sid/us-npi";
+
+    fn ownership(value: &str) -> GroupOwnership {
+        GroupOwnership { owner: Some(OrganizationIdentifier { system: SYSTEM.to_owned(), value: value.to_owned() }) }
+    }
+
+    fn made(value: &str, members: &[&str]) -> Value {
+        let members: Vec<Value> =
+            members.iter().map(|id| json!({"entity": {"resourceType": "Patient", "id": id}})).collect();
+        json!({
+            "meta": {"profile": [group::MEMBER_MATCH]}, "identifier": [{"system": SYSTEM, "value": value}],
+            "code": {"coding": [{"system": group::RESULTS, "code": "match"}]}, "member": members,
+        })
+    }
+
+    #[test]
+    fn a_group_of_a_match_is_reached_by_its_owner_alone() {
+        let group = made("1", &["a"]);
+        assert!(ownership("1").holds(&group));
+        assert!(!ownership("2").holds(&group) && !GroupOwnership::default().holds(&group));
+        let stamped = |identifier: &str| {
+            let identifier = json!({"system": SYSTEM, "value": identifier});
+            let native = json!([{"value": {"Reference": {"identifier": identifier}}}]);
+            json!({"meta": {"profile": group::TREATMENT}, "characteristic": native})
+        };
+        assert!(ownership("1").holds(&stamped("1")) && !ownership("1").holds(&stamped("2")));
+        let unstamped = json!({"code": {"coding": [{"system": group::RESULTS, "code": "nomatch"}]}});
+        assert!(!ownership("1").holds(&unstamped), "whose it is cannot be told");
+        let other = json!({"code": {"coding": [{"system": "urn:other", "code": "match"}]}, "type": "person"});
+        assert!(GroupOwnership::default().holds(&other) && GroupOwnership::default().holds(&json!({})));
+    }
+
+    #[test]
+    fn the_owner_of_a_group_adds_no_member_and_gives_it_to_no_one() {
+        let (before, other) = (made("1", &["a", "b"]), json!({"type": "person"}));
+        let admits = |before: Option<&Value>, after: &Value| ownership("1").admits(before, after);
+        assert!(admits(Some(&before), &made("1", &["b"])) && admits(Some(&before), &before));
+        assert!(!admits(Some(&before), &made("1", &["a", "c"])), "a member is added");
+        assert!(!admits(Some(&before), &made("2", &["a"])), "it is given away");
+        assert!(!admits(Some(&before), &other), "it is no longer confined");
+        assert!(!admits(Some(&other), &before) && !admits(None, &before), "it is forged");
+        assert!(admits(None, &other) && admits(Some(&other), &other));
+    }
+}
