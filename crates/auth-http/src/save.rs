@@ -30,10 +30,7 @@ pub(crate) struct Planned {
 pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> Result<Vec<Written>, Fault> {
     let mut admitted = Vec::with_capacity(planned.len());
     for Planned { write, entry } in planned {
-        known_types::demand(app, dialect, &write.kind).await?;
-        let write = conform::admit(dialect, write).map_err(|fault| fault.at_entry(entry))?;
-        let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
-        let write = guarded::admit(app, write).await.map_err(|fault| fault.at_entry(entry))?;
+        let write = admit(app, dialect, write).await.map_err(|fault| fault.at_entry(entry))?;
         admitted.push(Planned { write, entry });
     }
     store(app, admitted).await
@@ -41,10 +38,19 @@ pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> R
 
 /// Does one write of its own request, or of an entry of a batch.
 pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Written, Fault> {
+    store_one(app, admit(app, dialect, write).await?).await
+}
+
+/// Checks a write and returns it in the native format, with its secrets hashed. What only the server writes is refused
+/// before its content is looked at.
+async fn admit(app: &App, dialect: Dialect, write: Write) -> Result<Write, Fault> {
+    if write.kind.as_str() == AUDIT_EVENT {
+        return Err(Fault::Refused { cause: WriteFault::ReadOnly(write.kind), entry: None });
+    }
     known_types::demand(app, dialect, &write.kind).await?;
     let write = conform::admit(dialect, write)?;
     let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
-    store_one(app, guarded::admit(app, write).await?).await
+    guarded::admit(app, write).await
 }
 
 async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
@@ -55,9 +61,6 @@ async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
 }
 
 async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
-    if let Some(Planned { write, entry }) = admitted.iter().find(|planned| planned.write.kind.as_str() == AUDIT_EVENT) {
-        return Err(Fault::Refused { cause: WriteFault::ReadOnly(write.kind.clone()), entry: *entry });
-    }
     if admitted.iter().any(|planned| migrate::runs(app, &planned.write)) {
         return migrate::transact(app, admitted).await;
     }

@@ -3,9 +3,12 @@
 //! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
 //! across values are in [`Config::check`].
 
+mod command;
 mod page;
 mod value;
 
+use command::KEYS_FLAGS;
+pub(crate) use command::{Command, KeysCommand, ResealArgs, RotateArgs};
 pub(crate) use value::Canonicals;
 
 use std::ffi::OsString;
@@ -17,7 +20,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 use fhir_store::payer::IdentifierRule;
 use oauth_core::jose::SigningAlg;
 use oauth_core::password::check_new_password;
@@ -38,17 +41,6 @@ Example, to try it out (then: curl http://127.0.0.1:8080/.well-known/smart-confi
 Example, behind a proxy that serves https://auth.example.org:
   DATABASE_URL=postgres://box@db/box BOX_KEY_ENCRYPTION_SECRET=... \\
   auth-server --listen 0.0.0.0:8080 --base-url https://auth.example.org --log-format json";
-
-/// What the `keys` commands read of the configuration.
-const KEYS_FLAGS: [&str; 7] = [
-    "database-url",
-    "data-dir",
-    "database-connections",
-    "key-encryption-secret",
-    "new-key-encryption-secret",
-    "log-format",
-    "log-filter",
-];
 
 /// What the operator decided.
 #[derive(Debug, Parser)]
@@ -72,77 +64,6 @@ pub(crate) struct Config {
     pub(crate) jobs: JobConfig,
     #[command(flatten)]
     pub(crate) observing: ObservingConfig,
-}
-
-/// What the process is to do.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub(crate) enum Command {
-    /// Serve (what happens without a subcommand)
-    Serve,
-    /// Look at the signing keys, and replace them without a break
-    #[command(subcommand, arg_required_else_help = false)]
-    Keys(KeysCommand),
-}
-
-/// What to do with the signing keys of the database.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub(crate) enum KeysCommand {
-    /// Print the published keys, oldest first
-    List,
-    /// Add new keys; the old ones stay published until they are retired
-    Rotate(RotateArgs),
-    /// Withdraw a key at once: tokens it signed are refused from now on
-    Retire {
-        /// Key identifier, as printed by `keys list`; after `--` when it begins with `-h`
-        #[arg(allow_hyphen_values = true)]
-        kid: String,
-    },
-    /// Encrypt the private keys under another secret, all in one transaction; also those stored in clear
-    ///
-    /// Their secret until now is --key-encryption-secret; leave it out when they are not encrypted.
-    Reseal(ResealArgs),
-}
-
-/// What the private keys are encrypted under from now on.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ResealArgs {
-    /// The new secret, at least 16 characters; every node is started with it as --key-encryption-secret from then on
-    #[arg(long, env = "BOX_NEW_KEY_ENCRYPTION_SECRET", value_name = "SECRET", hide_env_values = true)]
-    #[arg(value_parser = value::secret)]
-    new_key_encryption_secret: SecretString,
-}
-
-impl ResealArgs {
-    pub(crate) const fn secret(&self) -> &SecretString {
-        &self.new_key_encryption_secret
-    }
-
-    #[cfg(test)]
-    pub(crate) fn to(secret: &str) -> Self {
-        Self { new_key_encryption_secret: secret.into() }
-    }
-}
-
-impl PartialEq for ResealArgs {
-    fn eq(&self, other: &Self) -> bool {
-        self.secret().expose_secret() == other.secret().expose_secret()
-    }
-}
-
-impl Eq for ResealArgs {}
-
-/// How new keys take over.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub(crate) struct RotateArgs {
-    /// Seconds for which the new key is published before it signs, so that every cache has it by
-    /// then; 0 signs at once
-    #[arg(long, value_name = "SECONDS", default_value = "600")]
-    #[arg(value_parser = |text: &str| value::whole(text, 0, 2_592_000))]
-    pub(crate) activate_after: u64,
-    /// Replace the key of this algorithm alone [default: all of them]
-    #[arg(long, value_name = "ALG", value_parser = value::algorithm)]
-    #[arg(help = format!("Replace the key of this algorithm alone: {} [default: all of them]", value::ALGORITHMS))]
-    pub(crate) alg: Option<SigningAlg>,
 }
 
 /// Where the server listens, and what it is called.

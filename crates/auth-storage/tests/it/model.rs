@@ -129,10 +129,11 @@ impl Dice {
     }
 }
 
-/// One store, with its versions renamed in the order they were first seen.
+/// One store, with its versions and the ids it gave renamed in the order they were first seen.
 struct Watched<'a> {
     store: &'a dyn ResourceStore,
     versions: HashMap<i64, i64>,
+    given: HashMap<ResourceId, ResourceId>,
 }
 
 impl Watched<'_> {
@@ -140,6 +141,13 @@ impl Watched<'_> {
         if *version >= 0 {
             let next = i64::try_from(self.versions.len()).unwrap();
             *version = *self.versions.entry(*version).or_insert(next);
+        }
+    }
+
+    fn rename_given(&mut self, key: &mut ResourceKey) {
+        if !IDS.contains(&key.id.as_str()) {
+            let next = format!("given-{}", self.given.len()).parse().unwrap();
+            key.id = self.given.entry(key.id.clone()).or_insert(next).clone();
         }
     }
 
@@ -153,12 +161,18 @@ impl Watched<'_> {
                         | Written::Updated(stored)
                         | Written::Unchanged(stored)
                         | Written::Existing(stored)
-                        | Written::Deleted(stored) => self.rename(&mut stored.version),
+                        | Written::Deleted(stored) => {
+                            self.rename(&mut stored.version);
+                            self.rename_given(&mut stored.key);
+                        }
                         Written::Absent => {}
                     }
                 }
             }
             Err(refusal) => {
+                if let WriteFault::VersionMismatch { key, .. } = &mut refusal.cause {
+                    self.rename_given(key);
+                }
                 if let WriteFault::VersionMismatch { current: Some(version), .. } = &mut refusal.cause {
                     // A version that a write of this very transaction made went away with it, and
                     // only some stores use its number again.
@@ -182,6 +196,7 @@ impl Watched<'_> {
         let mut page = self.store.list(query).await.unwrap();
         for stored in &mut page.entries {
             self.rename(&mut stored.version);
+            self.rename_given(&mut stored.key);
         }
         (page.total, page.entries)
     }
@@ -194,9 +209,12 @@ impl Watched<'_> {
     }
 }
 
+/// The ids that writers choose.
+const IDS: [&str; 4] = ["a", "b", "c", "d"];
+
 fn keys() -> Vec<ResourceKey> {
     let kinds = ["Client", "Patient", "Observation"];
-    let all = kinds.iter().flat_map(|kind| ["a", "b", "c", "d"].map(|id| format!("{kind}/{id}")));
+    let all = kinds.iter().flat_map(|kind| IDS.map(|id| format!("{kind}/{id}")));
     all.map(|key| key.parse().unwrap()).collect()
 }
 
@@ -214,8 +232,8 @@ async fn versions(store: &Watched<'_>) -> HashMap<ResourceKey, i64> {
 told! {
     async fn an_engine_answers_as_the_store_in_memory(home) {
         let (db, memory) = (home.open().await, MemoryStore::new());
-        let mut engine = Watched { store: &db, versions: HashMap::new() };
-        let mut model = Watched { store: &memory, versions: HashMap::new() };
+        let mut engine = Watched { store: &db, versions: HashMap::new(), given: HashMap::new() };
+        let mut model = Watched { store: &memory, versions: HashMap::new(), given: HashMap::new() };
         let mut refused = 0;
         for step in 0..TRANSACTIONS {
             // The same seed twice: the writes differ only in the versions If-Match names.

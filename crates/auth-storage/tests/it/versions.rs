@@ -46,12 +46,11 @@ told! {
     async fn a_version_is_told_alike_while_it_stands_and_afterwards(home) {
         let db = home.open().await;
         let steps = vec![
-            vec![put(1)], vec![put(2)], vec![delete()], vec![put(3)],
-            vec![put(4), put(5), delete(), put(6), put(7)], vec![put(7)], vec![put(8), delete()],
+            put(1), put(2), delete(), put(3), put(4), put(5), delete(), put(6), put(7), put(7), put(8), delete(),
         ];
         let mut before = BTreeMap::new();
-        for (step, writes) in (0..).zip(steps) {
-            db.transact(writes, NOW_US + step).await.unwrap().unwrap();
+        for (step, write) in (0..).zip(steps) {
+            db.transact(vec![write], NOW_US + step).await.unwrap().unwrap();
             let after = told(&db).await;
             for (number, version) in &before {
                 assert_eq!(after.get(number), Some(version), "step {step}");

@@ -119,16 +119,19 @@ fn one(formula: &Formula) -> Typeset {
 const COMMAND: &str = "<mo>\\";
 /// What applies a named operator to what follows it; nothing is drawn.
 const APPLIES: &str = "<mo>\u{2061}</mo>";
-/// A delimiter in the middle as the library writes it, with the sign for "divides".
-const DIVIDES: &str = "lspace=\"0.05em\" rspace=\"0.05em\">\u{2223}</mo>";
-/// The same with the bar that was typed, which stretches everywhere.
-const BAR: &str = "lspace=\"0.05em\" rspace=\"0.05em\">|</mo>";
+/// A delimiter in the middle as the library writes it, with the sign for "divides"; before it stand the attributes, in
+/// any order, with [`MIDDLE_SPACE`] among them.
+const DIVIDES: &str = ">\u{2223}</mo>";
+/// The bar that was typed, which stretches everywhere.
+const BAR: &str = ">|</mo>";
+/// The attribute of a delimiter in the middle.
+const MIDDLE_SPACE: &str = "lspace=\"0.05em\"";
 /// Elements whose first child has to be one element.
 const WITH_BASE: [&str; 6] = ["<msub>", "<msup>", "<msubsup>", "<munder>", "<mover>", "<munderover>"];
 
 /// The `MathML` of the library with its two mistakes mended: names of operators and bars in the middle.
 fn repaired(html: &str) -> String {
-    let html = html.replace(DIVIDES, BAR);
+    let html = with_bars(html);
     let mut mended = String::with_capacity(html.len());
     let mut rest = html.as_str();
     while let Some((before, after)) = rest.split_once(COMMAND) {
@@ -143,6 +146,18 @@ fn repaired(html: &str) -> String {
         let (begin, end) = if is_base { ("<mrow>", "</mrow>") } else { ("", "") };
         mended.extend([begin, "<mi>", name, "</mi>", APPLIES, end]);
         rest = following;
+    }
+    mended.push_str(rest);
+    mended
+}
+
+fn with_bars(html: &str) -> String {
+    let mut mended = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some((before, after)) = rest.split_once(DIVIDES) {
+        let is_middle = before.rsplit_once('<').is_some_and(|(_, tag)| tag.contains(MIDDLE_SPACE));
+        mended.extend([before, if is_middle { BAR } else { DIVIDES }]);
+        rest = after;
     }
     mended.push_str(rest);
     mended
@@ -180,7 +195,10 @@ mod tests {
     #[test]
     fn a_delimiter_in_the_middle_is_set() {
         let html = set("\\left( a \\middle| \\frac{b}{c} \\right)", FormulaStyle::Inline);
-        assert!(html.contains(BAR) && !html.contains('\u{2223}') && !html.contains("unknown"), "{html}");
+        assert!(
+            html.contains("rspace=\"0.05em\">|</mo>") && !html.contains('\u{2223}') && !html.contains("unknown"),
+            "{html}"
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@ mod checker;
 #[cfg(test)]
 mod dialect;
 #[cfg(test)]
+mod emoji;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod linear;

@@ -92,12 +92,12 @@ told! {
             ("Patient", "general-practitioner", "Practitioner/v"), ("Patient", "_lastUpdated", "gt19"),
             ("Observation", "value-quantity", "lt"), ("Observation", "code-value-quantity", "c$"),
             ("Observation", "combo-code-value-quantity", "c$"), ("Observation", "combo-code-value-quantity:missing", ""),
-            ("Observation", "subject:Patient.family", "v"), ("Observation", "subject.identifier", "v"),
+            ("Observation", "subject:Patient.family", "v"), ("Observation", "subject:Patient.identifier", "v"),
             ("Patient", "_has:Observation:subject:code", "v"), ("Observation", "code:text", "v"),
         ] {
             let values: Vec<String> = match value {
                 "" => vec!["true".to_owned()],
-                "gt19" => (0..150).map(|n| format!("{value}{:02}", n % 100)).collect(),
+                "gt19" => (0..100).map(|n| format!("{value}{:02}", n % 100)).collect(),
                 "ne19" => (0..500).map(|n| format!("{value}{:02}", n % 100)).collect(),
                 value => (0..500).map(|n| format!("{value}{n}")).collect(),
             };
