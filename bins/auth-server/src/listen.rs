@@ -1,11 +1,12 @@
 //! The accept loop: a limit of connections, time limits for whoever sends or reads slowly, TLS,
 //! and an end that loses no answer.
 //!
-//! HTTP/1.1 only. A connection without a request is closed after the header time limit, so that
-//! limit is also the longest keep-alive.
+//! HTTP/1.1 only. A connection whose first request does not come is closed after the header time limit; between two
+//! requests it may be idle for longer ([`clock`]).
 
 mod answers;
 mod body;
+mod clock;
 mod connection;
 mod peer;
 mod shares;
@@ -34,8 +35,6 @@ use self::shares::{Share, Shares};
 use crate::shutdown::Stop;
 use crate::tls::Tls;
 
-/// How long running requests may take to finish once the server is to stop.
-const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// How long requests to a server that is not ready may take to finish once it is: their answers are one
 /// line each.
 const HANDOVER_MAX: Duration = Duration::from_millis(250);
@@ -59,8 +58,12 @@ const DESCRIPTORS_APART: u64 = 256;
 /// What one listener allows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// From the first wait for a request until its head is complete.
+    /// For the head of a request, and for a new connection until its first one is complete.
     pub(crate) header_timeout: Duration,
+    /// Between the answer to a request and the beginning of the next one.
+    pub(crate) keep_alive_timeout: Duration,
+    /// How long running requests may take to finish once the server is to stop.
+    pub(crate) drain: Duration,
     /// Open connections, idle ones included.
     pub(crate) connections_max: usize,
     /// Open connections of one address; none is no limit.
@@ -73,16 +76,11 @@ pub(crate) struct Limits {
 pub(crate) struct Tolerance {
     body: Pace,
     write_pause: Duration,
-    drain: Duration,
 }
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self {
-            body: Pace { pause_max: BODY_PAUSE_MAX, total_max: BODY_TOTAL_MAX },
-            write_pause: WRITE_PAUSE_MAX,
-            drain: DRAIN_MAX,
-        }
+        Self { body: Pace { pause_max: BODY_PAUSE_MAX, total_max: BODY_TOTAL_MAX }, write_pause: WRITE_PAUSE_MAX }
     }
 }
 
@@ -155,8 +153,9 @@ impl Listener {
         Self { proxies, ..self }
     }
 
-    /// Serves until `stop`, then finishes what runs, for [`DRAIN_MAX`] at most.
-    pub(crate) async fn serve(self, router: Router, stop: Stop) {
+    /// Serves until `stop`, then finishes what runs, for [`Limits::drain`] at most. Returns how many connections were cut
+    /// off then.
+    pub(crate) async fn serve(self, router: Router, stop: Stop) -> usize {
         let mut connections = JoinSet::new();
         let mut until = stop.clone();
         tokio::select! {
@@ -164,7 +163,7 @@ impl Listener {
             () = until.stopped() => {}
         }
         drop(self.socket);
-        drain(connections, self.limits.tolerance.drain).await;
+        drain(connections, self.limits.drain).await
     }
 
     /// Answers with `router` until `work` is done. Connections do not outlive it, so that whoever asks
@@ -178,7 +177,7 @@ impl Listener {
         };
         // Nobody to tell is no fault.
         let _ = end.send(true);
-        drain(connections, HANDOVER_MAX).await;
+        let _cut = drain(connections, HANDOVER_MAX).await;
         done
     }
 
@@ -212,11 +211,12 @@ impl Listener {
     }
 
     fn connection(&self, peer: Peer, router: Router, stop: Stop) -> Connection {
-        let Limits { header_timeout, tolerance, .. } = self.limits;
+        let Limits { header_timeout, keep_alive_timeout, tolerance, .. } = self.limits;
         Connection {
             peer,
             router,
             header_timeout,
+            keep_alive_timeout,
             body_pace: tolerance.body,
             write_pause_max: tolerance.write_pause,
             stop,
@@ -260,13 +260,15 @@ impl Slots {
     }
 }
 
-async fn drain(mut connections: JoinSet<()>, time_max: Duration) {
+/// Returns how many were cut off because they did not finish in time.
+async fn drain(mut connections: JoinSet<()>, time_max: Duration) -> usize {
     let finish = async { while connections.join_next().await.is_some() {} };
-    if timeout(time_max, finish).await.is_err() {
-        let count = connections.len();
-        tracing::warn!(count, "connections were cut off: they did not finish in time");
-        connections.shutdown().await;
+    if timeout(time_max, finish).await.is_ok() {
+        return 0;
     }
+    let count = connections.len();
+    connections.shutdown().await;
+    count
 }
 
 /// Raises the soft limit of open files, commonly 1,024, so that the connection limit is reached

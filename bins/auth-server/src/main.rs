@@ -26,6 +26,7 @@ mod outbound;
 mod package_registry;
 mod public_address;
 
+mod ending;
 mod listen;
 mod logging;
 mod metrics;
@@ -66,12 +67,17 @@ fn main() -> ExitCode {
 fn run(config: &Config, bundle: Option<InitBundle>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let hashing = hashing::threads().context("cannot start the runtime of hashing")?;
-    runtime.context("cannot start the runtime")?.block_on(async {
+    let runtime = runtime.context("cannot start the runtime")?;
+    let done = runtime.block_on(async {
         match config.task() {
             Command::Serve => serve::serve(config, bundle, hashing.handle()).await,
             Command::Keys(command) => keys::run(config, command).await,
         }
-    })
+    });
+    // What still runs on threads for blocking work ends with the process.
+    runtime.shutdown_background();
+    hashing.shutdown_background();
+    done
 }
 
 #[expect(

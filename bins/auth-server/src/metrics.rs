@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use auth_storage::TaskSet;
 use axum::Router;
 use axum::routing::get;
 use http::header;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tokio::task::JoinSet;
 
 /// How often recorded samples are folded into their summaries; between two times they take memory.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -17,11 +17,11 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When the process records elsewhere already.
-pub(crate) fn install(background: &mut JoinSet<()>) -> anyhow::Result<Router> {
+pub(crate) fn install(background: &mut TaskSet) -> anyhow::Result<Router> {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).context("cannot record metrics")?;
-    background.spawn(keep_up(handle.clone()));
+    background.spawn("fold metrics", keep_up(handle.clone()));
     Ok(router(handle))
 }
 

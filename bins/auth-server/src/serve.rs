@@ -1,12 +1,13 @@
 //! The wiring: database, rules, routes and listener, in the order that makes a server ready
 //! before it can be reached.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use auth_http::{Clock, HttpSettings, Parts};
-use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
+use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs, TaskEnded, TaskSet};
 use axum::Router;
 use migrations::Progress;
 use migrations::init::InitBundle;
@@ -17,11 +18,12 @@ use oauth_core::root::RootClient;
 use oauth_core::seal::Sealer;
 use oauth_core::settings::Settings;
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::sync::watch::Sender;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::clock::{self, SystemClock, SystemRandom};
 use crate::config::{Canonicals, Config};
+use crate::ending::{self, Ending};
 use crate::health::DatabaseHealth;
 use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
 use crate::listen::{Limits, Listener, Reserved, Tolerance};
@@ -41,21 +43,56 @@ const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 /// # Errors
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: &Handle) -> anyhow::Result<()> {
-    let mut background = JoinSet::new();
-    let mut stop = Stop::on_signal(&mut background).context("cannot wait for signals")?;
+    let mut background = TaskSet::default();
+    let (trigger, mut stop) = Stop::on_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, bundle, hashing, &mut background) => started,
         () = stop.stopped() => return Ok(()),
     };
-    let server = started?;
-    tokio::join!(server.main.serve(server.router, stop.clone()), serve_metrics(server.metrics, stop));
-    background.shutdown().await;
-    server.admissions.stop().await;
-    server.jobs.stop().await;
-    server.audit.stop().await;
-    server.db.close().await;
-    tracing::info!("stopped");
-    Ok(())
+    let Server { main, router, metrics, own, _hold } = started?;
+    let mut stopped = stop.clone();
+    let (begun, failed, cut, ()) = tokio::join!(
+        async {
+            stopped.stopped().await;
+            Instant::now()
+        },
+        watch(&mut background, &own, (&trigger, stop.clone())),
+        main.serve(router, stop.clone()),
+        serve_metrics(metrics, stop)
+    );
+    let mut ending = Ending::new(begun, config.limits.shutdown_timeout());
+    ending.connections_cut(cut);
+    ending.end("background tasks", background.shutdown()).await;
+    ending.end("token requests", own.admissions.stop()).await;
+    ending.end("jobs", own.jobs.stop()).await;
+    ending.end("audit events", own.audit.stop()).await;
+    ending.end("database", own.db.close()).await;
+    ending.report();
+    failed.map_or(Ok(()), |task| Err(task.into()))
+}
+
+/// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
+/// of no use. Jobs are told at once that it stops, so that a long one is given back while requests finish.
+async fn watch(
+    background: &mut TaskSet,
+    own: &Running,
+    (trigger, mut stop): (&Sender<bool>, Stop),
+) -> Option<TaskEnded> {
+    let ended = tokio::select! {
+        ended = poll_fn(|context| background.poll_ended(context)) => ended,
+        ended = own.admissions.task_ended() => ended,
+        ended = own.jobs.task_ended() => ended,
+        ended = own.audit.task_ended() => ended,
+        ended = own.db.task_ended() => ended,
+        () = stop.stopped() => {
+            own.jobs.begin_stop();
+            return None;
+        }
+    };
+    tracing::error!(task = ended.name, "stopping: a task ended that was to run on");
+    // Everything that runs has a receiver.
+    let _ = trigger.send(true);
+    Some(ended)
 }
 
 /// A server that is ready.
@@ -63,18 +100,23 @@ struct Server {
     main: Listener,
     router: Router,
     metrics: Option<(Listener, Router)>,
+    own: Running,
+    _hold: database::Hold,
+}
+
+/// What runs behind the routes, and ends after them.
+struct Running {
     admissions: Arc<Admissions>,
     audit: Arc<AuditLog>,
     jobs: Arc<Jobs>,
     db: Db,
-    _hold: database::Hold,
 }
 
 async fn start(
     config: &Config,
     bundle: Option<InitBundle>,
     hashing: &Handle,
-    background: &mut JoinSet<()>,
+    background: &mut TaskSet,
 ) -> anyhow::Result<Server> {
     tracing::info!("starting auth-server {}", env!("CARGO_PKG_VERSION"));
     let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
@@ -93,11 +135,11 @@ async fn start(
     if let Some((id, password)) = config.trust.admin() {
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }
-    background.spawn(refresh_keys(Arc::clone(&authority)));
+    background.spawn("refresh keys", refresh_keys(Arc::clone(&authority)));
     let jobs = Arc::new(Jobs::start(db.clone(), job_settings(config, &base_url)));
-    background.spawn(index(db.clone()));
-    background.spawn(sweep(db.clone(), config.observing.audit_retention()));
-    background.spawn(forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
+    background.spawn("index resources", index(db.clone()));
+    background.spawn("sweep", sweep(db.clone(), config.observing.audit_retention()));
+    background.spawn("forget jobs", forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
     let own = Own { authority, packages, jobs: Arc::clone(&jobs) };
     let parts = parts(config, base_url, own, &db);
     let url = reserved.url();
@@ -109,15 +151,16 @@ async fn start(
     }
     let router = auth_http::router(parts);
     tracing::info!("listening on {url}");
-    Ok(Server { main, router, metrics, admissions, audit, jobs, db, _hold: hold })
+    let own = Running { admissions, audit, jobs, db };
+    Ok(Server { main, router, metrics, own, _hold: hold })
 }
 
-fn tls(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<Arc<Tls>>> {
+fn tls(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<Arc<Tls>>> {
     let Some((certificate, key)) = config.address.tls_files() else {
         return Ok(None);
     };
     let tls = Tls::load(certificate, key)?;
-    background.spawn(Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
+    background.spawn("reload the certificate", Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
     Ok(Some(tls))
 }
 
@@ -225,13 +268,15 @@ impl Clock for SystemClock {
 fn limits(config: &Config) -> Limits {
     Limits {
         header_timeout: config.limits.header_timeout(),
+        keep_alive_timeout: config.limits.keep_alive_timeout(),
+        drain: ending::drain(config.limits.shutdown_timeout()),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
         tolerance: Tolerance::default(),
     }
 }
 
-fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Result<Option<(Listener, Router)>> {
+fn metrics_listener(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<(Listener, Router)>> {
     let Some(address) = config.observing.metrics_listen else {
         return Ok(None);
     };
@@ -243,7 +288,7 @@ fn metrics_listener(config: &Config, background: &mut JoinSet<()>) -> anyhow::Re
 
 async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
     if let Some((listener, router)) = metrics {
-        listener.serve(router, stop).await;
+        let _cut = listener.serve(router, stop).await;
     }
 }
 

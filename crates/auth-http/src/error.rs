@@ -514,8 +514,22 @@ mod tests {
         }
         let (status, _, body) = rendered(Fault::Parties(parties()), Surface::OAuth).await;
         assert_eq!((status.as_u16(), &body["error"]), (503, &Value::from("temporarily_unavailable")));
-        let broken = fhir_store::StoreError::Unavailable("gone".into());
+        let broken = fhir_store::StoreError::Failed("a bug".into());
         assert_eq!(Fault::Resources(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_gone_is_503_and_says_when_to_try_again() {
+        let gone = || fhir_store::StoreError::Unavailable("connection refused".into());
+        let parties = Fault::Parties(oauth_core::ports::StoreError(Box::new(gone())));
+        for fault in [Fault::Resources(gone()), parties] {
+            let verdict = fault.verdict();
+            let mut headers = http::HeaderMap::new();
+            verdict.add_headers(&mut headers, "https://a.example");
+            assert_eq!((verdict.status.as_u16(), headers["retry-after"].to_str().unwrap()), (503, "5"));
+            assert!(!verdict.outcome_body().to_string().contains("refused"));
+            assert_eq!(verdict.oauth_body()["error"], "temporarily_unavailable");
+        }
     }
 
     #[test]

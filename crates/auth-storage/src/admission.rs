@@ -9,7 +9,9 @@
 //! timer that waits for batches to fill, which delays the lone request.
 
 use std::collections::{BTreeMap, HashSet};
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
 use async_trait::async_trait;
 use oauth_core::ports::{Admission, AdmissionStore, Admitted, Claim, StoreError};
@@ -17,13 +19,13 @@ use serde_json::{Value, json};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Database, Pool, Postgres, Sqlite, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
 
 use crate::db::{BEGIN_SQLITE, Db};
 use crate::dialect::hex;
 use crate::engine::On;
 use crate::fault::{self, retried};
 use crate::replay::{self, WINDOW_S, Window};
+use crate::tasks::{TaskEnded, TaskSet};
 
 /// Most requests in one statement.
 const BATCH_MAX: usize = 512;
@@ -69,7 +71,7 @@ pub struct Admissions {
 #[derive(Debug)]
 struct Worker {
     stop: oneshot::Sender<()>,
-    tasks: JoinSet<()>,
+    tasks: TaskSet,
 }
 
 /// Why a request could not be admitted although the database may be well.
@@ -97,9 +99,18 @@ impl Admissions {
     pub fn start(db: Db) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(admit_all(db, waiting, stopped));
+        let mut tasks = TaskSet::default();
+        tasks.spawn("admit token requests", admit_all(db, waiting, stopped));
         Self { queue, worker: Mutex::new(Some(Worker { stop, tasks })) }
+    }
+
+    /// Returns when a task has ended that was to run until it was stopped.
+    pub async fn task_ended(&self) -> TaskEnded {
+        poll_fn(|context| {
+            let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+            worker.as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_ended(context))
+        })
+        .await
     }
 
     /// Answers what waits, admits nothing more, and returns when the task has ended. Once is
@@ -109,11 +120,7 @@ impl Admissions {
         if let Some(Worker { stop, mut tasks }) = worker {
             // The task may have ended by itself; then there is nobody to tell.
             let _ = stop.send(());
-            while let Some(ended) = tasks.join_next().await {
-                if let Err(error) = ended {
-                    tracing::error!(%error, "the admission task failed");
-                }
-            }
+            tasks.join().await;
         }
     }
 }

@@ -10,22 +10,24 @@ mod alike;
 mod event;
 mod retention;
 
+use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use fhir_store::{ResourceId, ResourceType};
 use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
 use tokio::time::Interval;
 
 use crate::db::Db;
 use crate::engine::Tx;
 use crate::fault::retried;
 use crate::resources::{append, upsert};
+use crate::tasks::{TaskEnded, TaskSet};
 
 use alike::{Entry, Refusals};
 
@@ -55,7 +57,7 @@ pub struct AuditLog {
 #[derive(Debug)]
 struct Worker {
     stop: oneshot::Sender<()>,
-    tasks: JoinSet<()>,
+    tasks: TaskSet,
 }
 
 impl AuditLog {
@@ -67,9 +69,18 @@ impl AuditLog {
         let (losing, refusals) = (Arc::new(AtomicBool::new(false)), Arc::new(Refusals::default()));
         let writer =
             Writer { db, waiting, refusals: Arc::clone(&refusals), stopped, losing: Arc::clone(&losing), ends: false };
-        let mut tasks = JoinSet::new();
-        tasks.spawn(writer.write_all());
+        let mut tasks = TaskSet::default();
+        tasks.spawn("write audit events", writer.write_all());
         Self { queue, refusals, losing, worker: Mutex::new(Some(Worker { stop, tasks })) }
+    }
+
+    /// Returns when a task has ended that was to run until it was stopped.
+    pub async fn task_ended(&self) -> TaskEnded {
+        poll_fn(|context| {
+            let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+            worker.as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_ended(context))
+        })
+        .await
     }
 
     /// Writes what waits, takes nothing more, and returns when the task has ended. Once is enough;
@@ -79,11 +90,7 @@ impl AuditLog {
         if let Some(Worker { stop, mut tasks }) = worker {
             // The task may have ended by itself; then there is nobody to tell.
             let _ = stop.send(());
-            while let Some(ended) = tasks.join_next().await {
-                if let Err(error) = ended {
-                    tracing::error!(%error, "the task that writes audit events failed");
-                }
-            }
+            tasks.join().await;
         }
     }
 }

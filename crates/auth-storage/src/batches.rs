@@ -6,16 +6,17 @@
 //! cannot be read, each is asked again alone, so nobody is told another's failure; when it cannot be
 //! reached, all are told.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use oauth_core::ports::StoreError;
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
 
 use crate::fault;
+use crate::tasks::{TaskEnded, TaskSet};
 
 /// Most that is asked in one statement, where nothing else is said.
 const BATCH_MAX: usize = 256;
@@ -45,7 +46,7 @@ pub(crate) trait Answers: Send + 'static {
 /// The task that answers, and the way to it. It ends with its owner.
 pub(crate) struct Batches<A: Answers> {
     queue: mpsc::Sender<Caller<A>>,
-    _task: JoinSet<()>,
+    task: Mutex<TaskSet>,
 }
 
 struct Caller<A: Answers> {
@@ -61,9 +62,20 @@ impl<A: Answers> Batches<A> {
     /// Starts on the current runtime.
     pub(crate) fn start(answers: A) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
-        let mut task = JoinSet::new();
-        task.spawn(answer_all(answers, waiting));
-        Self { queue, _task: task }
+        let mut task = TaskSet::default();
+        task.spawn("answer many at once", answer_all(answers, waiting));
+        Self { queue, task: Mutex::new(task) }
+    }
+
+    /// Ready when the task has ended although nothing stopped it.
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).poll_ended(context)
+    }
+
+    /// Ends the task; what waits fails.
+    pub(crate) async fn end(&self) {
+        let mut task = std::mem::take(&mut *self.task.lock().unwrap_or_else(PoisonError::into_inner));
+        task.shutdown().await;
     }
 
     /// Asks, together with whoever else does so now.

@@ -1,11 +1,12 @@
 //! The database: opening it, one connection pool per kind of work, transactions, closing.
 
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use migrations::{SqlPlace, SqlRefused};
@@ -13,6 +14,7 @@ use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout};
 
 use crate::batches::Batches;
 use crate::dialect::Dialect;
@@ -28,6 +30,7 @@ use crate::script::{self, ScriptFault};
 use crate::search::Index;
 use crate::shared::SharedCommits;
 use crate::stopwatch::Stopwatch;
+use crate::tasks::TaskEnded;
 
 /// Name of the SQLite database in the data directory.
 const DATABASE_FILE: &str = "auth.db";
@@ -59,6 +62,11 @@ const LOG_PAGES: &str = "8192";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a node that waits for the start lock asks for it.
 const START_LOCK_POLL: Duration = Duration::from_millis(25);
+/// How long the probe of a write waits for the connection and the commit.
+const PROBE_MAX: Duration = Duration::from_millis(700);
+/// For how long the one writer of SQLite may be busy with a transaction before that counts as a failure.
+const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
+const PROBE: &str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
 /// Statements kept prepared per connection; each resource type in use has about ten.
 const PREPARED_STATEMENTS: usize = 512;
 
@@ -82,6 +90,8 @@ struct Inner {
     index: RwLock<Option<Arc<Index>>>,
     /// Whether the index was seen to have rows that it cannot have by the rules.
     strewn_rows: AtomicBool,
+    /// When a probe was last written, or the database opened.
+    probed: Mutex<Instant>,
 }
 
 #[derive(Debug)]
@@ -229,7 +239,19 @@ impl Db {
             On::Postgres(pools) => usize::try_from(pools.all.options().get_max_connections() / 2).unwrap_or(1).max(1),
             On::Sqlite(_) => SQLITE_CONDITIONS,
         });
-        Self(Arc::new(Inner { pools, reads, visits, codes, tables, search_time, conditions, index, strewn_rows }))
+        let probed = Mutex::new(Instant::now());
+        Self(Arc::new(Inner {
+            pools,
+            reads,
+            visits,
+            codes,
+            tables,
+            search_time,
+            conditions,
+            index,
+            strewn_rows,
+            probed,
+        }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -245,6 +267,41 @@ impl Db {
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
         let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as("SELECT CAST(1 AS BIGINT)"))?;
         Ok(())
+    }
+
+    /// Whether the database takes writes: writes one row and commits it.
+    ///
+    /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
+    /// minute at most, it is enough that the database answers.
+    ///
+    /// # Errors
+    /// When it does not, after a second at most.
+    pub async fn probe(&self) -> Result<(), sqlx::Error> {
+        let write = async { run!(self.writer(), execute: sqlx::query(PROBE)) };
+        let Ok(written) = timeout(PROBE_MAX, write).await else {
+            let busy = self.0.probed.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            let may_be_busy = matches!(self.dialect(), Dialect::Sqlite) && busy < WRITER_BUSY_MAX;
+            return if may_be_busy { self.ping().await } else { Err(sqlx::Error::PoolTimedOut) };
+        };
+        written?;
+        *self.0.probed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Ok(())
+    }
+
+    /// Returns when a task of the database has ended that was to run until [`Db::close`]: without it, what it answers
+    /// for many fails.
+    pub async fn task_ended(&self) -> TaskEnded {
+        poll_fn(|context| {
+            let Inner { pools, reads, visits, codes, .. } = &*self.0;
+            if let On::Sqlite(pools) = pools
+                && let Poll::Ready(ended) = pools.shared.poll_ended(context)
+            {
+                return Poll::Ready(ended);
+            }
+            let ended = [reads.crowd().poll_ended(context), visits.poll_ended(context), codes.poll_ended(context)];
+            ended.into_iter().find(Poll::is_ready).unwrap_or(Poll::Pending)
+        })
+        .await
     }
 
     /// Runs `work` while no other node runs its own, on any machine of a Postgres deployment or
@@ -313,8 +370,12 @@ impl Db {
                 pools.searchers.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
+                pools.shared.end().await;
             }
         }
+        self.0.reads.crowd().end().await;
+        self.0.visits.end().await;
+        self.0.codes.end().await;
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -349,7 +410,7 @@ impl Db {
     /// The turn of a transaction that searches before it writes, until it is dropped. It holds what others wait for, so
     /// only a few do at the same time.
     pub(crate) async fn condition_turn(&self) -> Result<SemaphorePermit<'_>, sqlx::Error> {
-        let turn = tokio::time::timeout(ACQUIRE_TIMEOUT, self.0.conditions.acquire());
+        let turn = timeout(ACQUIRE_TIMEOUT, self.0.conditions.acquire());
         turn.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)
     }
 
@@ -419,24 +480,24 @@ impl Db {
 
     /// The table of a type, if it is known to exist.
     pub(crate) fn known_table(&self, kind: &str) -> Option<Table> {
-        let tables = self.0.tables.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let tables = self.0.tables.read().unwrap_or_else(PoisonError::into_inner);
         tables.get(kind).cloned()
     }
 
     /// Remembers tables that exist and are committed.
     pub(crate) fn remember_tables(&self, found: impl IntoIterator<Item = Table>) {
-        let mut tables = self.0.tables.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tables = self.0.tables.write().unwrap_or_else(PoisonError::into_inner);
         tables.extend(found.into_iter().map(|table| (table.kind().to_owned(), table)));
     }
 
     /// The index of searches as it is known; whoever uses it compares it with the database.
     pub(crate) fn known_index(&self) -> Option<Arc<Index>> {
-        self.0.index.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.0.index.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Remembers the index as it was committed, unless a newer one is known.
     pub(crate) fn remember_index(&self, index: &Arc<Index>) {
-        let mut known = self.0.index.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.0.index.write().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.is_older_than(index)) {
             *known = Some(Arc::clone(index));
         }
@@ -465,7 +526,7 @@ impl Db {
 
     /// Forgets which tables exist: users' SQL may have dropped some.
     pub(crate) fn forget_tables(&self) {
-        let mut tables = self.0.tables.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tables = self.0.tables.write().unwrap_or_else(PoisonError::into_inner);
         tables.clear();
     }
 }

@@ -117,6 +117,32 @@ fn is_failure(code: &str) -> bool {
     }
 }
 
+/// Whether the engine cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked by others,
+/// or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
+fn is_outage(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => true,
+        sqlx::Error::Database(refused) => refused.code().is_some_and(|code| is_outage_code(&code)),
+        _ => false,
+    }
+}
+
+/// # Source
+/// Postgres, appendix A: lost connections (08), resources (53, a full disk among them), the server's end and start
+/// (57P), the system (58), a server that only reads (25006). SQLite, "Result and Error Codes": busy, locked, no memory,
+/// read-only, I/O, full, cannot open, locking protocol.
+fn is_outage_code(code: &str) -> bool {
+    match code.parse::<u32>() {
+        Ok(number) if code.len() != 5 => matches!(number & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15),
+        _ => ["08", "53", "57P", "58", "25006"].iter().any(|class| code.starts_with(class)),
+    }
+}
+
 /// What a transaction's error says about trying it again.
 pub(crate) trait Contended {
     fn is_contended(&self) -> bool;
@@ -165,7 +191,8 @@ pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError 
         error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(Passing(engine))),
         sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(Passing(engine))),
         error if is_unreadable(error) => fhir_store::StoreError::Corrupt(engine),
-        _ => fhir_store::StoreError::Unavailable(engine),
+        error if is_outage(error) => fhir_store::StoreError::Unavailable(Box::new(Passing(engine))),
+        _ => fhir_store::StoreError::Failed(engine),
     }))
 }
 
@@ -184,7 +211,8 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
         sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(passing(error))),
         error if is_cut_short(&error) => fhir_store::StoreError::TooCostly(Box::new(error)),
         error if is_unreadable(&error) => fhir_store::StoreError::Corrupt(Box::new(error)),
-        error => fhir_store::StoreError::Unavailable(Box::new(error)),
+        error if is_outage(&error) => fhir_store::StoreError::Unavailable(Box::new(passing(error))),
+        error => fhir_store::StoreError::Failed(Box::new(error)),
     }
 }
 
@@ -204,8 +232,23 @@ mod tests {
         let within = shared(&Arc::new(sqlx::Error::PoolTimedOut)).0;
         assert!(matches!(within.downcast_ref(), Some(fhir_store::StoreError::Busy(_))));
         assert!(matches!(fhir(sqlx::Error::PoolClosed), fhir_store::StoreError::Unavailable(_)));
-        assert!(oauth(sqlx::Error::PoolTimedOut).is_passing() && !oauth(sqlx::Error::PoolClosed).is_passing());
+        assert!(oauth(sqlx::Error::PoolTimedOut).is_passing() && oauth(sqlx::Error::PoolClosed).is_passing());
         assert!(shared(&Arc::new(sqlx::Error::PoolTimedOut)).is_passing());
+    }
+
+    #[test]
+    fn an_outage_is_told_from_a_refusal_and_from_damage() {
+        // Postgres: gone, disk full, starting, I/O, standby. SQLite: busy, read-only, I/O on a write, full.
+        for code in ["08006", "53100", "57P03", "58030", "25006", "5", "1544", "778", "13"] {
+            assert!(is_outage_code(code), "{code}");
+        }
+        // Postgres: duplicate key, syntax, cancelled, internal. SQLite: error, interrupted, damaged, duplicate key.
+        for code in ["23505", "42601", "57014", "XX000", "1", "9", "11", "1555"] {
+            assert!(!is_outage_code(code), "{code}");
+        }
+        assert!(matches!(fhir(sqlx::Error::WorkerCrashed), fhir_store::StoreError::Unavailable(_)));
+        assert!(matches!(fhir(sqlx::Error::RowNotFound), fhir_store::StoreError::Failed(_)));
+        assert!(oauth(sqlx::Error::WorkerCrashed).is_passing() && !oauth(sqlx::Error::RowNotFound).is_passing());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod told;
 mod worker;
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -27,10 +28,10 @@ use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, TooManyJob
 use fhir_store::payer::group;
 use fhir_store::{Operation, ResourceId, ResourceKey, ResourceStore as _, StoreError, Write};
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
 
 use crate::db::Db;
 use crate::fault::{fhir, retried};
+use crate::tasks::{TaskEnded, TaskSet};
 
 use worker::Worker;
 
@@ -70,7 +71,7 @@ pub struct Jobs {
     /// Told when there is something new.
     news: Arc<Notify>,
     stop: watch::Sender<bool>,
-    tasks: Mutex<JoinSet<()>>,
+    tasks: Mutex<TaskSet>,
 }
 
 impl Jobs {
@@ -78,7 +79,7 @@ impl Jobs {
     #[must_use]
     pub fn start(db: Db, settings: JobSettings) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let (news, mut tasks) = (Arc::new(Notify::new()), JoinSet::new());
+        let (news, mut tasks) = (Arc::new(Notify::new()), TaskSet::default());
         let (at_once, settings) = (settings.at_once, Arc::new(settings));
         for _ in 0..at_once {
             let worker = Worker {
@@ -87,21 +88,27 @@ impl Jobs {
                 news: Arc::clone(&news),
                 stopped: stopped.clone(),
             };
-            tasks.spawn(worker.work());
+            tasks.spawn("work on jobs", worker.work());
         }
         Self { db, settings, news, stop, tasks: Mutex::new(tasks) }
     }
 
+    /// Has the tasks end after their current steps.
+    pub fn begin_stop(&self) {
+        // Without a task nothing listens.
+        let _ = self.stop.send(true);
+    }
+
     /// Ends the tasks after their current steps and gives their jobs back. Again does nothing.
     pub async fn stop(&self) {
-        // Without a task there is nobody to tell.
-        let _ = self.stop.send(true);
+        self.begin_stop();
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        while let Some(ended) = tasks.join_next().await {
-            if let Err(error) = ended {
-                tracing::error!(%error, "a task that works on jobs failed");
-            }
-        }
+        tasks.join().await;
+    }
+
+    /// Returns when a task has ended that was to work on jobs until it was stopped.
+    pub async fn task_ended(&self) -> TaskEnded {
+        poll_fn(|context| self.tasks.lock().unwrap_or_else(PoisonError::into_inner).poll_ended(context)).await
     }
 
     /// Deletes jobs that ended before `before_us`, microseconds since the UNIX epoch, with their files. Returns how
@@ -130,7 +137,7 @@ impl Jobs {
             let writes = some.iter().map(|key| Write::to(key.clone(), Operation::Delete)).collect();
             // A deletion without a condition is refused by no rule.
             if let Err(refusal) = self.db.transact(writes, now_us).await? {
-                return Err(StoreError::Unavailable(Box::new(refusal)));
+                return Err(StoreError::Failed(Box::new(refusal)));
             }
         }
         Ok(())

@@ -71,9 +71,11 @@ mod engine;
 mod script;
 mod shared;
 mod stopwatch;
+mod tasks;
 
 pub use admission::Admissions;
 pub use audit::AuditLog;
 pub use db::Db;
 pub use fault::{OpenError, StartLockError};
 pub use jobs::{JobSettings, Jobs};
+pub use tasks::{TaskEnded, TaskSet};

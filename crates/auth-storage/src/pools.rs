@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::SqlitePoolOptions;
-use sqlx::{AssertSqlSafe, Connection as _};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 
 use crate::stopwatch::Stopwatch;
 
@@ -88,9 +88,21 @@ pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
             let watching = watching.clone();
             Box::pin(async move { watching.watch(connection).await })
         })
-        .before_acquire(move |_, _| {
+        .before_acquire(move |connection, _| {
             // What was told to end has ended: the connection is back.
             released.release();
-            Box::pin(async { Ok(true) })
+            // A transaction that SQLite ended by itself, as it may when the disk is full, is one that the driver cannot
+            // end; on such a connection nothing can begin any more.
+            let is_fit = is_between_transactions(connection);
+            Box::pin(async move { Ok(is_fit) })
         })
+}
+
+/// Whether a connection of SQLite can begin a transaction.
+fn is_between_transactions(connection: &SqliteConnection) -> bool {
+    let is_fit = !connection.is_in_transaction();
+    if !is_fit {
+        tracing::warn!("a connection was replaced: its last transaction could not be ended");
+    }
+    is_fit
 }

@@ -72,7 +72,7 @@ impl ResourceStore for Db {
             Err(Halt::Refused(refusal)) => Ok(Err(refusal)),
             Err(Halt::Failed(error)) => Err(fhir(error)),
             // There is no effect to refuse.
-            Err(Halt::Effect(_, _, refused)) => Err(StoreError::Unavailable(Box::new(refused))),
+            Err(Halt::Effect(_, _, refused)) => Err(StoreError::Failed(Box::new(refused))),
         }
     }
 }

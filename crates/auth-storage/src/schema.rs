@@ -57,6 +57,7 @@ const FILES: &[File] = &[
     file!(22, "0022_texts_by_resource.sql"),
     file!(23, "0023_audit_event_index.sql"),
     file!(24, "0024_package_conformance.sql"),
+    file!(25, "0025_server_health.sql"),
 ];
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.

@@ -5,17 +5,18 @@
 //! gathers, and is the next. Each is answered after the commit that holds it. When one fails, each
 //! is done again alone, so nobody is told another's failure.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use oauth_core::ports::StoreError;
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
 
 use crate::db::{Db, begin};
 use crate::engine::{On, Tx};
 use crate::fault::{self, retried};
+use crate::tasks::{TaskEnded, TaskSet};
 
 /// Most transactions that share a commit.
 const BATCH_MAX: usize = 64;
@@ -36,7 +37,7 @@ pub(crate) trait Work: Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct SharedCommits {
     queue: mpsc::Sender<Box<dyn Job>>,
-    _task: JoinSet<()>,
+    task: Mutex<TaskSet>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -47,9 +48,20 @@ impl SharedCommits {
     /// Starts on the current runtime.
     pub(crate) fn start(writer: SqlitePool) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
-        let mut task = JoinSet::new();
-        task.spawn(commit_all(writer, waiting));
-        Self { queue, _task: task }
+        let mut task = TaskSet::default();
+        task.spawn("commit for many", commit_all(writer, waiting));
+        Self { queue, task: Mutex::new(task) }
+    }
+
+    /// Ready when the task has ended although nothing stopped it.
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<TaskEnded> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).poll_ended(context)
+    }
+
+    /// Ends the task; what waits fails.
+    pub(crate) async fn end(&self) {
+        let mut task = std::mem::take(&mut *self.task.lock().unwrap_or_else(PoisonError::into_inner));
+        task.shutdown().await;
     }
 
     /// Does the work in a commit that others may share; returns when it is durable.

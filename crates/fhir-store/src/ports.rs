@@ -442,9 +442,13 @@ pub type EngineError = Box<dyn Error + Send + Sync>;
 /// The store failed. What it prints is fit for anybody; the source is not.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The engine cannot be reached, or answers with an error of its own.
+    /// The engine cannot be used at the moment: it cannot be reached, has no room, or takes no writes. The same call may
+    /// succeed later.
     #[error("the store is not available")]
     Unavailable(#[source] EngineError),
+    /// The engine answered with an error that waiting does not mend.
+    #[error("the store failed")]
+    Failed(#[source] EngineError),
     /// Others kept writing the same rows; the whole call may be tried again.
     #[error("the store is busy with the same resources")]
     Contended(#[source] EngineError),
@@ -503,6 +507,7 @@ mod tests {
         let cause = || EngineError::from("password=hunter2");
         let errors = [
             StoreError::Unavailable(cause()),
+            StoreError::Failed(cause()),
             StoreError::Contended(cause()),
             StoreError::Busy(cause()),
             StoreError::TooCostly(cause()),

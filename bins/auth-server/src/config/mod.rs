@@ -264,10 +264,20 @@ pub(crate) struct LimitConfig {
     #[arg(long, env = "BOX_MAX_BODY_BYTES", value_name = "BYTES", default_value = "20971520")]
     #[arg(value_parser = |text: &str| value::whole(text, 1024, 1_073_741_824))]
     max_body_bytes: u64,
-    /// Seconds a request head may take (408 then), and an idle connection stays open
+    /// Seconds a request head may take (408 then), and a new connection stays open without one
     #[arg(long, env = "BOX_HEADER_TIMEOUT", value_name = "SECONDS", default_value = "10")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 300))]
     header_timeout: u64,
+    /// Seconds a connection stays open between two requests. A proxy in front should close its own connections to this
+    /// server sooner
+    #[arg(long, env = "BOX_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "75")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 3600))]
+    keep_alive_timeout: u64,
+    /// Seconds the server may take to stop at SIGTERM or SIGINT, over everything: running requests have four fifths of
+    /// it; what has not finished by then is cut off and named in the log
+    #[arg(long, env = "BOX_SHUTDOWN_TIMEOUT", value_name = "SECONDS", default_value = "10")]
+    #[arg(value_parser = |text: &str| value::whole(text, 1, 600))]
+    shutdown_timeout: u64,
     /// Connections open at the same time; one more is answered 503
     #[arg(long, env = "BOX_MAX_CONNECTIONS", value_name = "COUNT", default_value = "10000")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1_000_000))]
@@ -303,6 +313,14 @@ impl LimitConfig {
 
     pub(crate) fn header_timeout(&self) -> Duration {
         Duration::from_secs(self.header_timeout)
+    }
+
+    pub(crate) fn keep_alive_timeout(&self) -> Duration {
+        Duration::from_secs(self.keep_alive_timeout)
+    }
+
+    pub(crate) fn shutdown_timeout(&self) -> Duration {
+        Duration::from_secs(self.shutdown_timeout)
     }
 
     pub(crate) fn connections_max(&self) -> usize {

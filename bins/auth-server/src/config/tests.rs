@@ -27,6 +27,8 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.trust.access_token_alg, SigningAlg::ES256);
     assert_eq!(config.limits.body_max_bytes(), 20_971_520);
     assert_eq!(config.limits.header_timeout(), Duration::from_secs(10));
+    assert_eq!(config.limits.keep_alive_timeout(), Duration::from_secs(75));
+    assert_eq!(config.limits.shutdown_timeout(), Duration::from_secs(10));
     assert_eq!(config.limits.connections_max(), 10_000);
     assert_eq!(config.limits.connections_per_address(), None);
     assert_eq!(config.limits.rate_per_minute(), 0);
@@ -136,6 +138,8 @@ fn a_wrong_value_is_one_line_with_the_flag_the_value_and_what_is_allowed() {
         ("--database-connections", "0", "from 1 to 1000"),
         ("--max-body-bytes", "20MB", "from 1024 to 1073741824"),
         ("--header-timeout", "0", "from 1 to 300"),
+        ("--keep-alive-timeout", "0", "from 1 to 3600"),
+        ("--shutdown-timeout", "601", "from 1 to 600"),
         ("--max-connections", "-1", "from 1 to 1000000"),
         ("--max-connections-per-address", "many", "from 0 to 1000000"),
         ("--rate-limit", "1.5", "from 0 to 1000000"),

@@ -1,9 +1,11 @@
 //! One connection, from its handshake to its last answer.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -13,7 +15,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -22,6 +24,7 @@ use tower::ServiceExt as _;
 
 use super::answers;
 use super::body::{Late, Pace, PacedBody};
+use super::clock::{Clock, Limit, Timed};
 use super::peer::Peer;
 use crate::shutdown::Stop;
 use crate::tls::Tls;
@@ -37,6 +40,8 @@ pub(crate) struct Connection {
     pub(crate) router: Router,
     /// For the handshake, and again for every request head.
     pub(crate) header_timeout: Duration,
+    /// Between two requests.
+    pub(crate) keep_alive_timeout: Duration,
     pub(crate) body_pace: Pace,
     /// Longest time in which the other side takes nothing of what is to be written. Waiting with
     /// nothing to write is free: that is a long poll.
@@ -75,35 +80,57 @@ impl Connection {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (router, peer, pace) = (self.router, self.peer, self.body_pace);
-        let service = service_fn(move |request: Request<Incoming>| {
+        let clock = Clock::new(self.header_timeout, self.keep_alive_timeout);
+        let service = service_fn(|request: Request<Incoming>| {
+            clock.request();
             let client = peer.client(request.headers());
-            answer(router.clone(), client, pace, request)
+            let (answering, clock) = (answer(router.clone(), client, pace, request), Arc::clone(&clock));
+            async move { answering.await.map(|answer| clock.answered(answer)) }
         });
         let mut connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.header_timeout)
+            .header_read_timeout(None)
             .max_header_size(HEAD_MAX_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
-        let ended = tokio::select! {
-            outcome = &mut connection => Some(outcome),
-            () = self.stop.stopped() => None,
+            .serve_connection(TokioIo::new(Timed::new(stream, &clock)), service);
+        let mut limit = Limit::of(&clock);
+        let mut is_stopping = false;
+        let ended = loop {
+            tokio::select! {
+                ended = poll_fn(|context| serve_in_time(&mut connection, &mut limit, context)) => break ended,
+                () = self.stop.stopped(), if !is_stopping => {
+                    is_stopping = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+            }
         };
-        let outcome = if let Some(outcome) = ended {
-            outcome
-        } else {
-            Pin::new(&mut connection).graceful_shutdown();
-            (&mut connection).await
-        };
-        let Err(error) = outcome else { return };
-        tracing::debug!(%error, "connection ended early");
-        if error.is_timeout() {
-            let parts = connection.into_parts();
-            // Whoever sent nothing asked nothing: an idle connection is closed without an answer.
-            if !parts.read_buf.is_empty() {
-                let end = say(parts.io.into_inner(), answers::late());
-                let _ = timeout(REFUSAL_TIME_MAX, end).await;
+        match ended {
+            Ended::Over(Ok(())) => {}
+            Ended::Over(Err(error)) => tracing::debug!(%error, "connection ended early"),
+            Ended::Late => {
+                let parts = connection.into_parts();
+                // A client that sent nothing asked for nothing: an idle connection is closed without an answer.
+                if !parts.read_buf.is_empty() {
+                    let end = say(parts.io.into_inner().into_inner(), answers::late());
+                    let _ = timeout(REFUSAL_TIME_MAX, end).await;
+                }
             }
         }
+    }
+}
+
+/// Why the HTTP library has no more to do.
+enum Ended {
+    Over(hyper::Result<()>),
+    Late,
+}
+
+fn serve_in_time(
+    connection: &mut (impl Future<Output = hyper::Result<()>> + Unpin),
+    limit: &mut Limit,
+    context: &mut Context<'_>,
+) -> Poll<Ended> {
+    match Pin::new(connection).poll(context) {
+        Poll::Ready(outcome) => Poll::Ready(Ended::Over(outcome)),
+        Poll::Pending => limit.poll(context).map(|()| Ended::Late),
     }
 }
 

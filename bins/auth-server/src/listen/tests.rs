@@ -23,9 +23,11 @@ const LONG: Duration = Duration::from_hours(1);
 /// Limits that no test meets, to be lowered one at a time.
 const ROOMY: Limits = Limits {
     header_timeout: LONG,
+    keep_alive_timeout: LONG,
+    drain: LONG,
     connections_max: 10,
     connections_per_address: None,
-    tolerance: Tolerance { body: Pace { pause_max: LONG, total_max: LONG }, write_pause: LONG, drain: LONG },
+    tolerance: Tolerance { body: Pace { pause_max: LONG, total_max: LONG }, write_pause: LONG },
 };
 
 /// A server whose `/slow` answers when `release` is notified, after `entered`; whose `/endless`
@@ -37,7 +39,7 @@ struct Running {
     entered: Arc<Notify>,
     release: Arc<Notify>,
     cut: Arc<Notify>,
-    end: JoinHandle<()>,
+    end: JoinHandle<usize>,
 }
 
 fn run(limits: Limits) -> Running {
@@ -66,11 +68,26 @@ fn run_until(proxies: &str, limits: Limits, stop: watch::Sender<bool>, stopped: 
     let router = Router::new()
         .route("/slow", get(slow))
         .route("/peer", get(peer))
+        .route("/chunks", get(async || Body::new(Chunks(2))))
         .route("/read", post(async |body: Bytes| body.len().to_string()))
         .route("/ignore", post(async |body: Result<Bytes, _>| if body.is_err() { "ignored" } else { "read" }))
         .route("/endless", get(move || async move { Body::new(Endless(Arc::clone(&end))) }));
     let end = tokio::spawn(listener.serve(router, stopped));
     Running { address, stop, entered, release, cut, end }
+}
+
+/// An answer that is made in so many pieces.
+struct Chunks(u8);
+
+impl hyper::body::Body for Chunks {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let left = self.0.checked_sub(1);
+        self.0 = left.unwrap_or(0);
+        Poll::Ready(left.map(|_| Ok(Frame::data(Bytes::from_static(b"piece")))))
+    }
 }
 
 /// An answer that is never over; tells when it was dropped.
@@ -210,6 +227,42 @@ async fn a_silent_connection_is_closed_without_an_answer() {
 }
 
 #[tokio::test]
+async fn a_connection_kept_alive_outlives_the_header_time_limit() {
+    let server = run(Limits { header_timeout: SHORT, ..ROOMY });
+    let mut stream = connect(&server, "").await;
+    for _ in 0..3 {
+        stream.write_all(b"GET /peer HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let answer = part(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        // A client that comes back for its next request a while later.
+        tokio::time::sleep(2 * SHORT).await;
+    }
+    // The head of a later request has no more time than that of the first.
+    stream.write_all(b"GET /peer HTTP/1.1\r\nhost: ").await.unwrap();
+    let answer = all(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_connection_kept_alive_is_closed_without_an_answer_after_its_own_limit() {
+    for path in ["/peer", "/chunks"] {
+        let server = run(Limits { keep_alive_timeout: SHORT, ..ROOMY });
+        let mut stream = connect(&server, &format!("GET {path} HTTP/1.1\r\nhost: h\r\n\r\n")).await;
+        let answer = part(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let rest = all(stream).await;
+        assert!(!rest.contains("HTTP/1.1"), "{rest}");
+    }
+}
+
+/// What there is of an answer.
+async fn part(stream: &mut TcpStream) -> String {
+    let mut bytes = vec![0; 4_096];
+    let size = stream.read(&mut bytes).await.unwrap();
+    String::from_utf8_lossy(&bytes[..size]).into_owned()
+}
+
+#[tokio::test]
 async fn a_head_over_the_limit_is_answered_431() {
     let server = run(ROOMY);
     let long = format!("GET / HTTP/1.1\r\nlong: {}\r\n\r\n", "x".repeat(HEAD_MAX_BYTES));
@@ -303,24 +356,24 @@ async fn a_stop_refuses_new_connections_and_finishes_what_runs() {
 async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() {
     let mut limits = ROOMY;
     // Enough for an answer on a busy machine.
-    limits.tolerance.drain = Duration::from_secs(1);
-    let mut background = JoinSet::new();
-    let stop = Stop::on_signal(&mut background).unwrap();
-    let server = run_until("", limits, watch::channel(false).0, stop);
+    limits.drain = Duration::from_secs(1);
+    let mut background = auth_storage::TaskSet::default();
+    let (trigger, stop) = Stop::on_signal(&mut background).unwrap();
+    let server = run_until("", limits, trigger, stop);
     let unread = connect(&server, &request("/endless")).await;
     let running = connect(&server, &request("/slow")).await;
     server.entered.notified().await;
     kill_process(getpid(), Signal::TERM).unwrap();
     server.release.notify_one();
     assert!(all(running).await.ends_with("finished"));
-    server.end.await.unwrap();
+    assert_eq!(server.end.await.unwrap(), 1, "the reader alone was cut off");
     server.cut.notified().await;
     drop(unread);
 }
 
 #[test]
-fn a_stop_waits_for_ten_seconds_at_most() {
-    assert_eq!(Tolerance::default().drain, Duration::from_secs(10));
+fn requests_leave_a_fifth_of_the_time_to_what_is_written_after_them() {
+    assert_eq!(crate::ending::drain(Duration::from_secs(10)), Duration::from_secs(8));
 }
 
 #[tokio::test]
@@ -351,7 +404,7 @@ async fn until_it_is_ready_another_router_answers_and_no_connection_outlives_tha
     };
     let answer = tokio::select! {
         answer = ask => answer,
-        () = serving => panic!("it stopped"),
+        _ = serving => panic!("it stopped"),
     };
     assert!(answer.ends_with("ready"), "{answer}");
 }

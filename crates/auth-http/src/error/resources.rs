@@ -119,7 +119,8 @@ pub(super) fn entry(cause: &EntryFault) -> Verdict {
 /// The store failed, or is too busy.
 pub(super) fn failed(cause: &StoreError) -> Verdict {
     match cause {
-        StoreError::Unavailable(_) | StoreError::Corrupt(_) => internal(),
+        StoreError::Failed(_) | StoreError::Corrupt(_) => internal(),
+        StoreError::Unavailable(_) => unavailable(),
         StoreError::Contended(_) => {
             let text = "Others keep writing the same resources; try again";
             Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, text)
@@ -141,6 +142,16 @@ pub(super) fn parties(cause: &oauth_core::ports::StoreError) -> Verdict {
 pub(super) fn too_long() -> Verdict {
     let text = "The search took longer than a search may; narrow it, or ask for fewer values";
     Verdict::new(StatusCode::BAD_REQUEST, outcome::SEARCH_TOO_COSTLY, text)
+}
+
+fn unavailable() -> Verdict {
+    Verdict::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        outcome::UNAVAILABLE,
+        "The service is temporarily unavailable; try again",
+    )
+    .oauth("temporarily_unavailable")
+    .retry_after(BUSY_RETRY_S)
 }
 
 fn busy() -> Verdict {

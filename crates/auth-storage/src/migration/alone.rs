@@ -95,7 +95,7 @@ async fn record(
 }
 
 fn unanswered() -> StoreError {
-    StoreError::Unavailable("a write was left unanswered".into())
+    StoreError::Failed("a write was left unanswered".into())
 }
 
 /// A connection that runs migrations of this id to itself, for as long as it lives. On SQLite nobody

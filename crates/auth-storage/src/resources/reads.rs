@@ -76,6 +76,11 @@ impl Reading {
         Self { crowd: Batches::start(reads), under_way: AtomicUsize::new(0), crowding: Crowding::default() }
     }
 
+    /// The task that reads for many.
+    pub(crate) fn crowd(&self) -> &Batches<Reads> {
+        &self.crowd
+    }
+
     /// How a resource stands.
     pub(super) async fn read(&self, db: &Db, table: Table, id: ResourceId) -> Result<Standing, StoreError> {
         let (_counted, others) = UnderWay::count(&self.under_way);

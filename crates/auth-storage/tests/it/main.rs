@@ -10,6 +10,8 @@ mod admission;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod full_disk;
+#[cfg(test)]
 mod jobs;
 #[cfg(test)]
 mod keys;
