@@ -133,7 +133,7 @@ impl Dice {
 struct Watched<'a> {
     store: &'a dyn ResourceStore,
     versions: HashMap<i64, i64>,
-    given: HashMap<ResourceId, ResourceId>,
+    given: HashMap<fhir_store::ResourceId, fhir_store::ResourceId>,
 }
 
 impl Watched<'_> {
