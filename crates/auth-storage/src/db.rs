@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
 use crate::batches::Batches;
+use crate::data_dir::{DATABASE_FILE, create_files, lock};
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
@@ -32,10 +33,6 @@ use crate::shared::SharedCommits;
 use crate::stopwatch::Stopwatch;
 use crate::tasks::TaskEnded;
 
-/// Name of the SQLite database in the data directory.
-const DATABASE_FILE: &str = "auth.db";
-/// Name of the file that processes sharing a data directory lock.
-const LOCK_FILE: &str = "auth.lock";
 /// Key of the advisory lock that nodes sharing a Postgres database take; any constant does.
 const START_LOCK: i64 = 0x6175_7468_7374_6172;
 const TRY_START_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
@@ -564,40 +561,4 @@ pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>, watch: Option<Stopwatc
         On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
     };
     Ok(Tx::new(on, watch))
-}
-
-/// Creates the data directory and its files, for the owner alone: private keys are kept there.
-/// Returns the path of the lock file.
-fn create_files(data_dir: &Path) -> Result<PathBuf, OpenError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| OpenError::DataDir { path, source }
-    };
-    let mut directory = std::fs::DirBuilder::new();
-    let mut file = std::fs::OpenOptions::new();
-    directory.recursive(true);
-    file.create(true).append(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        directory.mode(0o700);
-        file.mode(0o600);
-    }
-    directory.create(data_dir).map_err(failed(data_dir))?;
-    let lock_file = data_dir.join(LOCK_FILE);
-    for path in [&data_dir.join(DATABASE_FILE), &lock_file] {
-        file.open(path).map_err(failed(path))?;
-    }
-    Ok(lock_file)
-}
-
-/// Waits for the lock on a file; it is given back when the returned file is dropped.
-async fn lock(path: PathBuf) -> std::io::Result<std::fs::File> {
-    tokio::task::spawn_blocking(move || {
-        let file = std::fs::File::options().append(true).open(path)?;
-        file.lock()?;
-        Ok(file)
-    })
-    .await
-    .map_err(std::io::Error::other)?
 }

@@ -39,6 +39,7 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
 //! ```
 
+mod data_dir;
 mod db;
 mod fault;
 mod reach;
