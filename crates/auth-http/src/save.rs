@@ -44,9 +44,7 @@ pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Wri
 /// Checks a write and returns it in the native format, with its secrets hashed. What only the server writes is refused
 /// before its content is looked at.
 async fn admit(app: &App, dialect: Dialect, write: Write) -> Result<Write, Fault> {
-    if write.kind.as_str() == AUDIT_EVENT {
-        return Err(Fault::Refused { cause: WriteFault::ReadOnly(write.kind), entry: None });
-    }
+    demand_writable(&write)?;
     known_types::demand(app, dialect, &write.kind).await?;
     let write = conform::admit(dialect, write)?;
     let write = if converts(app, dialect) { format::write_to_native(write) } else { write };
@@ -60,7 +58,19 @@ async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
     }
 }
 
+/// Refuses a write of what the server alone writes.
+fn demand_writable(write: &Write) -> Result<(), Fault> {
+    if write.kind.as_str() == AUDIT_EVENT {
+        return Err(Fault::Refused { cause: WriteFault::ReadOnly(write.kind.clone()), entry: None });
+    }
+    Ok(())
+}
+
+/// Stores writes that were admitted or made of a patch. **Invariant**: every write from outside passes here.
 async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+    for Planned { write, entry } in &admitted {
+        demand_writable(write).map_err(|fault| fault.at_entry(*entry))?;
+    }
     if admitted.iter().any(|planned| migrate::runs(app, &planned.write)) {
         return migrate::transact(app, admitted).await;
     }

@@ -172,15 +172,18 @@ async fn without_a_limit_nobody_is_throttled() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_store_is_500_and_says_nothing_of_it() {
+async fn a_database_that_is_gone_is_503_and_the_answer_says_nothing_of_it() {
     let world = World::new().await;
     world.put("/Organization/o", &json!({"name": "A"})).await;
     world.break_database().await;
     let answer = world.get("/Organization/o").by_root().send().await;
-    assert_eq!(answer.outcome(), (500, "exception"));
+    assert_eq!(answer.outcome(), (503, "transient"));
     let form = [("grant_type", "client_credentials"), ("client_id", "a"), ("client_secret", SECRET)];
     let token = world.post("/auth/token").form(&form).send().await;
-    assert_eq!(token.oauth_error(), (500, "server_error"));
+    assert_eq!(token.oauth_error(), (503, "temporarily_unavailable"));
+    for answer in [&answer, &token] {
+        assert_eq!(answer.header("retry-after"), "5");
+    }
     for text in [answer.body.to_string(), token.body.to_string()] {
         for inner in ["pool", "sql", "SELECT", "closed", "store"] {
             assert!(!text.to_lowercase().contains(&inner.to_lowercase()), "{inner}: {text}");

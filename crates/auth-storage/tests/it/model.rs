@@ -170,8 +170,12 @@ impl Watched<'_> {
                 }
             }
             Err(refusal) => {
-                if let WriteFault::VersionMismatch { key, .. } = &mut refusal.cause {
-                    self.rename_given(key);
+                if let WriteFault::VersionMismatch { key, .. } = &mut refusal.cause
+                    && !IDS.contains(&key.id.as_str())
+                    && !self.given.contains_key(&key.id)
+                {
+                    // What was to be made went away with the transaction; a store may give its id again.
+                    key.id = "refused".parse().unwrap();
                 }
                 if let WriteFault::VersionMismatch { current: Some(version), .. } = &mut refusal.cause {
                     // A version that a write of this very transaction made went away with it, and

@@ -98,6 +98,8 @@ told! {
             let values: Vec<String> = match value {
                 "" => vec!["true".to_owned()],
                 "gt19" => (0..100).map(|n| format!("{value}{:02}", n % 100)).collect(),
+                // The whole value of a parameter that begins with `_` has 1,000 bytes at most.
+                value if name.starts_with("_has") => (0..200).map(|n| format!("{value}{n}")).collect(),
                 "ne19" => (0..500).map(|n| format!("{value}{:02}", n % 100)).collect(),
                 value => (0..500).map(|n| format!("{value}{n}")).collect(),
             };
