@@ -97,6 +97,7 @@ pub(crate) fn converts(app: &App, dialect: Dialect) -> bool {
 /// What was patched is checked like any document, and stored only if nobody wrote the resource in
 /// between; else it is judged and patched once more.
 pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &ResourceKey) -> Result<Written, Fault> {
+    demand_writable(write)?;
     let Operation::Patch(change) = &write.operation else { return Err(Fault::Unanswered) };
     let mut sealed = None;
     for _ in 0..PATCH_ATTEMPTS {

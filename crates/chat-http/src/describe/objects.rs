@@ -80,7 +80,7 @@ fn subscription() -> Vec<Member> {
     let follows = "Null is as the reader's preferences say.";
     channel()
         .into_iter()
-        .chain(texts(["color"]))
+        .chain(texts(["color", "email_address"]))
         .chain(switches(["is_muted", "in_home_view", "pin_to_top"]))
         .chain(notifications.map(|key| has(key, Schema::boolean().or_null().meaning(follows))))
         .collect()

@@ -89,7 +89,7 @@ async fn the_state_it_asks_for_has_every_key_it_reads() {
             "stream_id:int name:text color:text description:text rendered_description:text invite_only:bool
             pin_to_top:bool is_muted:bool in_home_view:bool desktop_notifications:bool message_retention_days:int?
             subscribers:list is_web_public:bool date_created:int history_public_to_subscribers:bool
-            stream_post_policy:int stream_weekly_traffic:int?",
+            stream_post_policy:int stream_weekly_traffic:int? email_address:text",
         );
     }
     state["realm_user_groups"].as_array().unwrap().iter().for_each(|group| assert_typed(group, "id:int name:text"));
