@@ -151,8 +151,10 @@ async fn finish_with(
     mut writing: Writing,
     (messages, (at_s, event)): (&[NewMessage], (i64, NewEvent)),
 ) -> Result<Option<MessageId>, StoreError> {
-    writing.push(at_s, Vec::new(), Some(event));
+    // Before the event is put in: what changed is judged by the head that this node has heard of. Judged after it, the
+    // message counted as stale and was lost, though it no longer waits.
     let (dialect, changed) = (writing.tx.dialect(), writing.rules_changed(shared));
+    writing.push(at_s, Vec::new(), Some(event));
     let mut directs = find_directs(writing.tx.on(), dialect, messages.iter()).await?;
     let mut batch = Batch::default();
     let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
