@@ -6,7 +6,7 @@
 //! not there, in the same words.
 //!
 //! # Source
-//! `reference/auth/oauth-smart.md`, section 7.3.
+//! SMART App Launch, scopes; `docs/decisions.md`, "Scopes".
 
 use std::sync::Arc;
 

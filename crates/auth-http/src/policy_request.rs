@@ -6,7 +6,7 @@
 //! refusal at every way in.
 //!
 //! # Source
-//! `reference/auth/clients-and-policy.md`, section 3.1.
+//! `docs/decisions.md`, "Access policies".
 
 use std::net::IpAddr;
 

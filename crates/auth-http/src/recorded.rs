@@ -2,7 +2,7 @@
 //! it. What the job made is told when it ends, by whoever works on it.
 //!
 //! # Source
-//! `reference/auth/b2b-and-member-match.md`, section 9.
+//! `docs/decisions.md`, "Member match".
 
 use fhir_store::ResourceId;
 use oauth_core::caller::Identity;

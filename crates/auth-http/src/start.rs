@@ -88,7 +88,7 @@ fn is_failure(outcome: &Value) -> bool {
 /// The server while it gets ready: `/health` tells what it is doing, everything is 503.
 ///
 /// # Source
-/// CONTRACT, Both servers: before the server accepts requests `/health` answers 503.
+/// `docs/decisions.md`, "Starting".
 pub fn starting(parts: Parts) -> Router {
     let app: App = Arc::new(Site::new(parts));
     Router::new()

@@ -6,7 +6,7 @@
 //! at when it lists.
 //!
 //! # Source
-//! FHIR R4, `CompartmentDefinition/patient`; `reference/auth/oauth-smart.md`, section 7.3.
+//! FHIR R4, `CompartmentDefinition/patient`; `docs/decisions.md`, "Scopes".
 
 mod patient;
 

@@ -1,7 +1,7 @@
 //! May this caller do this: scopes first, then access policies, deny by default.
 //!
 //! Scopes bind every token that carries them, at the native endpoint too and whatever a policy
-//! allows (CONTRACT); a scope never widens what policies allow. What a scope permits may be a part
+//! allows (`docs/decisions.md`, "Scopes"); a scope never widens what policies allow. What a scope permits may be a part
 //! of a type: then the answer says which ([`Allowed::reach`]), and the resource server applies it.
 
 use serde_json::Value;

@@ -89,7 +89,7 @@ pub async fn identify(
 /// [`CallerFault`].
 ///
 /// # Source
-/// CONTRACT, Who may call; RFC 6750, section 2.1; RFC 7617.
+/// RFC 6750, section 2.1; RFC 7617; `docs/decisions.md`, "Callers".
 pub async fn identify_from(
     env: &Env<'_>,
     authority: &Authority,
@@ -262,7 +262,7 @@ impl Caller {
 /// The platform's view of a token: who is behind it, and for whom.
 ///
 /// # Source
-/// `reference/auth/clients-and-policy.md`, section 2, Session.
+/// `docs/decisions.md`, "Callers".
 fn session(claims: &AccessClaims) -> Value {
     let reference = |kind: &str, id: &str| json!({ "resourceType": kind, "id": id });
     let mut session = json!({

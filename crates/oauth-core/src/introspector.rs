@@ -38,7 +38,7 @@ impl Trust {
     /// What is wrong with it, never with a part of a secret in the text.
     ///
     /// # Source
-    /// `reference/auth/clients-and-policy.md`, section 2.
+    /// `docs/decisions.md`, "Registration".
     pub(crate) fn read(resource: &Value) -> Result<Self, Vec<Issue>> {
         kind(resource)?;
         let jwt = resource.get("jwt").filter(|jwt| jwt.is_object());

@@ -25,7 +25,7 @@ pub const JWKS_MAX_KEYS: usize = 100;
 
 /// An assertion may expire at most this many seconds from now (specification, Limits).
 pub const ASSERTION_LIFETIME_MAX_S: i64 = 300;
-/// Clock difference tolerated on an assertion, in seconds (CONTRACT: up to 60 s of clock leeway).
+/// Clock difference tolerated on an assertion, in seconds (`docs/decisions.md`, "Assertions").
 pub const CLOCK_LEEWAY_S: i64 = 60;
 
 /// Lifetime of an access token where the Client sets none, in seconds (SMART Backend Services,

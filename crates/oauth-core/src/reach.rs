@@ -6,7 +6,7 @@
 //! server's.
 //!
 //! # Source
-//! Specification, Scopes; `reference/auth/oauth-smart.md`, section 7.3.
+//! Specification, Scopes; `docs/decisions.md`, "Scopes".
 
 use smart_scopes::{Context, Interaction, Permission, ScopeQuery, ScopeSet};
 

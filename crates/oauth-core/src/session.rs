@@ -69,7 +69,7 @@ pub async fn end(env: &Env<'_>, authority: &Authority, browser: Browser<'_>) -> 
 /// [`StoreError`].
 ///
 /// # Source
-/// `reference/auth/oauth-smart.md`, section 0: the platform closes the session of the presented token.
+/// `docs/decisions.md`, "Callers": the platform closes the session of the presented token.
 pub async fn close(
     env: &Env<'_>,
     authority: &Authority,

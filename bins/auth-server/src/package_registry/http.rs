@@ -4,7 +4,7 @@
 //! own word: there, and wherever a redirect leads, it is the registry again or a public host by https.
 //!
 //! # Source
-//! `reference/auth/migrations.md`, section 5.
+//! `docs/decisions.md`, "Packages".
 
 use std::sync::Arc;
 use std::time::Duration;

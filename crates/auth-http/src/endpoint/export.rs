@@ -1,7 +1,7 @@
 //! `$export` of the system, of all patients, of a Group, and `$davinci-data-export`: kick-off.
 //!
 //! # Source
-//! HL7 Bulk Data Access; `reference/auth/b2b-and-member-match.md`, section 8.
+//! HL7 Bulk Data Access; `docs/decisions.md`, "Exports".
 
 use std::collections::BTreeSet;
 

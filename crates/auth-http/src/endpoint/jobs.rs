@@ -1,7 +1,7 @@
 //! Jobs as their owners see them: where they stand, what they made, and their end.
 //!
 //! # Source
-//! HL7 Bulk Data Access, asynchronous request pattern; `reference/auth/b2b-and-member-match.md`, sections 5 and 8.
+//! HL7 Bulk Data Access, asynchronous request pattern; `docs/decisions.md`, "Member match".
 //! A job of another client is answered as one that does not exist.
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `$member-match`, `$bulk-member-match` and `$provider-member-match`.
 //!
 //! # Source
-//! `reference/auth/b2b-and-member-match.md`, sections 5 to 7. Which scopes are needed is not specified: those for
+//! HL7 Da Vinci `HRex` and `PDex`; `docs/decisions.md`, "Member match". Which scopes are needed is not specified: those for
 //! reading and searching Patients, because that is what an answer tells.
 
 use axum::extract::State;

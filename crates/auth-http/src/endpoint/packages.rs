@@ -2,7 +2,7 @@
 //! administrator.
 //!
 //! # Source
-//! `reference/auth/migrations.md`, section 4. Who may is not specified; the administrator alone,
+//! `docs/decisions.md`, "Packages". Who may is not specified; the administrator alone,
 //! because a package changes what every other caller's data is judged by. The form of the list is not
 //! specified either: a `Parameters` like the answer of an installation.
 

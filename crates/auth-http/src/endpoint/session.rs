@@ -19,7 +19,7 @@ use crate::state::App;
 /// the browser's cookie.
 ///
 /// # Source
-/// `reference/auth/oauth-smart.md`, section 0. The answer is not specified; we say nothing, with 204.
+/// `docs/decisions.md`, "Callers".
 pub(crate) async fn delete(State(app): State<App>, headers: HeaderMap, visitor: Visitor) -> Result<Response, Fault> {
     let Some(authorization) = form::authorization(&headers)? else { return sign_out(&app, &headers, &visitor).await };
     let address = visitor.address.as_deref();

@@ -172,7 +172,7 @@ fn lines(file: &str, number: i64, values: impl Iterator<Item = Value>) -> Result
 /// The id of the Consent that is kept of a patient for a payer.
 ///
 /// # Source
-/// `reference/auth/b2b-and-member-match.md`, section 5.3.
+/// `docs/decisions.md`, "Member match".
 fn pair_id(requester: &Requester, patient: &str) -> Option<String> {
     let organization = requester.organization.as_deref()?;
     let pair = format!("{organization}|{patient}");

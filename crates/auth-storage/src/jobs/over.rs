@@ -4,7 +4,7 @@
 //! written down as well that it is no longer active, and after three more months it goes.
 //!
 //! # Source
-//! `reference/auth/b2b-and-member-match.md`, section 6.
+//! `docs/decisions.md`, "Member match".
 
 use fhir_store::payer::group;
 use fhir_store::{Operation, PatchDocument, ResourceStore as _, ResourceType, StoreError, Write};

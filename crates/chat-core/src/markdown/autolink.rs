@@ -1,7 +1,7 @@
 //! URLs, domain names and e-mail addresses found in running text.
 //!
 //! # Source
-//! `reference/chat/narrow-and-markdown.md`, section 4.
+//! `docs/decisions.md`, "Links and formulas in messages".
 
 use super::limits::MAX_URL_PARENTHESES;
 use super::tld;

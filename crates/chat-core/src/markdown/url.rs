@@ -107,7 +107,7 @@ impl Url {
 /// The address of a channel or of one of its topics in the web client.
 ///
 /// # Source
-/// `reference/chat/narrow-and-markdown.md`, section 4, "href slug".
+/// `docs/decisions.md`, "Links and formulas in messages".
 #[must_use]
 pub(super) fn narrow(channel_id: crate::id::ChannelId, name: &str, topic: Option<&str>) -> Url {
     let mut address = format!("/#narrow/stream/{channel_id}-");

@@ -5,7 +5,7 @@
 //! reading a document where nothing has to be looked at.
 //!
 //! # Source
-//! HL7 Bulk Data Access; `reference/auth/b2b-and-member-match.md`, section 8.
+//! HL7 Bulk Data Access; `docs/decisions.md`, "Exports".
 
 mod asked;
 mod line;

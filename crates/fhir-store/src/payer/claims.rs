@@ -30,7 +30,7 @@ const MONEY: [&str; 9] = [
 /// only those since `since_us`, unix microseconds, which have to say when. Claims about drugs are part of it.
 ///
 /// # Source
-/// 42 CFR 422.121(a)(2), (b)(4)(ii); `reference/auth/payer-payload.md`, section 1.1.
+/// 42 CFR 422.121(a)(2), (b)(4)(ii); `docs/decisions.md`, "Exports".
 #[must_use]
 pub fn is_shared(document: &Value, since_us: Option<i64>) -> bool {
     let kind = text(document, "resourceType").unwrap_or_default();

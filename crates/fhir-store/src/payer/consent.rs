@@ -65,7 +65,7 @@ impl Judge<'_> {
     /// The first [`Constraint`].
     ///
     /// # Source
-    /// `reference/auth/b2b-and-member-match.md`, sections 5.3 and 6.
+    /// HL7 Da Vinci `HRex`, Consent profile; `docs/decisions.md`, "Member match".
     pub fn sent(&self, consent: Option<&Value>, kind: MatchKind) -> Result<(), Constraint> {
         let consent = consent.ok_or(Constraint::Status)?;
         match kind {

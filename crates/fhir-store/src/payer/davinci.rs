@@ -9,7 +9,7 @@ use crate::export::{Asked, Shape};
 /// How far back a payer's claims go: five years of 365.25 days, in microseconds.
 ///
 /// # Source
-/// `reference/auth/b2b-and-member-match.md`, section 8.
+/// `docs/decisions.md`, "Exports".
 const CLAIMS_US: i64 = 1826 * 24 * 3600 * 1_000_000;
 const PREFIX: &str = "hl7.fhir.us.davinci-pdex#";
 

@@ -114,7 +114,7 @@ pub struct MadeGroup {
 /// there, the others where somebody is in them.
 ///
 /// # Source
-/// `reference/auth/b2b-and-member-match.md`, sections 5.1 and 6.
+/// `docs/decisions.md`, "Member match".
 #[must_use]
 pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[Verdict], now_us: i64) -> Vec<MadeGroup> {
     let made = |bucket: Bucket| {
@@ -217,7 +217,7 @@ fn managing(work: &MatchWork) -> Value {
 /// or with a text that is none, has its place in the Group.
 ///
 /// # Source
-/// `PDex`: contained Patients are as submitted; `reference/auth/payer-payload.md`, section 2.2.
+/// `PDex`: contained Patients are as submitted; `docs/decisions.md`, "Member match".
 fn contained_ids<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
     let sent = |member: &Member| text(&member.patient, "id")?.parse::<ResourceId>().ok().map(|id| id.to_string());
     let own: Vec<Option<String>> = members.map(sent).collect();

@@ -48,7 +48,7 @@ impl Demographics {
     /// missing, and nobody is found then.
     ///
     /// # Source
-    /// `reference/auth/b2b-and-member-match.md`, section 5.2.
+    /// `docs/decisions.md`, "Member match".
     #[must_use]
     pub fn of(member: &Member) -> Option<Self> {
         let patient = &member.patient;

@@ -2,7 +2,7 @@
 //!
 //! # Source
 //! `HRex`, `$member-match`: the identifier is one of the Patient, for later searches;
-//! `reference/auth/payer-payload.md`, section 3.
+//! `docs/decisions.md`, "Member match".
 
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@
 //! is left in it. Where the documents come from is behind [`PayerStore`].
 //!
 //! # Source
-//! `reference/auth/b2b-and-member-match.md`; HL7 Da Vinci `HRex` and `PDex`.
+//! HL7 Da Vinci `HRex` and `PDex`; `docs/decisions.md`, "Member match" and "Exports".
 
 pub mod claims;
 pub mod consent;

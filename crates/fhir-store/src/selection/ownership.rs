@@ -4,7 +4,7 @@
 //! its owner may not make it say more than the match did: the members of a Group are what an export is made of.
 //!
 //! # Source
-//! `PDex`: a requester sees only the Groups that were made for it (`reference/auth/payer-payload.md`, section 2.5).
+//! `PDex`: a requester sees only the Groups that were made for it (`docs/decisions.md`, "Groups").
 
 use std::collections::BTreeSet;
 

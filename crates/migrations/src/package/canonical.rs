@@ -15,7 +15,7 @@ use super::{limits, manifest};
 /// The types of which canonicals are stored and counted, by name.
 ///
 /// # Source
-/// `reference/auth/migrations.md`, section 4, what counts as a canonical.
+/// `docs/decisions.md`, "Packages".
 pub const CANONICAL_TYPES: [&str; 5] =
     ["CodeSystem", "ConceptMap", "SearchParameter", "StructureDefinition", "ValueSet"];
 

@@ -74,7 +74,7 @@ impl AccessPolicy {
     /// one of code [`IssueCode::NotSupported`] that names it.
     ///
     /// # Source
-    /// `reference/auth/clients-and-policy.md`, section 3.
+    /// `docs/decisions.md`, "Access policies".
     pub fn parse(id: &str, resource: &Value) -> Result<Self, Vec<Issue>> {
         let mut issues = Vec::new();
         let engine = collect(&mut issues, Engine::read(resource));

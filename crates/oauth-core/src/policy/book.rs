@@ -153,7 +153,7 @@ impl PolicyBook {
     /// may do everything by a policy is still no more than its policies say.
     ///
     /// # Source
-    /// `reference/auth/clients-and-policy.md`, sections 3 and 3.1.
+    /// `docs/decisions.md`, "Access policies".
     #[must_use]
     pub fn judge(&self, subject: &Subject<'_>, request: impl FnOnce() -> Value) -> Verdict {
         let mut considered = Vec::new();

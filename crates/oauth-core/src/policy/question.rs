@@ -6,7 +6,7 @@
 //! text there the question is answered with no.
 //!
 //! # Source
-//! `reference/auth/clients-and-policy.md`, section 3.5.
+//! `docs/decisions.md`, "Access policies".
 
 use serde_json::Value;
 

@@ -5,7 +5,7 @@
 //! tree of unknown depth, so nothing that describes one is lost.
 //!
 //! # Source
-//! `reference/auth/clients-and-policy.md`, sections 3.1 and 3.6; JSON Schema draft-07.
+//! JSON Schema draft-07; `docs/decisions.md`, "Access policies".
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -56,7 +56,7 @@ use crate::settings::Settings;
 /// `resource` is the whole document as it would be stored; `resourceType` and `id` may be in it.
 ///
 /// # Source
-/// Specification, "Client resource"; `reference/auth/clients-and-policy.md`, sections 1 to 3.
+/// Specification, "Client resource"; `docs/decisions.md`, "Registration".
 #[must_use]
 pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue> {
     if !is_ruled(kind) {

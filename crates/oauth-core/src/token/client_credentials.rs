@@ -115,7 +115,7 @@ fn decide(who: &Authenticated, requested: Option<&ScopeSet>) -> Result<Option<Sc
 /// gets one: what comes out empty is refused.
 ///
 /// A scope broader than the registration is narrowed; one that is disjoint from it refuses the request
-/// (CONTRACT). Without `scope` the Client gets all it is registered for that exists in this grant: SMART
+/// (`docs/decisions.md`, "Scopes"). Without `scope` the Client gets all it is registered for that exists in this grant: SMART
 /// Backend Services requires the parameter, but clients of the UDAP family send none.
 fn decide_scopes(client: &Client, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
     let granted = match (&client.scope, requested) {

@@ -24,7 +24,7 @@ const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 /// Verifies the token presented and issues.
 ///
 /// # Source
-/// RFC 8693, section 2; `reference/auth/oauth-smart.md`, section 4.7.
+/// RFC 8693, section 2; `docs/decisions.md`, "Token exchange".
 pub(super) async fn grant(
     env: &Env<'_>,
     authority: &Authority,

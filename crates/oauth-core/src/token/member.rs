@@ -64,7 +64,7 @@ impl<'a> Member<'a> {
     }
 
     /// Only a person who was asked for it gives access beyond the visit, and only to an app that is
-    /// registered for it (CONTRACT). What comes through the browser is never accompanied by a refresh
+    /// registered for it (`docs/decisions.md`, "Scopes"). What comes through the browser is never accompanied by a refresh
     /// token (RFC 6749, section 4.2.2).
     fn gets_refresh_token(&self) -> bool {
         let grant = self.authorization.grant;
