@@ -5,8 +5,10 @@
 //! a warning that requires no action is not read.
 
 mod checklist;
+mod citations;
 mod edges;
 mod manifests;
+mod operations;
 mod schema;
 mod sources;
 
@@ -37,6 +39,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut findings = edges::check(&workspace.packages);
     findings.extend(manifests::check(workspace)?);
     findings.extend(sources::check(workspace)?);
+    findings.extend(citations::check(workspace)?);
+    findings.extend(operations::check(workspace)?);
     findings.extend(checklist::check(&workspace.root)?);
     findings.extend(schema::check(&workspace.root.join("migrations"))?);
 
