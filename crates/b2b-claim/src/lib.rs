@@ -11,7 +11,7 @@
 //!
 //! **Key decision: nothing is repaired.** Systems are compared byte for byte, the union form that `/fhir`
 //! writes is not read, and whatever is ambiguous (two organizations, a value with `#`) yields no claim:
-//! the claim tells other operations who is calling, so a guess would be an impersonation.
+//! other operations read from the claim who is calling, so a guess would be an impersonation.
 //!
 //! **Road not taken:** a claim sent by the client in its assertion. It would let any partner name any
 //! organization; only the registered one is used.

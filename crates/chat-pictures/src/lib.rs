@@ -1,4 +1,4 @@
-//! Pictures that strangers send: looked at within limits, made small, and written anew.
+//! Pictures that strangers send: decoded within limits, scaled down, and encoded again.
 //!
 //! It owns which formats are pictures, how much of one is decoded at most, and the sizes of emoji, avatars,
 //! icons, logos and thumbnails. It refuses everything it cannot decode within [`MAX_PIXELS`], and knows nothing of where pictures come
@@ -6,8 +6,8 @@
 //! one core, so they run where blocking work does, few at a time.
 //!
 //! **The decision:** nothing of a small picture is the sender's: every pixel was decoded and encoded again, so what is
-//! hidden in a file (scripts, places, a second format) stays behind. The original of an upload is kept as it came and
-//! is nobody's to trust; who serves it says so to browsers.
+//! hidden in a file (scripts, places, a second format) stays behind. The original of an upload is stored as it came and
+//! must not be trusted; the code that serves it says so to browsers.
 //!
 //! **The road not taken:** a C library, which is faster and knows more formats, and has been the way into many servers.
 //!

@@ -86,7 +86,7 @@ pub fn emoji(file: &[u8]) -> Result<Emoji, PictureError> {
     Ok(Emoji { picture: Encoded { bytes, format: Format::Gif }, still })
 }
 
-/// A frame of an emoji that moves, as small as it will be: so no two large ones are kept.
+/// A frame of an emoji that moves, as small as it will be: so two large ones are never held at once.
 pub(crate) fn emoji_frame(frame: Frame) -> Frame {
     let delay = frame.delay();
     let small = square(&DynamicImage::ImageRgba8(frame.into_buffer()), EMOJI_SIDE);

@@ -39,7 +39,7 @@ impl fmt::Display for Context {
 
 /// A well-formed resource type name: an upper-case ASCII letter, then letters and digits.
 ///
-/// Not checked against a list of FHIR types: the platform has types of its own, and a scope on a type
+/// Not checked against a list of FHIR types: the platform has further types, and a scope on a type
 /// that does not exist gives access to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeName(String);

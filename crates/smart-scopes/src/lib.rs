@@ -8,21 +8,21 @@
 //! list. It knows no FHIR model (any well-formed type name is taken), no clients, no policies, and does
 //! no I/O. Whether a search parameter exists on a type is for the search engine to say.
 //!
-//! **Key decision: equality is spelling, covering is meaning.** `patient/*.read` and `patient/*.rs`
-//! grant the same and are different values, because a client must get back the spelling it asked for.
+//! **Key decision: equality is text, covering is meaning.** `patient/*.read` and `patient/*.rs`
+//! grant the same and are different values, because a client must get back the format it asked for.
 //! Printing a parsed scope gives the input byte for byte. Meaning is asked with
 //! [`ClinicalScope::covers`], [`ScopeSet::covers`] and [`ScopeSet::permits`].
 //!
 //! **Road not taken:** normalising every scope to sorted v2 at the door. It makes comparison trivial and
-//! loses the v1 spelling and the query's own encoding, both of which clients compare as text.
+//! loses the v1 format and the query's own encoding, both of which clients compare as text.
 //!
 //! **Choices where the specification is silent**
 //! - A query is refused on the resource type `*`, because search parameters belong to a type, and on v1
 //!   permissions, because the specification describes queries on v2 scopes only.
 //! - Two queries on one type intersect as `a&b`: a FHIR search with both parameters is their conjunction.
 //! - The context prefixes are unrelated: `system/` does not cover `user/`, nor `user/` `patient/`.
-//! - The URI spellings of SMART scopes (`http://smarthealthit.org/fhir/scopes/…`) are [`Scope::Custom`]:
-//!   they are granted when registered in that spelling and give no access by themselves.
+//! - The URI formats of SMART scopes (`http://smarthealthit.org/fhir/scopes/…`) are [`Scope::Custom`]:
+//!   they are granted when registered in that format and give no access by themselves.
 //!
 //! ```
 //! use smart_scopes::{Context, Interaction, Permission, ScopeSet, restrict};

@@ -47,7 +47,7 @@ impl Interaction {
     }
 }
 
-/// The spelling of permissions.
+/// The format of permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Syntax {
     /// `read`, `write`, `*`. The star belongs to both syntaxes and is counted here: v2 can say `cruds`.
@@ -56,7 +56,7 @@ pub enum Syntax {
     V2,
 }
 
-/// A non-empty set of interactions with its spelling.
+/// A non-empty set of interactions with its format.
 ///
 /// Two values are equal when they print the same; what they allow is compared with
 /// [`Permissions::covers`].
@@ -90,7 +90,7 @@ impl Permissions {
         self.syntax
     }
 
-    /// The same set in another spelling, as far as that spelling has a word for it.
+    /// The same set in another format, as far as that format has a word for it.
     #[must_use]
     pub const fn spelled(self, syntax: Syntax) -> Self {
         let syntax = match v1_word(self.bits) {
@@ -118,13 +118,13 @@ impl Permissions {
         self.bits & WRITE_BITS == 0
     }
 
-    /// What both allow, in the spelling of `self` where it can be.
+    /// What both allow, in the format of `self` where it can be.
     #[must_use]
     pub fn intersection(self, other: Self) -> Option<Self> {
         Self::from_bits(self.bits & other.bits, self.syntax)
     }
 
-    /// What either allows, in the spelling of `self` where it can be.
+    /// What either allows, in the format of `self` where it can be.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self { bits: self.bits | other.bits, syntax: Syntax::V2 }.spelled(self.syntax)

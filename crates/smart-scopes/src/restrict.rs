@@ -17,7 +17,7 @@ pub struct Restriction {
 /// the requested syntax where that has a word for them: `system/*.read` against `system/Patient.cruds`
 /// gives `system/Patient.read`, against `system/Patient.r` it gives `system/Patient.r`. Parts on one
 /// target are joined, so a request that the registration grants piece by piece comes back as it was
-/// sent. All other scopes are granted when the registration has the same spelling.
+/// sent. All other scopes are granted when the registration has the same format.
 ///
 /// The result grants exactly the intersection, with one exception: a requested scope whose parts would
 /// pass a limit of [`limits`] loses those parts (two queries too long together) or goes to `refused`

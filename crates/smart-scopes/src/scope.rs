@@ -44,7 +44,7 @@ impl Scope {
     }
 
     /// Whether this scope alone grants all that `other` grants: by meaning for clinical scopes, by
-    /// spelling for all others.
+    /// format for all others.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -95,7 +95,7 @@ impl LaunchContext {
             None => (rest, None),
         };
         let type_is_well_formed = !resource_type.is_empty() && resource_type.chars().all(|c| c.is_ascii_lowercase());
-        // A second parameter would be read by nobody, so it is refused instead of being part of the role.
+        // No server would read a second parameter, so it is refused instead of being part of the role.
         let role_is_well_formed = role.is_none_or(|role| !role.is_empty() && !role.contains('&'));
         (type_is_well_formed && role_is_well_formed)
             .then(|| Self { resource_type: resource_type.to_owned(), role: role.map(str::to_owned) })

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{ClinicalScope, Context, Interaction, Scope, ScopeParseError, ScopeQuery, limits};
 
-/// Scopes in the order given, each spelling once.
+/// Scopes in the order given, each text once.
 ///
 /// Together they grant the union of what each grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl ScopeSet {
         Self::from_registered(list.split(' ').filter(|token| !token.is_empty()))
     }
 
-    /// Reads scopes that are kept one by one, as in a Client's `scope`.
+    /// Reads scopes that are stored one by one, as in a Client's `scope`.
     ///
     /// # Errors
     /// That of the first scope that cannot be read, and [`ScopeParseError::TooManyScopes`].
@@ -49,7 +49,7 @@ impl ScopeSet {
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        // Scopes are equal exactly when their spellings are, so the set need not compare with itself.
+        // Scopes are equal exactly when their formats are, so the set need not compare with itself.
         let mut seen = HashSet::new();
         let mut scopes = Vec::new();
         for text in texts {
@@ -86,7 +86,7 @@ impl ScopeSet {
         self.scopes.is_empty()
     }
 
-    /// Whether `scope` is there in this very spelling.
+    /// Whether `scope` is there in this very format.
     #[must_use]
     pub fn contains(&self, scope: &Scope) -> bool {
         self.scopes.contains(scope)
@@ -111,7 +111,7 @@ impl ScopeSet {
         })
     }
 
-    /// Adds `scope` at the end unless its spelling is there; says whether it was added.
+    /// Adds `scope` at the end unless its text is there; says whether it was added.
     pub fn insert(&mut self, scope: Scope) -> bool {
         let is_new = !self.contains(&scope);
         if is_new {

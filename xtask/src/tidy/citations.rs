@@ -1,4 +1,4 @@
-//! Pages below `docs/` that a file names are there, with the heading that it names.
+//! Pages below `docs/` that a file names are there, with the heading that it names; so is each file that the map names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,6 +11,9 @@ use super::Finding;
 
 /// Files that tell how a document was once called.
 const HISTORY: [&str; 1] = ["docs/performance-log.md"];
+
+/// The map of the code, of which each path must be there.
+const MAP: &str = "ARCHITECTURE.md";
 
 /// Reads every text of the checkout for names of pages.
 ///
@@ -28,7 +31,25 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>> {
         texts.push((shown, text));
     }
     let judged = texts.iter().filter(|(shown, _)| !HISTORY.contains(&shown.as_str()) && !shown.starts_with("xtask/"));
-    Ok(judged.flat_map(|(shown, text)| wrong(shown, text, &pages)).collect())
+    let mut findings: Vec<Finding> = judged.flat_map(|(shown, text)| wrong(shown, text, &pages)).collect();
+    let map = texts.iter().find(|(shown, _)| shown == MAP).map(|(_, text)| text.as_str()).unwrap_or_default();
+    findings.extend(gone(map, |path| workspace.root.join(path).exists()));
+    Ok(findings)
+}
+
+/// Files and folders that the map names and the checkout has not.
+fn gone(map: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (number, line) in (1..).zip(map.lines()) {
+        let names = line.split('`').skip(1).step_by(2).filter(|name| is_path(name) && !exists(name));
+        findings.extend(names.map(|name| Finding::error(format!("{MAP}:{number}"), format!("{name} is not there"))));
+    }
+    findings
+}
+
+fn is_path(name: &str) -> bool {
+    let is_ours = ["crates/", "bins/", "xtask/", "migrations/", "docs/"].iter().any(|top| name.starts_with(top));
+    is_ours && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
 }
 
 fn headings(text: &str) -> Vec<String> {
@@ -79,5 +100,13 @@ mod tests {
         assert_eq!(found("see docs/a.md for more"), Vec::<String>::new());
         assert_eq!(found("//! `docs/a.md`, \"Another\"."), ["docs/a.md has no heading \"Another\""]);
         assert_eq!(found("[b](docs/b.md)"), ["docs/b.md is not there"]);
+    }
+
+    #[test]
+    fn a_file_that_the_map_names_is_there() {
+        let map = "see `crates/a/src/lib.rs`, `crates/b/`, `*-http/src` and `Db`";
+        let found = gone(map, |path| path == "crates/b/");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].text, "crates/a/src/lib.rs is not there");
     }
 }

@@ -7,6 +7,7 @@
 mod checklist;
 mod citations;
 mod edges;
+mod language;
 mod manifests;
 mod operations;
 mod schema;
@@ -40,6 +41,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(manifests::check(workspace)?);
     findings.extend(sources::check(workspace)?);
     findings.extend(citations::check(workspace)?);
+    findings.extend(language::check(workspace)?);
     findings.extend(operations::check(workspace)?);
     findings.extend(checklist::check(&workspace.root)?);
     findings.extend(schema::check(&workspace.root.join("migrations"))?);
