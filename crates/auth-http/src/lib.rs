@@ -78,3 +78,8 @@ pub use page::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault,
 pub use router::router;
 pub use start::{BundleReport, BundleStop, execute_bundle, starting};
 pub use state::{Clock, HealthProbe, HttpSettings, Parts};
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -80,3 +80,8 @@ pub use db::Db;
 pub use fault::{OpenError, StartLockError};
 pub use jobs::{JobSettings, Jobs};
 pub use tasks::{TaskEnded, TaskSet};
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

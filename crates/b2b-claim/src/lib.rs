@@ -82,3 +82,8 @@ pub const CLAIM_KEY: &str = "hl7-b2b";
 pub fn extension_url(ext_base: &str) -> String {
     format!("{}/StructureDefinition/client-hl7B2b", ext_base.trim_end_matches('/'))
 }
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

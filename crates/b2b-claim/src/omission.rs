@@ -9,6 +9,7 @@ use crate::SubExtension;
 /// The text is one sentence for the engineer who integrates the Client. Stored values in it are cut to
 /// the lengths in [`crate::limits`]; none of them is a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Omission {
     /// The grant issues opaque tokens, which carry no claims.
     #[error(

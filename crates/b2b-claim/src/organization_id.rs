@@ -20,6 +20,7 @@ pub struct OrganizationId {
 
 /// Why a pair or a string is no [`OrganizationId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OrganizationIdError {
     /// There is no `#` at all.
     #[error("the organization id has no # between system and value")]

@@ -29,6 +29,7 @@ pub enum Severity {
 
 /// What is wrong with an extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// The extension is there more than once.
     #[error("client-hl7B2b must be there once, not {count} times")]

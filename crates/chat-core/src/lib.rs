@@ -107,3 +107,8 @@ pub mod ports;
 
 #[cfg(test)]
 mod testing;
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

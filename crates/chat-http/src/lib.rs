@@ -60,3 +60,8 @@ pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::{Chat, router};
 pub use state::{ApiSettings, Domain, HealthProbe, Invitations, Outside, Parts, Passwords, Push, UploadSettings};
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -115,3 +115,8 @@ impl From<image::ImageError> for PictureError {
         }
     }
 }
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

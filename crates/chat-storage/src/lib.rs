@@ -105,3 +105,8 @@ pub use db::Db;
 pub use fault::OpenError;
 pub use store::Store;
 pub use tasks::{TaskEnded, TaskSet};
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -100,3 +100,8 @@ pub use ports::{
     WriteRefusal, Written,
 };
 pub use selection::{Reach, Region, Selection};
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -48,3 +48,8 @@ pub use step::{Effect, EffectRefused, SqlPlace, SqlRefused, Step, StepRefusal, d
 
 /// The resource type of migrations.
 pub const RESOURCE_TYPE: &str = "PlatformMigration";
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -69,3 +69,8 @@ pub mod smart_style;
 pub mod token;
 pub mod userinfo;
 pub mod verifier;
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -10,6 +10,7 @@ use crate::limits;
 /// # Source
 /// RFC 6749 sections 3.3 and 5.2.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScopeParseError {
     /// The scope has no characters.
     #[error("a scope is empty")]

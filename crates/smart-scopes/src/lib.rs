@@ -48,6 +48,8 @@ mod permissions;
 mod query;
 mod restrict;
 mod scope;
+#[cfg(feature = "serde")]
+mod serialized;
 mod set;
 
 pub use clinical::{ClinicalScope, Context, ResourceSelector, TypeName};
@@ -57,3 +59,8 @@ pub use query::{QueryParameter, ScopeQuery};
 pub use restrict::{Restriction, restrict};
 pub use scope::{LaunchContext, Scope};
 pub use set::{Permission, ScopeSet};
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -96,6 +96,7 @@ pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
         report.step("towns", || run.towns(&found));
     }
     report.step("deny", || deny::run(&run));
+    report.step("package", || run.package());
     if servers == Servers::Released {
         run.released(&mut report, &mut found);
     }
@@ -159,6 +160,15 @@ impl Run<'_> {
     fn tests(&self, found: &Found) -> Result<Outcome> {
         let command = self.command("cargo", &["test", "--workspace", "--no-fail-fast"]);
         self.cargo_test(found, ("tests", "unit and integration tests on SQLite and Postgres"), command)
+    }
+
+    /// What a registry would get of the crates that are published.
+    fn package(&self) -> Result<Outcome> {
+        let published = tidy::published(self.workspace)?;
+        let mut arguments = vec!["package", "--no-verify", "--allow-dirty"];
+        arguments.extend(published.iter().flat_map(|name| ["-p", name]));
+        self.cargo("package", &arguments, SHORT)?;
+        Ok(Outcome::passed(&published.join(", ")))
     }
 
     /// The tests of the chat API once more, on Postgres.

@@ -10,10 +10,13 @@ mod edges;
 mod language;
 mod manifests;
 mod operations;
+mod published;
 mod schema;
 mod sources;
 
 use anyhow::{Result, bail};
+
+pub(crate) use published::names as published;
 
 use crate::workspace::Workspace;
 
@@ -42,6 +45,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(sources::check(workspace)?);
     findings.extend(citations::check(workspace)?);
     findings.extend(language::check(workspace)?);
+    findings.extend(published::check(workspace)?);
     findings.extend(operations::check(workspace)?);
     findings.extend(checklist::check(&workspace.root)?);
     findings.extend(schema::check(&workspace.root.join("migrations"))?);
