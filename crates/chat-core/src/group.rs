@@ -30,6 +30,15 @@ pub struct UserGroup {
     pub is_deactivated: bool,
 }
 
+impl UserGroup {
+    /// Whether the user is in it by themselves. Costs steps by the logarithm of the number of members, because groups of
+    /// everybody are asked for each user.
+    #[must_use]
+    pub fn has(&self, user_id: UserId) -> bool {
+        self.members.binary_search(&user_id).is_ok()
+    }
+}
+
 /// The groups every realm has. Each holds the one before it, `Nobody` apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

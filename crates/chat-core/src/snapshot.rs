@@ -294,7 +294,7 @@ impl RealmSnapshot {
             let Some(group) = self.group(id).filter(|_| seen.insert(id)) else { continue };
             let stands = match group.system {
                 Some(system) => system.policy().permits(user, waiting_days, now_s),
-                None => group.members.contains(&user.id),
+                None => group.has(user.id),
             };
             if stands {
                 return true;

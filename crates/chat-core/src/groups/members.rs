@@ -23,13 +23,13 @@ pub fn change_members(
 ) -> Result<(), GroupError> {
     let mut group = UserGroup::clone(changeable_in_use(realm, caller, id, commit.at_s)?);
     let added = checked_users(realm, add)?;
-    if let Some(inside) = added.iter().find(|user| group.members.contains(user)) {
+    if let Some(inside) = added.iter().find(|user| group.has(**user)) {
         return Err(GroupError::AlreadyMember(*inside));
     }
     group.members.extend(&added);
-    let removed = checked_removals(realm, &group, delete)?;
-    group.members.retain(|user| !removed.contains(user));
     group.members.sort_unstable();
+    let removed = checked_removals(realm, &group, delete)?;
+    group.members.retain(|user| removed.binary_search(user).is_err());
     for (op, users) in [("add_members", added), ("remove_members", removed)] {
         if !users.is_empty() {
             commit.events.push(told(op, id, json!({"user_ids": users})));
@@ -46,7 +46,7 @@ fn checked_removals(realm: &RealmSnapshot, group: &UserGroup, ids: &[UserId]) ->
         if realm.user(*id).is_none() {
             return Err(GroupError::NoSuchUser(*id));
         }
-        if !group.members.contains(id) {
+        if !group.has(*id) {
             return Err(GroupError::NotAMember(*id));
         }
     }

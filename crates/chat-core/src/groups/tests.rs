@@ -77,3 +77,18 @@ fn who_comes_and_goes_in_one_change_leaves_nobody_behind() {
     assert_eq!(commit.changes, [group(52, &[4], &[])]);
     assert_eq!(commit.events.len(), 2);
 }
+
+/// One look at each member for each other member would be ten thousand million looks, which no test run waits for.
+#[test]
+fn a_group_of_a_hundred_thousand_is_asked_for_each_of_them_and_emptied() {
+    let ids: Vec<i64> = (1_001..101_001).collect();
+    let users = ids.iter().map(|id| Change::User(Box::new(testing::user(*id, crate::role::Role::Member))));
+    let realm = testing::realm(Rules::default(), users.chain([group(50, &ids, &[])]).collect());
+    let large = known(&realm, UserGroupId(50)).unwrap();
+    assert_eq!(members_of(&realm, large, Depth::All, NOW_S).len(), ids.len());
+    let mut commit = begun();
+    let all: Vec<UserId> = ids.iter().copied().map(UserId).collect();
+    let (owner, change) = (realm.user(UserId(1)).unwrap(), (UserGroupId(50), &[][..], all.as_slice()));
+    change_members(&realm, owner, change, &mut commit).unwrap();
+    assert_eq!(commit.changes, [group(50, &[], &[])]);
+}

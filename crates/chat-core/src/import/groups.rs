@@ -45,9 +45,8 @@ impl Groups {
         groups.fill(tables, users);
         // A group with a name has a row without one, too.
         let known: BTreeSet<i64> = groups.named.keys().copied().collect();
-        for row in rows().filter(|row| row.name.is_empty() && !known.contains(&row.number())) {
-            groups.unnamed.insert(row.number(), unnamed(tables, users, row.number()));
-        }
+        let unnamed = rows().filter(|row| row.name.is_empty() && !known.contains(&row.number()));
+        groups.unnamed = permissions(tables, users, unnamed.map(GroupRow::number));
         groups.settle(tables, report);
         groups
     }
@@ -160,12 +159,26 @@ fn named(row: &GroupRow) -> UserGroup {
     }
 }
 
-fn unnamed(tables: &Tables, users: &BTreeSet<UserId>, id: i64) -> GroupSetting {
-    let members = tables.group_members.iter().filter(|row| row.user_group == id).map(|row| UserId(row.user_profile));
-    let subgroups = tables.subgroups.iter().filter(|row| row.supergroup == id);
-    GroupSetting::Named {
-        direct_members: members.filter(|user| users.contains(user)).collect(),
-        direct_subgroups: subgroups.map(|row| UserGroupId(row.subgroup)).collect(),
+/// What the groups of these numbers stand for, which have no names. One reading of the members for all of them: there may
+/// be a group for each channel.
+fn permissions(
+    tables: &Tables,
+    users: &BTreeSet<UserId>,
+    ids: impl Iterator<Item = i64>,
+) -> BTreeMap<i64, GroupSetting> {
+    let mut inside: BTreeMap<i64, (Vec<UserId>, Vec<UserGroupId>)> = ids.map(|id| (id, Default::default())).collect();
+    for row in tables.group_members.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
+        if let Some((members, _)) = inside.get_mut(&row.user_group) {
+            members.push(UserId(row.user_profile));
+        }
     }
-    .canonical()
+    for row in &tables.subgroups {
+        if let Some((_, subgroups)) = inside.get_mut(&row.supergroup) {
+            subgroups.push(UserGroupId(row.subgroup));
+        }
+    }
+    let setting = |(id, (direct_members, direct_subgroups))| {
+        (id, GroupSetting::Named { direct_members, direct_subgroups }.canonical())
+    };
+    inside.into_iter().map(setting).collect()
 }
