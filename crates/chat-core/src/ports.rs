@@ -27,7 +27,19 @@ pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 #[error(transparent)]
 pub struct Unavailable(pub Box<dyn std::error::Error + Send + Sync>);
 
+/// The cause within a [`StoreError`] that says that a search was given up because it took too long. The same search
+/// takes as long again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the search took too long")]
+pub struct TooCostly;
+
 impl StoreError {
+    /// Whether it was a search that took too long.
+    #[must_use]
+    pub fn is_too_costly(&self) -> bool {
+        self.0.is::<TooCostly>()
+    }
+
     /// Whether the database cannot be used at the moment.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {

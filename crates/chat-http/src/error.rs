@@ -282,6 +282,9 @@ pub enum Fault {
     /// A handler panicked.
     #[error("a handler panicked: {0}")]
     Panicked(String),
+    /// A search took longer than the server lets one run.
+    #[error("This search takes too long. Narrow it to a channel or a sender, or search for rarer words")]
+    SearchTooCostly,
     /// Something of ours failed.
     #[error(transparent)]
     Failed(#[from] Failure),
@@ -334,6 +337,9 @@ impl Error for Failure {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
+        if error.is_too_costly() {
+            return Self::SearchTooCostly;
+        }
         Failure::new("the database was not asked", error).into()
     }
 }
@@ -460,6 +466,7 @@ impl Fault {
             | Self::Window(_)
             | Self::QueueNarrow(_)
             | Self::NotInQueue { .. }
+            | Self::SearchTooCostly
             | Self::NotAuthorizedForQuery => refusal(BAD_REQUEST, self),
             Self::UnknownRoute => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
             Self::MethodNotAllowed { allowed } => request::wrong_method(allowed),

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chat_core::ports::StoreError;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 use tokio::time::{Instant, timeout};
 
 use crate::dialect::Dialect;
@@ -16,6 +17,7 @@ use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, failed};
 use crate::reach::reach;
 use crate::schema;
+use crate::searcher::Searcher;
 
 /// Name of the SQLite database in the data directory.
 const DATABASE_FILE: &str = "chat.db";
@@ -39,6 +41,8 @@ const MIN_CONNECTIONS: u32 = 6;
 const SETTINGS: &str = "SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed'";
 /// Searches by words at the same time; others wait. Each is a connection, opened when it is needed.
 const WORDS_CONNECTIONS: u32 = 2;
+/// How long a search may take unless the caller sets another time.
+const SEARCH_TIME_MS: u64 = 5_000;
 /// An index of words has no order, so it is read as a whole or not at all, and which of the two is right depends on
 /// how common the words are.
 const WORDS_SETTINGS: &str =
@@ -63,6 +67,8 @@ struct Inner {
     pools: On<PgPools, SqlitePools>,
     /// When a probe was last written, or the database opened.
     probed: Mutex<Instant>,
+    /// How long a search may take, in milliseconds.
+    search_time: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -77,6 +83,8 @@ struct SqlitePools {
     /// One connection: SQLite has one writer at a time, and waiting here costs less than there.
     writer: SqlitePool,
     readers: SqlitePool,
+    /// For searches by words alone: what else is read never waits for them.
+    words: SqlitePool,
 }
 
 impl Db {
@@ -146,8 +154,9 @@ impl Db {
         reach(&options).await?;
         let all = pool(connections.max(MIN_CONNECTIONS), SETTINGS);
         let all = all.connect_with(options.clone()).await.map_err(OpenError::Connect)?;
-        let words = pool(WORDS_CONNECTIONS, WORDS_SETTINGS).connect_lazy_with(options);
-        Ok(Self::new(On::Postgres(PgPools { all, words })))
+        let search_time = Arc::new(AtomicU64::new(SEARCH_TIME_MS));
+        let words = words_pool(&search_time).connect_lazy_with(options);
+        Ok(Self::new(On::Postgres(PgPools { all, words }), search_time))
     }
 
     async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
@@ -178,13 +187,27 @@ impl Db {
                 .before_acquire(|connection, _| Box::pin(async move { Ok(is_between_transactions(connection)) }))
         };
         let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
-        let readers =
-            pool(SQLITE_READERS).connect_with(options.pragma("query_only", "ON")).await.map_err(OpenError::Connect)?;
-        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers })))
+        let reading = options.pragma("query_only", "ON");
+        let words = pool(WORDS_CONNECTIONS).connect_lazy_with(reading.clone());
+        let readers = pool(SQLITE_READERS).connect_with(reading).await.map_err(OpenError::Connect)?;
+        let search_time = Arc::new(AtomicU64::new(SEARCH_TIME_MS));
+        Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, words }), search_time))
     }
 
-    fn new(pools: On<PgPools, SqlitePools>) -> Self {
-        Self(Arc::new(Inner { pools, probed: Mutex::new(Instant::now()) }))
+    fn new(pools: On<PgPools, SqlitePools>, search_time: Arc<AtomicU64>) -> Self {
+        Self(Arc::new(Inner { pools, probed: Mutex::new(Instant::now()), search_time }))
+    }
+
+    /// Sets how long a search may take, five seconds before. On Postgres it holds for connections that are opened later,
+    /// so the caller sets it before the first search.
+    pub fn limit_searches(&self, time: Duration) {
+        let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        self.0.search_time.store(time_ms, Ordering::Relaxed);
+    }
+
+    /// How long a search may take.
+    pub(crate) fn search_time(&self) -> Duration {
+        Duration::from_millis(self.0.search_time.load(Ordering::Relaxed))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -239,6 +262,7 @@ impl Db {
                 pools.all.close().await;
             }
             On::Sqlite(pools) => {
+                pools.words.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
             }
@@ -260,11 +284,11 @@ impl Db {
         }
     }
 
-    /// Where the index of words is read.
-    pub(crate) fn words_reader(&self) -> On<&PgPool, &SqlitePool> {
+    /// A connection that reads the index of words, for the time of a search.
+    pub(crate) async fn searcher(&self) -> Result<Searcher, sqlx::Error> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.words),
-            On::Sqlite(pools) => On::Sqlite(&pools.readers),
+            On::Postgres(pools) => pools.words.acquire().await.map(Searcher::postgres),
+            On::Sqlite(pools) => Searcher::sqlite(pools.words.acquire().await?, self.search_time()).await,
         }
     }
 
@@ -329,6 +353,19 @@ fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
                 Ok(true)
             })
         })
+}
+
+/// The connections of Postgres for searches by words. Each begins with the time that a search may take.
+fn words_pool(search_time: &Arc<AtomicU64>) -> PgPoolOptions {
+    let search_time = Arc::clone(search_time);
+    pool(WORDS_CONNECTIONS, WORDS_SETTINGS).after_connect(move |connection, _| {
+        let time_ms = search_time.load(Ordering::Relaxed);
+        Box::pin(async move {
+            let settings = AssertSqlSafe(format!("{WORDS_SETTINGS}; SET statement_timeout = {time_ms}"));
+            sqlx::raw_sql(settings).execute(connection).await?;
+            Ok(())
+        })
+    })
 }
 
 async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {

@@ -42,7 +42,7 @@ static MOVE: Sql = Sql::new(
 WHERE id {in_numbers:$1}",
 );
 const RECIPIENT: &str = "SELECT recipient_id FROM message WHERE id = $1";
-const READERS: &str = "SELECT DISTINCT user_id FROM read_set WHERE recipient_id = $1 OR recipient_id = $2
+const READERS: &str = "SELECT DISTINCT user_id FROM read_set WHERE recipient_id IN ($1, $2)
 ORDER BY user_id";
 static EDITS: Sql = Sql::new(
     "SELECT message_id, at_s, user_id, content, html, recipient_id, to_recipient_id, topic, to_topic

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chat_core::ports::{StoreError, Unavailable};
+use chat_core::ports::{StoreError, TooCostly, Unavailable};
 
 /// Why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,14 @@ pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>)
     let error = error.into();
     let is_outage = error.downcast_ref::<sqlx::Error>().is_some_and(is_outage);
     StoreError(if is_outage { Box::new(Unavailable(error)) } else { error })
+}
+
+/// As [`failed`], of a search: one that its engine ended because it took too long is told apart.
+pub(crate) fn search_failed(error: sqlx::Error) -> StoreError {
+    // SQLite: interrupted. Postgres: cancelled.
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    let is_ended = matches!(code.as_deref(), Some("9" | "57014"));
+    if is_ended { StoreError(Box::new(TooCostly)) } else { failed(error) }
 }
 
 /// Whether the database cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked by

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
@@ -15,8 +16,8 @@ use chat_core::narrow::{Anchor, Bounds, Candidate, Condition, NEWEST, Selection,
 use chat_core::object::Stored;
 use chat_core::own_copy::{OwnCopy, Unread};
 use chat_core::ports::{
-    DecidedOn, DecidedOnCopies, Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, Topic,
-    Written,
+    DecidedOn, DecidedOnCopies, Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, TooCostly,
+    Topic, Written,
 };
 use chat_core::snapshot::RealmSnapshot;
 
@@ -35,11 +36,16 @@ use crate::unread;
 
 /// Fewest candidates read at once.
 const PAGE_MIN: usize = 50;
+/// How many times as many candidates are read as in the page before.
+const PAGE_GROWTH: usize = 4;
 /// Most candidates read at once.
 pub(crate) const PAGE_MAX: usize = 5_001;
 
 const FIND_DIRECT: &str = "SELECT recipient_id FROM direct WHERE users = $1";
 const OWN_DIRECTS: &str = "SELECT recipient_id FROM direct_user WHERE user_id = $1";
+const SHARED_DIRECTS: &str = "SELECT own.recipient_id FROM direct_user AS own
+JOIN direct_user AS other ON other.recipient_id = own.recipient_id
+WHERE own.user_id = $1 AND other.user_id = $2";
 const CONVERSATION: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 AND topic_key = $2 AND id >= $3
 ORDER BY id";
 const PARTICIPANTS: &str = "SELECT sender_id AS user_id FROM message WHERE recipient_id = $1 AND topic_key = $2
@@ -54,10 +60,13 @@ static FIRST_MESSAGES: Sql = Sql::new(
     FROM channel AS c WHERE c.id {in_numbers:$1}
 ) AS first WHERE first.id IS NOT NULL",
 );
-/// Times follow numbers, so the way back to the last message before the time is as long as what is counted.
-const TRAFFIC: &str = "SELECT recipient_id, count(*) FROM message
+/// Times follow numbers, so the way back to the last message before the time is as long as what is counted. SQLite would
+/// rather read all messages in the order of their recipients.
+static TRAFFIC: Sql = Sql::new(
+    "SELECT recipient_id, count(*) FROM message
 WHERE id > coalesce((SELECT id FROM message WHERE sent_s < $1 ORDER BY id DESC LIMIT 1), 0)
-GROUP BY recipient_id";
+GROUP BY {not_indexed:recipient_id}",
+);
 const RECENT_DIRECTS: &str = "SELECT newest.users, newest.id FROM (
     SELECT d.users, (SELECT max(m.id) FROM message AS m WHERE m.recipient_id = d.recipient_id) AS id
     FROM direct_user AS own JOIN direct AS d ON d.recipient_id = own.recipient_id WHERE own.user_id = $1
@@ -86,6 +95,8 @@ pub(crate) struct Search<'a> {
     own: Option<Own>,
     /// Whether what is found is to be shown.
     is_shown: bool,
+    /// When the search is given up, if it is.
+    ends: Option<Instant>,
 }
 
 /// A message that is looked for.
@@ -110,20 +121,32 @@ impl<'a> Search<'a> {
         let place = place(shared, selection).await?;
         // What a reader has of hundreds of recipients is asked for where it is needed alone.
         if let Some(source) = Source::named(shared, selection, place) {
-            return Ok(Self { shared, selection, source, own: None, is_shown: false });
+            return Ok(Self { shared, selection, source, own: None, is_shown: false, ends: None });
         }
         let recipients = recipients(shared, selection, place).await?;
         let mut own = None;
         if asks_unread(selection) {
             own = Some(Own::load(shared, selection.user_id, recipients.iter().copied()).await?);
         }
-        let source = Source::of_each(selection, &recipients, own.as_ref());
-        Ok(Self { shared, selection, source, own, is_shown: false })
+        let realm = shared.realm.load();
+        let source = Source::of_each(&realm, selection, &recipients, own.as_ref());
+        Ok(Self { shared, selection, source, own, is_shown: false, ends: None })
     }
 
     /// The same for messages that are shown: they are read whole where they are found, if that is cheaper.
     fn shown(self) -> Self {
-        Self { is_shown: true, ..self }
+        Self { is_shown: true, ..self.limited() }
+    }
+
+    /// The same, given up after the time that a search may take.
+    fn limited(self) -> Self {
+        Self { ends: Instant::now().checked_add(self.shared.db.search_time()), ..self }
+    }
+
+    /// Whether texts are looked at: the narrow asks for more than an index of words tells, or the words were not what the
+    /// candidates were found by.
+    fn asks_wording(&self) -> bool {
+        self.selection.asks_wording() || self.selection.sought().is_some() && !self.source.finds_words()
     }
 
     /// The reader's flags of these candidates, in their order, as the database has them.
@@ -144,10 +167,15 @@ impl<'a> Search<'a> {
     }
 
     /// The admitted messages of a stretch in its order, at most so many, and whether there are none beyond them.
+    ///
+    /// **Cost:** pages grow, so that many candidates of which few are admitted take few statements.
     pub(crate) async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Hit>, bool), StoreError> {
         let mut found = Vec::new();
-        let limit = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
+        let mut limit = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         loop {
+            if self.ends.is_some_and(|ends| Instant::now() > ends) {
+                return Err(StoreError(Box::new(TooCostly)));
+            }
             let page = self.page(stretch, i64::try_from(limit).unwrap_or(i64::MAX)).await?;
             let exhausted = page.len() < limit;
             if let Some(Hit { candidate: last, .. }) = page.last() {
@@ -165,6 +193,7 @@ impl<'a> Search<'a> {
             if exhausted {
                 return Ok((found, true));
             }
+            limit = limit.saturating_mul(PAGE_GROWTH).min(PAGE_MAX);
         }
     }
 
@@ -181,7 +210,7 @@ impl<'a> Search<'a> {
     }
 
     async fn admitted(&self, mut page: Vec<Hit>) -> Result<Vec<Hit>, StoreError> {
-        let asks_wording = self.selection.asks_wording();
+        let asks_wording = self.asks_wording();
         if asks_wording {
             page = with_wording(self.shared, page).await?;
         }
@@ -274,14 +303,32 @@ pub(crate) async fn recipients(
         Place::In(only) => return Ok(vec![only]),
         Place::Anywhere => {}
     }
-    let mut recipients: Vec<Recipient> = selection.channels().into_iter().map(Recipient::Channel).collect();
-    if selection.directs {
-        let directs: Vec<i64> =
-            run!(shared.db.reader(), fetch_all: sqlx::query_scalar(OWN_DIRECTS).bind(selection.user_id.0))
-                .map_err(failed)?;
-        recipients.extend(directs.into_iter().map(Recipient::from));
+    let realm = shared.realm.load_full();
+    let mut recipients: Vec<Recipient> = Vec::new();
+    if selection.may_be_in_channels() {
+        let channels = selection.channels().into_iter().filter(|id| selection.may_be_in(&realm, *id));
+        recipients.extend(channels.map(Recipient::Channel));
+    }
+    if selection.directs && selection.may_be_direct() {
+        recipients.extend(directs(shared, selection).await?.into_iter().map(Recipient::from));
     }
     Ok(recipients)
+}
+
+/// The sets of users that the selection looks through.
+async fn directs(shared: &Shared, selection: &Selection) -> Result<Vec<i64>, StoreError> {
+    let user = selection.user_id.0;
+    let other = selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
+        Condition::DirectIncluding(other) => Some(other.0),
+        _ => None,
+    });
+    let directs: Result<Vec<i64>, sqlx::Error> = match other {
+        None => run!(shared.db.reader(), fetch_all: sqlx::query_scalar(OWN_DIRECTS).bind(user)),
+        Some(other) => {
+            run!(shared.db.reader(), fetch_all: sqlx::query_scalar(SHARED_DIRECTS).bind(user).bind(other))
+        }
+    };
+    directs.map_err(failed)
 }
 
 /// The same selection, of unread messages only.
@@ -328,7 +375,7 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
 
 async fn first_unread(shared: &Shared, selection: &Selection) -> Result<MessageId, StoreError> {
     let selection = unread_of(selection);
-    let search = Search::new(shared, &selection).await?;
+    let search = Search::new(shared, &selection).await?.limited();
     let all = Stretch { after: 0, before: AFTER_ALL, way: Way::Newer };
     let (found, _) = search.collect(all, 1).await?;
     Ok(found.first().map_or(NEWEST, |hit| hit.candidate.id))
@@ -373,8 +420,9 @@ async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(
 }
 
 async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError> {
+    let sql = TRAFFIC.on(shared.db.dialect());
     let rows: Vec<(i64, i64)> =
-        run!(shared.db.reader(), fetch_all: sqlx::query_as(TRAFFIC).bind(since_s)).map_err(failed)?;
+        run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(since_s)).map_err(failed)?;
     let to_channel = |(recipient, count): (i64, i64)| match Recipient::from(recipient) {
         Recipient::Channel(channel) => Some((channel, count)),
         Recipient::Direct(_) => None,

@@ -52,6 +52,7 @@ mod first;
 mod follow;
 mod reach;
 mod schema;
+mod searcher;
 mod source;
 mod store;
 
@@ -100,6 +101,8 @@ mod written;
 
 mod dialect;
 mod engine;
+#[cfg(test)]
+mod plans;
 
 pub use db::Db;
 pub use fault::OpenError;

@@ -47,6 +47,7 @@ const FILES: &[File] = &[
     file!(16, "0016_read_set_room.sql"),
     file!(17, "0017_word_properties.sql"),
     file!(18, "0018_server_health.sql"),
+    file!(19, "0019_narrow_indexes.sql"),
 ];
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.

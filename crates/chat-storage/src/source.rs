@@ -1,12 +1,18 @@
 //! Which index finds the candidates of a narrow, and how it is read.
 
-use std::sync::atomic::Ordering;
+pub(crate) mod along;
+pub(crate) mod sought;
 
+use chat_core::id::ChannelId;
 use chat_core::message::{Conversation, Flag, Recipient};
 use chat_core::narrow::{Bounds, Candidate, Condition, Selection};
+use chat_core::personal::topic;
 use chat_core::ports::StoreError;
-use chat_core::words::Sought;
+use chat_core::snapshot::RealmSnapshot;
 use sqlx::SqlStr;
+
+use self::along::Along;
+use self::sought::Words;
 
 use crate::copies::Own;
 use crate::dialect::Dialect;
@@ -15,12 +21,14 @@ use crate::fault::failed;
 use crate::flag_set;
 use crate::row::{CandidateRow, WholeRow, candidate};
 use crate::store::Shared;
-use crate::words::{self, Property};
 
 /// Fewest recipients for which messages are looked for among all messages first.
 const FEED_MIN: usize = 4;
 /// How many times the messages wanted are looked at then.
 const FEED_FACTOR: i64 = 4;
+
+/// Where the fragment of many walks takes the condition of [`Along`].
+const ALONG: &str = "[along]";
 
 /// How many rows are read. A bare parameter SQLite would look at when it makes a plan, and make one for each value.
 const MOST: &str = "CAST($4 AS BIGINT)";
@@ -51,10 +59,14 @@ pub(crate) enum Source {
     Flagged(i64, i64),
     /// What the reader gave a flag: user and flag.
     Marked(i64, i64),
-    /// What has all words of a search, as the engine is asked for them, in one recipient if one is asked for.
-    Words(String, Option<i64>),
-    /// Recipients, each with a message up to which nothing is wanted, as JSON.
-    Recipients(String),
+    /// What mentions the reader in any way.
+    Mentioned(i64),
+    /// What anyone reacted to, wherever it is.
+    Reacted,
+    /// What has all words of a search.
+    Words(Words),
+    /// Recipients, each with a message up to which nothing is wanted, as JSON, and what is read of each.
+    Recipients(String, Along),
     /// The same, where many messages are to many of them: looked for among all messages first.
     Feed(String),
 }
@@ -96,25 +108,49 @@ impl Source {
     /// The index that the narrow itself names. `None` when it names none, so that what is looked for is looked for in
     /// each of the reader's recipients.
     pub(crate) fn named(shared: &Shared, selection: &Selection, place: Place) -> Option<Self> {
+        // What a reader marked is little, and its texts are compared with the words; a common word is in much.
         match selection.sought() {
-            Some(sought) => Some(by_words(shared, (selection, sought), place)),
             None => by_terms(selection, place),
+            Some(_) if place != Place::Nowhere && by_own_copies(selection).is_some() => by_own_copies(selection),
+            Some(sought) => Some(Words::source(shared, (selection, sought), place)),
         }
+    }
+
+    /// Whether what is found has the words that are sought.
+    pub(crate) fn finds_words(&self) -> bool {
+        matches!(self, Self::Words(_) | Self::Nothing)
     }
 
     /// Messages of these recipients; `unread` is what was read of them, when only what was not is wanted.
-    pub(crate) fn of_each(selection: &Selection, recipients: &[Recipient], unread: Option<&Own>) -> Self {
+    pub(crate) fn of_each(
+        realm: &RealmSnapshot,
+        selection: &Selection,
+        recipients: &[Recipient],
+        unread: Option<&Own>,
+    ) -> Self {
         if recipients.is_empty() {
             return Self::Nothing;
         }
-        let pairs = recipients.iter().map(|recipient| pair(selection, *recipient, unread));
-        let pairs = format!("[{}]", pairs.collect::<Vec<_>>().join(","));
+        let followed = asks_followed(selection).then(|| topic::followed(realm, selection.user_id));
+        let along = if followed.is_some() { Along::EachTopic } else { Along::of(selection) };
+        let pairs: Vec<String> = match followed {
+            None => recipients.iter().map(|recipient| pair(selection, *recipient, unread)).collect(),
+            Some(followed) => {
+                let there = |(id, _): &(ChannelId, _)| recipients.contains(&Recipient::Channel(*id));
+                followed.into_iter().filter(there).map(|topic| triple(selection, topic, unread)).collect()
+            }
+        };
+        let pairs = format!("[{}]", pairs.join(","));
         // What is unread lies beyond the marks, and only a search by recipient begins there.
-        if recipients.len() < FEED_MIN || unread.is_some() { Self::Recipients(pairs) } else { Self::Feed(pairs) }
+        match along {
+            Along::Reacted if recipients.len() >= FEED_MIN => Self::Reacted,
+            Along::All if recipients.len() >= FEED_MIN && unread.is_none() => Self::Feed(pairs),
+            along => Self::Recipients(pairs, along),
+        }
     }
 
     /// The statement; its parameters are the source's text or numbers, then the stretch and the limit.
-    fn sql(&self, way: Way, dialect: Dialect) -> SqlStr {
+    pub(crate) fn sql(&self, way: Way, dialect: Dialect) -> SqlStr {
         let order = way.sql();
         let within = "m.id > $2 AND m.id < $3";
         let sql = match self {
@@ -133,8 +169,13 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                 let picked = flag_set::picked(dialect, order);
                 format!("{CANDIDATE} {picked} JOIN message AS m ON m.id = picked.id {JOIN_DIRECT}")
             }
-            Self::Words(_, recipient) => by_words_sql((CANDIDATE, JOIN_DIRECT), recipient.is_some()),
-            Self::Recipients(_) => format!("{CANDIDATE} {{of_each:{order}}} {JOIN_DIRECT}"),
+            Self::Mentioned(_) => format!("{CANDIDATE} {} {JOIN_DIRECT}", mentions(order)),
+            Self::Reacted => format!("{CANDIDATE} {} {JOIN_DIRECT}", reacted(order)),
+            Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
+            Self::Recipients(_, along) => {
+                let walks = dialect.render(&format!("{{of_each:{order}}}"));
+                format!("{CANDIDATE} {} {JOIN_DIRECT}", walks.replace(ALONG, &along.sql()))
+            }
             Self::Feed(_) => format!(
                 "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT CAST($5 AS BIGINT)) AS m
 {JOIN_DIRECT} WHERE m.recipient_id {{in_recipients:$1}}"
@@ -145,7 +186,8 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             Self::Words(..) => "w.rowid",
             _ => "m.id",
         };
-        dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT {MOST}"))
+        let most = if *self == Self::Reacted { "CAST($3 AS BIGINT)" } else { MOST };
+        dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
     }
 
     /// The candidates with all that stands in their rows, where what finds them looks at a row of each anyway and most
@@ -156,18 +198,8 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
         stretch: Stretch,
         limit: i64,
     ) -> Result<Option<Vec<WholeRow>>, StoreError> {
-        let Self::Words(words, recipient) = self else { return Ok(None) };
-        let found = by_words_sql((WHOLE, ""), recipient.is_some());
-        let order = stretch.way.sql();
-        let sql = shared.db.dialect().own_text(&format!("{found} ORDER BY w.rowid {order} LIMIT {MOST}"));
-        let rows = run!(shared.db.words_reader(), fetch_all: {
-            let query = sqlx::query_as(sql.clone()).bind(words).bind(stretch.after).bind(stretch.before).bind(limit);
-            match recipient {
-                Some(recipient) => query.bind(*recipient),
-                None => query,
-            }
-        });
-        rows.map(Some).map_err(failed)
+        let Self::Words(words) = self else { return Ok(None) };
+        words.whole(shared, stretch, limit).await.map(Some)
     }
 
     pub(crate) async fn read(
@@ -178,14 +210,14 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
     ) -> Result<Vec<Candidate<'static>>, StoreError> {
         let sql = self.sql(stretch.way, shared.db.dialect());
         let (after, before) = (stretch.after, stretch.before);
-        let reader = match self {
-            Self::Words(..) => shared.db.words_reader(),
-            _ => shared.db.reader(),
-        };
+        let reader = shared.db.reader();
         let rows: Result<Vec<CandidateRow>, sqlx::Error> = match self {
             Self::Nothing => return Ok(Vec::new()),
-            Self::Id(id) | Self::Sender(id) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(*id).bind(after).bind(before).bind(limit)),
+            Self::Id(id) | Self::Sender(id) | Self::Mentioned(id) => {
+                run!(reader, fetch_all: sqlx::query_as(sql.clone())
+                .bind(*id).bind(after).bind(before).bind(limit))
+            }
+            Self::Reacted => run!(reader, fetch_all: sqlx::query_as(sql.clone()).bind(after).bind(before).bind(limit)),
             Self::Feed(pairs) => {
                 let looked_at = limit.saturating_mul(FEED_FACTOR);
                 let rows: Vec<CandidateRow> = run!(reader, fetch_all: sqlx::query_as(sql.clone())
@@ -195,16 +227,20 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                     return Ok(rows.into_iter().map(candidate).collect());
                 }
                 // Not enough among those: each recipient is asked by itself.
-                return Box::pin(Self::Recipients(pairs.clone()).read(shared, stretch, limit)).await;
+                let each = Self::Recipients(pairs.clone(), Along::All);
+                return Box::pin(each.read(shared, stretch, limit)).await;
             }
-            Self::Recipients(pairs) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(pairs).bind(after).bind(before).bind(limit)),
+            Self::Recipients(pairs, along) => run!(reader, fetch_all: {
+                let query = sqlx::query_as(sql.clone()).bind(pairs).bind(after).bind(before).bind(limit);
+                match along {
+                    Along::Topic(key) => query.bind(key),
+                    Along::Sender(id) => query.bind(*id),
+                    Along::All | Along::EachTopic | Along::Marked(_) | Along::Reacted => query,
+                }
+            }),
             Self::Topic(recipient, key) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(*recipient).bind(after).bind(before).bind(limit).bind(key)),
-            Self::Words(words, None) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(words).bind(after).bind(before).bind(limit)),
-            Self::Words(words, Some(recipient)) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
-                .bind(words).bind(after).bind(before).bind(limit).bind(*recipient)),
+            Self::Words(words) => return words.candidates(shared, stretch, limit).await,
             Self::Flagged(user, flag) | Self::Marked(user, flag) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
                 .bind(*user).bind(after).bind(before).bind(limit).bind(*flag)),
         };
@@ -212,46 +248,38 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
     }
 }
 
-/// The statement for messages with words, without its order. The words drive it: SQLite would rather walk the whole
-/// recipient and look for the words in each message of it.
-fn by_words_sql((columns, join): (&str, &str), in_one: bool) -> String {
-    let there = if in_one { " AND {not_indexed:m.recipient_id} = CAST($5 AS BIGINT)" } else { "" };
+/// The newest or oldest messages that mention the user (`$1`), `$4` at most, between `$2` and `$3`, as `picked`. 3 and 5
+/// are the numbers of the flags that are rows, 16 the mark of those that mention everybody in their channel.
+fn mentions(order: &str) -> String {
+    let flagged = |flag: i64| {
+        format!(
+            "SELECT id FROM (SELECT f.message_id AS id FROM message_flag AS f WHERE f.user_id = $1 AND f.flag = {flag}
+        AND f.message_id > $2 AND f.message_id < $3 ORDER BY f.message_id {order} LIMIT {MOST}) AS flagged_{flag}"
+        )
+    };
+    let (personal, topic) = (flagged(3), flagged(5));
     format!(
-        "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {join}
-WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
+        "(SELECT id FROM (
+    {personal} UNION {topic} UNION
+    SELECT id FROM (SELECT c.id FROM message AS c WHERE (c.marks & 16) <> 0 AND c.id > $2 AND c.id < $3
+        ORDER BY c.id {order} LIMIT {MOST}) AS marked
+) AS mention ORDER BY id {order} LIMIT {MOST}) AS picked JOIN message AS m ON m.id = picked.id"
     )
 }
 
-/// The messages with the words of a search, narrowed by all that the index of words knows of them.
-fn by_words(shared: &Shared, (selection, sought): (&Selection, &Sought), place: Place) -> Source {
-    let recipient = match place {
-        Place::Nowhere => return Source::Nothing,
-        Place::In(only) => Some(i64::from(only)),
-        Place::Anywhere => None,
-    };
-    let mut properties: Vec<Property<'_>> = recipient.map(Property::Recipient).into_iter().collect();
-    properties.extend(selection.terms.iter().filter(|term| !term.negated).filter_map(|term| match &term.condition {
-        Condition::Sender(user) => Some(Property::Sender(user.0)),
-        Condition::Topic(key) => Some(Property::Topic(key)),
-        _ => None,
-    }));
-    if !shared.properties_indexed.load(Ordering::Acquire) {
-        properties.clear();
-    }
-    match words::query(shared.db.dialect(), sought, &properties) {
-        None => Source::Nothing,
-        Some(query) => Source::Words(query, recipient),
-    }
+/// The newest or oldest messages with a reaction, `$3` at most, between `$1` and `$2`, as `picked`.
+fn reacted(order: &str) -> String {
+    format!(
+        "(SELECT DISTINCT z.message_id AS id FROM reaction AS z WHERE z.message_id > $1 AND z.message_id < $2
+ORDER BY z.message_id {order} LIMIT CAST($3 AS BIGINT)) AS picked JOIN message AS m ON m.id = picked.id"
+    )
 }
 
 /// The index with the fewest candidates, as far as the narrow names one.
 fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
-    if let Some(id) = asked().find_map(|condition| match condition {
-        Condition::Id(id) => Some(id.0),
-        _ => None,
-    }) {
-        return Some(Source::Id(id));
+    if let Some(source) = by_id(selection) {
+        return Some(source);
     }
     if place == Place::Nowhere {
         return Some(Source::Nothing);
@@ -260,19 +288,41 @@ fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
     if let Some(Conversation { recipient, topic_key }) = selection.conversation().filter(|_| !unread) {
         return Some(Source::Topic(recipient.into(), topic_key));
     }
-    let flag = asked().find_map(|condition| match condition {
-        Condition::IsFlag(flag) if *flag != Flag::Read => Some(*flag),
-        _ => None,
-    });
-    if let Some(flag) = flag {
-        let of = if flag_set::keeps(flag) { Source::Marked } else { Source::Flagged };
-        return Some(of(selection.user_id.0, flag.number()));
+    if let Some(source) = by_own_copies(selection) {
+        return Some(source);
     }
     let sender = asked().find_map(|condition| match condition {
         Condition::Sender(user) => Some(user.0),
         _ => None,
     });
     sender.filter(|_| place == Place::Anywhere && !unread).map(Source::Sender)
+}
+
+/// The one message that the narrow names.
+fn by_id(selection: &Selection) -> Option<Source> {
+    selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
+        Condition::Id(id) => Some(Source::Id(id.0)),
+        _ => None,
+    })
+}
+
+/// What few messages have of the reader's copies: a flag, or a mention.
+fn by_own_copies(selection: &Selection) -> Option<Source> {
+    let reader = selection.user_id.0;
+    let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+    let flagged = asked().find_map(|condition| match condition {
+        Condition::IsFlag(flag) if flag_set::keeps(*flag) => Some(Source::Marked(reader, flag.number())),
+        Condition::IsFlag(flag) if *flag != Flag::Read => Some(Source::Flagged(reader, flag.number())),
+        _ => None,
+    });
+    let mentioned = || asked().any(|asked| *asked == Condition::IsMentioned).then_some(Source::Mentioned(reader));
+    by_id(selection).or(flagged).or_else(mentioned)
+}
+
+/// Whether only followed topics are wanted.
+fn asks_followed(selection: &Selection) -> bool {
+    let asked = Condition::IsFollowed(selection.user_id);
+    selection.terms.iter().any(|term| !term.negated && term.condition == asked)
 }
 
 /// Whether only what was not read is wanted.
@@ -282,6 +332,18 @@ pub(crate) fn asks_unread(selection: &Selection) -> bool {
 
 /// A recipient with a message up to which nothing of it is wanted.
 fn pair(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> String {
+    format!("[{},{}]", i64::from(recipient), wanted_after(selection, recipient, unread))
+}
+
+/// A channel with such a message and the key of a topic.
+fn triple(selection: &Selection, (id, topic_key): (ChannelId, String), unread: Option<&Own>) -> String {
+    let recipient = Recipient::Channel(id);
+    let after = wanted_after(selection, recipient, unread);
+    serde_json::json!([i64::from(recipient), after, topic_key]).to_string()
+}
+
+/// A message up to which nothing of the recipient is wanted.
+fn wanted_after(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> i64 {
     let permitted = match recipient {
         Recipient::Channel(id) => {
             let spans = selection.bounds(id).and_then(Bounds::spans);
@@ -289,6 +351,5 @@ fn pair(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> St
         }
         Recipient::Direct(_) => 0,
     };
-    let after = unread.map_or(permitted, |own| own.none_unread_until(recipient).max(permitted));
-    format!("[{},{after}]", i64::from(recipient))
+    unread.map_or(permitted, |own| own.none_unread_until(recipient).max(permitted))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Candidate, Condition, Term};
 use crate::access::{History, history};
-use crate::channel::{Channel, Span};
+use crate::channel::{Channel, Privacy, Span};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Message, Recipient, topic_key};
 use crate::snapshot::RealmSnapshot;
@@ -138,6 +138,47 @@ impl Selection {
         channels
     }
 
+    /// Whether a message to a set of users can be among those asked for.
+    #[must_use]
+    pub fn may_be_direct(&self) -> bool {
+        let in_channel = |condition: &Condition| {
+            matches!(
+                condition,
+                Condition::PublicChannels
+                    | Condition::WebPublicChannels
+                    | Condition::Topic(_)
+                    | Condition::IsResolved
+                    | Condition::IsFollowed(_)
+            )
+        };
+        !self.terms.iter().any(
+            |Term { condition, negated }| {
+                if *negated { *condition == Condition::IsDirect } else { in_channel(condition) }
+            },
+        )
+    }
+
+    /// Whether a message in a channel can be among those asked for.
+    #[must_use]
+    pub fn may_be_in_channels(&self) -> bool {
+        let is_direct = |condition: &Condition| {
+            matches!(condition, Condition::Direct(_) | Condition::DirectIncluding(_) | Condition::IsDirect)
+        };
+        !self.terms.iter().any(|term| !term.negated && is_direct(&term.condition))
+    }
+
+    /// Whether a message in the channel can be among those asked for, as far as the channel alone says.
+    #[must_use]
+    pub fn may_be_in(&self, realm: &RealmSnapshot, id: ChannelId) -> bool {
+        let privacy = || realm.channel(id).map(|channel| channel.privacy);
+        self.terms.iter().all(|Term { condition, negated }| match condition {
+            Condition::Channel(asked) => (*asked == id) != *negated,
+            Condition::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_private()) != *negated,
+            Condition::WebPublicChannels => (privacy() == Some(Privacy::WebPublic)) != *negated,
+            _ => true,
+        })
+    }
+
     /// Whether the narrow asks for nothing but where a message is and whether it was read.
     #[must_use]
     pub fn asks_place_alone(&self) -> bool {
@@ -233,7 +274,6 @@ fn searched_once(terms: Vec<Term>) -> Vec<Term> {
 mod tests {
     use super::*;
     use crate::change::Change;
-    use crate::channel::Privacy;
     use crate::id::DirectId;
     use crate::message::Marks;
     use crate::realm::Rules;

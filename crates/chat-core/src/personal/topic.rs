@@ -94,6 +94,18 @@ pub fn of(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: 
     found.map_or(TopicPolicy::Inherit, |(_, policy)| *policy)
 }
 
+/// The topics that the user follows, each by its channel and its key.
+#[must_use]
+pub fn followed(realm: &RealmSnapshot, user_id: UserId) -> Vec<(ChannelId, String)> {
+    let chosen = realm.user_items(user_id, UserItemKind::TopicPolicy);
+    let followed = |(key, document): (&str, &Value)| {
+        let number = document.get("visibility_policy").and_then(Value::as_i64)?;
+        let (channel, topic) = key.split_once('/').filter(|_| number == TopicPolicy::Followed.number())?;
+        Some((ChannelId(channel.parse().ok()?), topic.to_owned()))
+    };
+    chosen.filter_map(followed).collect()
+}
+
 /// Whether the user does not want to hear of the topic: by itself, or with its channel. A channel they are not in is
 /// one they do not hear.
 #[must_use]
@@ -220,6 +232,9 @@ mod tests {
             "type": "user_topic", "stream_id": 20, "topic_name": "Lunch", "last_updated": 9, "visibility_policy": 1,
         });
         assert_eq!(told[1], said);
+        assert_eq!(followed(&muted, UserId(4)), []);
+        let (follows, _) = chosen(&before, "Lunch/Dinner", TopicPolicy::Followed).unwrap();
+        assert_eq!(followed(&follows, UserId(4)), [(CHANNEL, "lunch/dinner".to_owned())]);
         let (same, told) = chosen(&muted, "lunch", TopicPolicy::Muted).unwrap();
         assert_eq!((same.at().0, told.len()), (muted.at().0 + 1, 0));
         let (gone, told) = chosen(&muted, "lunch", TopicPolicy::Inherit).unwrap();

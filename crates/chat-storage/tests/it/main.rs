@@ -42,6 +42,8 @@ mod recent;
 #[cfg(test)]
 mod scheduled;
 #[cfg(test)]
+mod searches;
+#[cfg(test)]
 mod typing;
 #[cfg(test)]
 mod uploads;

@@ -1,0 +1,167 @@
+//! Every shape of a statement that finds messages, with values that make it hard: words that are in everything, channels
+//! with few messages, senders who are elsewhere.
+
+use super::Pool;
+use crate::dialect::Dialect;
+use crate::source::along::Along;
+use crate::source::sought::Words;
+use crate::source::{Source, Way};
+
+/// Pages of Postgres that a page of 51 messages may take: each is looked up in two tables, along indexes of a few levels.
+/// Everything there is takes a hundred times as many.
+const PAGES_MAX: u64 = 1_500;
+
+/// A statement that finds messages.
+pub(super) struct Shape {
+    pub(super) name: String,
+    pub(super) pool: Pool,
+    /// Whether it may sort on SQLite: what few walks found, not what a database holds.
+    pub(super) sorts: bool,
+    pub(super) pages_max: u64,
+    source: Source,
+    way: Way,
+    /// What stands for its first and its last parameter.
+    first: String,
+    last: Vec<String>,
+}
+
+impl Shape {
+    /// The statement with its values in it.
+    pub(super) fn sql(&self, dialect: Dialect) -> String {
+        let mut sql = self.source.sql(self.way, dialect).as_str().to_owned();
+        let first = if let (Source::Words(words), Dialect::Sqlite) = (&self.source, dialect) {
+            format!("'{}'", properties(words))
+        } else {
+            self.first.clone()
+        };
+        let between = ["0".to_owned(), i64::MAX.to_string(), "51".to_owned()];
+        let values: Vec<String> = match self.source {
+            Source::Reacted => between.into(),
+            _ => [first].into_iter().chain(between).chain(self.last.iter().cloned()).collect(),
+        };
+        for (place, value) in values.iter().enumerate().rev() {
+            sql = sql.replace(&format!("${}", place + 1), value);
+        }
+        sql
+    }
+}
+
+/// The words as SQLite is asked for them.
+fn properties(words: &Words) -> String {
+    let mut tokens: Vec<String> = words.query.split(" & ").map(|word| word.trim_matches('\'').to_owned()).collect();
+    tokens.extend(words.recipient.map(|id| format!("\u{a7}{id}")));
+    tokens.extend(words.sender.map(|id| format!("\u{a4}{id}")));
+    tokens.iter().map(|token| format!("\"{token}\"")).collect::<Vec<_>>().join(" ")
+}
+
+/// Every shape, read both ways.
+pub(super) fn all() -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for way in [Way::Older, Way::Newer] {
+        shapes.extend(placed(way));
+        shapes.extend(searched(way));
+    }
+    shapes
+}
+
+/// By place, by sender and by what users have of messages.
+fn placed(way: Way) -> Vec<Shape> {
+    let pairs = |ids: &mut dyn Iterator<Item = i64>| {
+        let pairs: Vec<String> = ids.map(|id| format!("[{},0,\"topic 3\"]", 2 * id)).collect();
+        format!("[{}]", pairs.join(","))
+    };
+    let (many, one) = (pairs(&mut (2..43)), pairs(&mut std::iter::once(7)));
+    let shape = |name: &str, source: Source, first: &str, last: &[&str]| Shape {
+        name: format!("{name} {way:?}"),
+        pool: Pool::All,
+        sorts: matches!(source, Source::Recipients(..) | Source::Marked(..) | Source::Mentioned(_) | Source::Reacted),
+        pages_max: PAGES_MAX,
+        source,
+        way,
+        first: first.to_owned(),
+        last: last.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    let each = |name: &str, pairs: &str, along: Along, last: &[&str]| {
+        let (source, list) = (Source::Recipients(pairs.to_owned(), along), format!("'{pairs}'"));
+        shape(name, source, &list, last)
+    };
+    let (topic, sender) = (|| Along::Topic("topic 3".to_owned()), || Along::Sender(5));
+    vec![
+        shape("one message", Source::Id(5), "5", &[]),
+        shape("a topic", Source::Topic(4, "topic 3".to_owned()), "4", &["'topic 3'"]),
+        shape("a sender", Source::Sender(5), "5", &[]),
+        shape("a flag that follows from texts", Source::Flagged(5, 6), "5", &["6"]),
+        shape("stars", Source::Marked(5, 1), "5", &["1"]),
+        shape("mentions", Source::Mentioned(5), "5", &[]),
+        shape("what was reacted to", Source::Reacted, "", &[]),
+        Shape {
+            // It reads rows with their texts, four times as many as are wanted.
+            pages_max: 2 * PAGES_MAX,
+            ..shape("the newest of many places", Source::Feed(many.clone()), &format!("'{many}'"), &["204"])
+        },
+        // Each of 41 walks finds 51.
+        Shape { pages_max: 10 * PAGES_MAX, ..each("each of many places", &many, Along::All, &[]) },
+        each("one place", &one, Along::All, &[]),
+        each("a topic in many places", &many, topic(), &["'topic 3'"]),
+        each("topics that are followed", &many, Along::EachTopic, &[]),
+        each("a sender in many places", &many, sender(), &["5"]),
+        each("a sender in a place", &one, sender(), &["5"]),
+        each("a sender who is not in a place", &one, Along::Sender(999), &["999"]),
+        each("links in a place", &one, Along::Marked(2), &[]),
+        each("attachments in many places", &many, Along::Marked(8), &[]),
+        // As many as the place has messages are looked at.
+        Shape { pages_max: 4 * PAGES_MAX, ..each("reactions in a place", &one, Along::Reacted, &[]) },
+    ]
+}
+
+/// By words.
+fn searched(way: Way) -> Vec<Shape> {
+    let words = |query: &str| Words {
+        query: query.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" & "),
+        recipient: None,
+        sender: None,
+        topic: None,
+        marked: None,
+    };
+    let within = |query: &str| Words { recipient: Some(14), ..words(query) };
+    let shape = |name: &str, words: Words| {
+        let numbers = words.recipient.into_iter().chain(words.sender).map(|number| number.to_string());
+        let topic = words.topic.iter().map(|topic| format!("'{topic}'"));
+        Shape {
+            name: format!("{name} {way:?}"),
+            pool: Pool::Words,
+            sorts: false,
+            pages_max: 4 * PAGES_MAX,
+            last: numbers.chain(topic).collect(),
+            first: format!("'{}'", words.query.replace('\'', "''")),
+            source: Source::Words(words),
+            way,
+        }
+    };
+    vec![
+        shape("a common word", words("all")),
+        shape("a rare word", words("rare")),
+        shape("words that are never together", words("old new")),
+        shape("a word of long ago", words("old")),
+        shape("a common word in a channel", within("all")),
+        shape("a common word in a conversation", Words { recipient: Some(205), ..words("all") }),
+        shape("a word of long ago in a channel", within("old")),
+        shape("a rare word in a channel", within("rare")),
+        shape("two common words in a channel", within("all half")),
+        shape("words that are never together in a channel", within("old new")),
+        shape("a common word of a sender", Words { sender: Some(5), ..words("all") }),
+        shape("a common word of a sender in a channel", Words { sender: Some(5), ..within("all") }),
+        shape("a common word in a topic", Words { topic: Some("topic 3".to_owned()), ..within("all") }),
+        shape("a common word beside attachments", Words { marked: Some(8), ..within("all") }),
+    ]
+}
+
+/// The pages that a plan of Postgres took, the whole of it.
+pub(super) fn pages(plan: &[String]) -> u64 {
+    let buffers = plan.iter().find_map(|line| line.trim().strip_prefix("Buffers: shared "));
+    let counts = buffers.unwrap_or_default().split(' ').filter_map(|part| {
+        let (kind, count) = part.split_once('=')?;
+        if matches!(kind, "hit" | "read") { count.parse::<u64>().ok() } else { None }
+    });
+    counts.sum()
+}

@@ -1,0 +1,78 @@
+//! Which messages of each recipient a narrow by place reads: all, or those that an index has by themselves.
+
+use chat_core::narrow::{Condition, Has, Selection};
+
+/// The messages of a recipient that are read, in the order of their numbers.
+///
+/// **Why**: a narrow that names a place reads an index with the recipient first. Where the narrow names one more
+/// property that an index has beside it, no other messages are read, so the cost follows the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// All of them.
+    All,
+    /// Those of a topic, by its key.
+    Topic(String),
+    /// Those of the topic that each pair names as its third member.
+    EachTopic,
+    /// Those of a sender.
+    Sender(i64),
+    /// Those with one of these bits of [`Marks`](chat_core::message::Marks).
+    Marked(i64),
+    /// Those with a reaction: each message of the recipient is looked at, within the statement.
+    Reacted,
+}
+
+impl Along {
+    /// The property of which an index has the fewest messages, as far as one can tell.
+    pub(crate) fn of(selection: &Selection) -> Self {
+        let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+        let topic = asked().find_map(|condition| match condition {
+            Condition::Topic(key) => Some(Self::Topic(key.clone())),
+            _ => None,
+        });
+        let sender = asked().find_map(|condition| match condition {
+            Condition::Sender(user) => Some(Self::Sender(user.0)),
+            _ => None,
+        });
+        let marked = marked(selection).map(Self::Marked);
+        let reacted = asked().any(|asked| *asked == Condition::Has(Has::Reaction)).then_some(Self::Reacted);
+        topic.or(sender).or(marked).or(reacted).unwrap_or(Self::All)
+    }
+
+    /// The condition on a message `y`, in the dialect of both engines. Its parameter, if it has one, is `$5`.
+    pub(crate) fn sql(&self) -> String {
+        match self {
+            Self::All => String::new(),
+            Self::Topic(_) => " AND y.topic_key = $5".to_owned(),
+            Self::EachTopic => " AND y.topic_key = wanted.topic_key".to_owned(),
+            Self::Sender(_) => " AND y.sender_id = $5".to_owned(),
+            // As the index of the schema says it, and then more exactly.
+            Self::Marked(bits) => format!(" AND (y.marks & 14) <> 0 AND (y.marks & {bits}) <> 0"),
+            Self::Reacted => " AND EXISTS (SELECT 1 FROM reaction AS z WHERE z.message_id = y.id)".to_owned(),
+        }
+    }
+}
+
+/// The bit of what the messages have to have in them: a link, an image or an attachment.
+pub(crate) fn marked(selection: &Selection) -> Option<i64> {
+    selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
+        Condition::Has(Has::Link) => Some(2),
+        Condition::Has(Has::Image) => Some(4),
+        Condition::Has(Has::Attachment) => Some(8),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::message::Marks;
+
+    #[test]
+    fn the_bits_of_the_index_are_those_of_the_marks() {
+        let bit = |marks: Marks| marks.bits();
+        assert_eq!(bit(Marks { has_link: true, ..Marks::default() }), 2);
+        assert_eq!(bit(Marks { has_image: true, ..Marks::default() }), 4);
+        assert_eq!(bit(Marks { has_attachment: true, ..Marks::default() }), 8);
+        assert_eq!(bit(Marks { mentions_channel: true, ..Marks::default() }), 16);
+    }
+}

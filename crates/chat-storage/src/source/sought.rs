@@ -1,0 +1,130 @@
+//! The messages with the words of a search, narrowed by what else the narrow names.
+
+use std::sync::atomic::Ordering;
+
+use chat_core::narrow::{Candidate, Condition, Selection};
+use chat_core::ports::StoreError;
+use chat_core::words::Sought;
+use sqlx::SqlStr;
+
+use super::along::marked;
+use super::{CANDIDATE, JOIN_DIRECT, MOST, Place, Source, Stretch, WHOLE};
+use crate::dialect::Dialect;
+use crate::engine::run;
+use crate::fault::{failed, search_failed};
+use crate::row::{CandidateRow, WholeRow, candidate};
+use crate::store::Shared;
+use crate::words::{self, Property};
+
+/// The rows of a statement of [`Words::ordered`].
+macro_rules! read {
+    ($words:expr, $shared:expr, $sql:expr, $stretch:expr, $limit:expr) => {{
+        let mut searcher = $shared.db.searcher().await.map_err(failed)?;
+        let rows = run!(searcher.on(), fetch_all: {
+            let query = sqlx::query_as($sql.clone()).bind(&$words.query);
+            let query = query.bind($stretch.after).bind($stretch.before).bind($limit);
+            let numbers = $words.recipient.into_iter().chain($words.sender);
+            let query = numbers.fold(query, |query, number| query.bind(number));
+            match &$words.topic {
+                Some(topic) => query.bind(topic),
+                None => query,
+            }
+        });
+        rows.map_err(search_failed)?
+    }};
+}
+
+/// A search by words. All but the words is looked at in the row of each message that has them, or chosen by Postgres
+/// to find them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// What the engine is asked for.
+    pub(crate) query: String,
+    /// The one recipient they are in.
+    pub(crate) recipient: Option<i64>,
+    /// Who wrote them.
+    pub(crate) sender: Option<i64>,
+    /// The key of their topic.
+    pub(crate) topic: Option<String>,
+    /// A bit of what they have in them.
+    pub(crate) marked: Option<i64>,
+}
+
+impl Words {
+    /// The search of a selection, or [`Source::Nothing`].
+    pub(crate) fn source(shared: &Shared, (selection, sought): (&Selection, &Sought), place: Place) -> Source {
+        let recipient = match place {
+            Place::Nowhere => return Source::Nothing,
+            Place::In(only) => Some(i64::from(only)),
+            Place::Anywhere => None,
+        };
+        let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
+        let sender = asked().find_map(|condition| match condition {
+            Condition::Sender(user) => Some(user.0),
+            _ => None,
+        });
+        let topic = asked().find_map(|condition| match condition {
+            Condition::Topic(key) => Some(key.clone()),
+            _ => None,
+        });
+        let mut properties: Vec<Property<'_>> = Vec::new();
+        if shared.properties_indexed.load(Ordering::Acquire) {
+            properties.extend(recipient.map(Property::Recipient));
+            properties.extend(sender.map(Property::Sender));
+            properties.extend(topic.as_deref().map(Property::Topic));
+        }
+        match words::query(shared.db.dialect(), sought, &properties) {
+            None => Source::Nothing,
+            Some(query) => Source::Words(Self { query, recipient, sender, topic, marked: marked(selection) }),
+        }
+    }
+
+    /// The statement without its order. The words drive it on SQLite, which would rather walk the whole recipient and
+    /// look for the words in each message of it. Its parameters from `$5` on are the numbers that are asked for, then
+    /// the topic.
+    pub(crate) fn sql(&self, (columns, join): (&str, &str)) -> String {
+        let mut there: Vec<String> = Vec::new();
+        let mut parameter = 5;
+        for (column, is_asked) in [("recipient_id", self.recipient.is_some()), ("sender_id", self.sender.is_some())] {
+            if is_asked {
+                there.push(format!(" AND {{not_indexed:m.{column}}} = CAST(${parameter} AS BIGINT)"));
+                parameter += 1;
+            }
+        }
+        there.extend(self.topic.iter().map(|_| format!(" AND {{not_indexed:m.topic_key}} = ${parameter}")));
+        there.extend(self.marked.map(|bits| format!(" AND (m.marks & {bits}) <> 0")));
+        let there = there.concat();
+        format!(
+            "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {join}
+WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
+        )
+    }
+
+    /// The statement for these columns, in the order of the stretch.
+    pub(super) fn ordered(&self, dialect: Dialect, stretch: Stretch, of: (&str, &str)) -> SqlStr {
+        dialect.own_text(&format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()))
+    }
+
+    /// The candidates of a stretch in its order, so many at most.
+    pub(super) async fn candidates(
+        &self,
+        shared: &Shared,
+        stretch: Stretch,
+        limit: i64,
+    ) -> Result<Vec<Candidate<'static>>, StoreError> {
+        let sql = self.ordered(shared.db.dialect(), stretch, (CANDIDATE, JOIN_DIRECT));
+        let rows: Vec<CandidateRow> = read!(self, shared, sql, stretch, limit);
+        Ok(rows.into_iter().map(candidate).collect())
+    }
+
+    /// As [`Words::candidates`], with all that stands in their rows.
+    pub(super) async fn whole(
+        &self,
+        shared: &Shared,
+        stretch: Stretch,
+        limit: i64,
+    ) -> Result<Vec<WholeRow>, StoreError> {
+        let sql = self.ordered(shared.db.dialect(), stretch, (WHOLE, ""));
+        Ok(read!(self, shared, sql, stretch, limit))
+    }
+}

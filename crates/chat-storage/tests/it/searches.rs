@@ -1,0 +1,128 @@
+//! Searches that find little among much: many at once, and those that take too long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::message::Flag;
+use chat_core::narrow::{Anchor, Condition, Has, Selection, Term, Window};
+use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, StoreError};
+use chat_core::words::Sought;
+use chat_storage::Store;
+use tokio::task::JoinSet;
+
+use crate::home::{Home, told};
+use crate::people::{decided_copies, found, notice, subscription};
+
+/// A condition, and whether the opposite is asked for.
+type Asked = (Condition, bool);
+
+const READER: UserId = UserId(2);
+/// Messages, each with the word `common`, every second with `even`, one in 5,000 with `seldom`.
+const MESSAGES: i64 = 20_000;
+
+/// Written by SQL, because so many would be sent for minutes.
+const FILL: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, topic_key, content, html, sent_s, client,
+    marks, last_edit_s, revision)
+WITH RECURSIVE step (i) AS (SELECT CAST(1001 AS BIGINT) UNION ALL SELECT i + 1 FROM step WHERE i < 21000)
+SELECT i, i % 4 + 1, CASE WHEN i % 100 = 0 THEN 24 ELSE 22 END, 'Lunch', 'lunch', 'common', '<p>common</p>', 1800000000,
+    'test', 0, NULL, i FROM step";
+const TEXTS: &str = "UPDATE message SET content = 'common even', html = '<p>common even</p>' WHERE id % 2 = 0";
+const SELDOM: &str = "UPDATE message SET content = 'common seldom', html = '<p>common seldom</p>' WHERE id % 5000 = 1";
+const HEAD: &str = "UPDATE log_head SET last_event = 21000, pruned = 21000 WHERE one = 1";
+/// On SQLite beside the properties that a search may be narrowed by.
+const WORDS_SQLITE: &str = "INSERT INTO message_words (rowid, words)
+SELECT id, content || ' \u{a7}' || recipient_id || ' \u{a4}' || sender_id || ' \u{b6}' || lower(hex(topic_key))
+FROM message WHERE id > 1000";
+const WORDS_POSTGRES: &str = "INSERT INTO message_words (rowid, words)
+SELECT id, array_to_tsvector(string_to_array(content, ' ')) FROM message WHERE id > 1000";
+
+/// A store of two channels, the small one 12, with the reader in both and everything in the index of words.
+async fn filled(home: &Home, search_time: Option<Duration>) -> Store {
+    let store = home.open().await;
+    found(&store).await;
+    crate::people::change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
+    store.stop().await;
+    let words = if home.is_postgres() { WORDS_POSTGRES } else { WORDS_SQLITE };
+    for sql in [FILL, TEXTS, SELDOM, HEAD, words] {
+        home.ask(sql).await;
+    }
+    let db = home.try_open().await.unwrap();
+    if let Some(time) = search_time {
+        db.limit_searches(time);
+    }
+    Store::start(db).await.unwrap()
+}
+
+fn selection(store: &Store, conditions: &[Asked]) -> Selection {
+    let realm = store.realm();
+    let terms = conditions.iter().map(|(condition, negated)| Term { condition: condition.clone(), negated: *negated });
+    Selection::new(&realm, realm.user(READER).unwrap(), terms.collect())
+}
+
+fn search(words: &str) -> Condition {
+    Condition::Search(Sought::parse(words))
+}
+
+const NEWEST: Window = Window { anchor: Anchor::Newest, before: 20, after: 0, include_anchor: false };
+
+/// The messages that a narrow finds in the small channel or anywhere, the newest of them.
+async fn newest(store: &Store, conditions: &[Asked]) -> Vec<i64> {
+    let page = store.window(&selection(store, conditions), NEWEST).await.unwrap();
+    page.messages.iter().map(|(message, _)| message.id.0).collect()
+}
+
+told! {
+    async fn a_common_word_beside_every_other_term_finds_what_has_both(home) {
+        let store = filled(&home, None).await;
+        let starred = [MessageId(1_400), MessageId(20_002)];
+        let flag = (Flag::Starred, FlagOp::Add);
+        let event = (crate::home::NOW_S, notice(chat_core::event::Audience::Everyone, "f"));
+        store.set_flag(READER, flag, &decided_copies(&store, &starred), event).await.unwrap();
+        let small = || (Condition::Channel(ChannelId(12)), false);
+        let common = || (search("common"), false);
+        let rows: [(&[Asked], &[i64]); 9] = [
+            (&[common(), (Condition::IsFlag(Flag::Starred), false)], &[1_400, 20_002]),
+            (&[(search("even"), false), small(), (Condition::IsFlag(Flag::Starred), false)], &[1_400]),
+            (&[(search("seldom"), false), (Condition::IsFlag(Flag::Starred), false)], &[]),
+            (&[common(), (search("seldom"), false)], &[5_001, 10_001, 15_001, 20_001]),
+            (&[(search("even"), false), (search("seldom"), false)], &[]),
+            (&[common(), small(), (Condition::Sender(UserId(2)), false)], &[]),
+            (&[common(), small(), (Condition::Has(Has::Attachment), false)], &[]),
+            (&[common(), small(), (search("even"), true)], &[]),
+            (&[common(), (Condition::IsMentioned, false)], &[]),
+        ];
+        for (conditions, expected) in rows {
+            assert_eq!(newest(&store, conditions).await, expected, "{conditions:?}");
+        }
+        assert_eq!(newest(&store, &[common(), small()]).await.len(), 20);
+        assert_eq!(newest(&store, &[(search("even"), false), small()]).await.last(), Some(&21_000));
+        store.stop().await;
+    }
+
+    async fn searches_at_once_are_answered_or_given_up_and_nothing_else(home) {
+        let store = Arc::new(filled(&home, Some(Duration::from_millis(1))).await);
+        let narrows = [
+            vec![(search("common"), false)],
+            vec![(search("common"), false), (Condition::Channel(ChannelId(12)), false)],
+            vec![(search("common"), false), (search("even"), true), (Condition::Sender(UserId(1)), false)],
+            vec![(search("common"), false), (Condition::Has(Has::Reaction), false)],
+        ];
+        let mut searches = JoinSet::new();
+        for narrow in narrows.iter().cycle().take(32) {
+            let (store, narrow) = (Arc::clone(&store), narrow.clone());
+            searches.spawn(async move { store.window(&selection(&store, &narrow), NEWEST).await });
+        }
+        let ended = searches.join_all().await;
+        assert!(ended.iter().all(|outcome| outcome.as_ref().err().is_none_or(StoreError::is_too_costly)));
+        assert!(ended.iter().any(Result::is_err), "a millisecond is not enough for 20,000 messages");
+        // What is no search is read as before.
+        assert_eq!(newest(&store, &[(Condition::Channel(ChannelId(12)), false)]).await.len(), 20);
+        store.stop().await;
+    }
+}
+
+#[test]
+fn the_numbers_of_the_messages_are_those_of_the_statement() {
+    assert!(FILL.contains(&format!("i < {}", MESSAGES + 1_000)));
+}
