@@ -38,6 +38,8 @@ use crate::unread;
 const PAGE_MIN: usize = 50;
 /// How many times as many candidates are read as in the page before.
 const PAGE_GROWTH: usize = 4;
+/// Most candidates of which the texts are read at once: they may be long.
+const TEXTS_MAX: usize = 500;
 /// Most candidates read at once.
 pub(crate) const PAGE_MAX: usize = 5_001;
 
@@ -171,12 +173,17 @@ impl<'a> Search<'a> {
     /// **Cost:** pages grow, so that many candidates of which few are admitted take few statements.
     pub(crate) async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Hit>, bool), StoreError> {
         let mut found = Vec::new();
-        let mut limit = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
+        let first = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
+        let most = if self.asks_wording() { first.max(TEXTS_MAX) } else { PAGE_MAX };
+        let mut limit = first;
         loop {
             if self.ends.is_some_and(|ends| Instant::now() > ends) {
                 return Err(StoreError(Box::new(TooCostly)));
             }
-            let page = self.page(stretch, i64::try_from(limit).unwrap_or(i64::MAX)).await?;
+            let read = i64::try_from(limit).unwrap_or(i64::MAX);
+            // Of the first page most are shown; where it is not enough, few of those that follow are.
+            let page =
+                if limit == first { self.first_page(stretch, read).await? } else { self.page(stretch, read).await? };
             let exhausted = page.len() < limit;
             if let Some(Hit { candidate: last, .. }) = page.last() {
                 match stretch.way {
@@ -193,11 +200,12 @@ impl<'a> Search<'a> {
             if exhausted {
                 return Ok((found, true));
             }
-            limit = limit.saturating_mul(PAGE_GROWTH).min(PAGE_MAX);
+            limit = limit.saturating_mul(PAGE_GROWTH).min(most);
         }
     }
 
-    async fn page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
+    /// As [`Search::page`], whole where that is cheaper for what is shown.
+    async fn first_page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
         // Postgres sorts what it found, and rows with texts cost it more than reading some of them again.
         if self.is_shown
             && self.shared.db.postgres().is_none()
@@ -205,6 +213,10 @@ impl<'a> Search<'a> {
         {
             return Ok(rows.into_iter().map(Hit::from).collect());
         }
+        self.page(stretch, limit).await
+    }
+
+    async fn page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
         let candidates = self.source.read(self.shared, stretch, limit).await?;
         Ok(candidates.into_iter().map(|candidate| Hit { candidate, row: None }).collect())
     }

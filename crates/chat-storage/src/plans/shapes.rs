@@ -122,6 +122,7 @@ fn searched(way: Way) -> Vec<Shape> {
         sender: None,
         topic: None,
         marked: None,
+        reacted: false,
     };
     let within = |query: &str| Words { recipient: Some(14), ..words(query) };
     let shape = |name: &str, words: Words| {
@@ -152,6 +153,7 @@ fn searched(way: Way) -> Vec<Shape> {
         shape("a common word of a sender", Words { sender: Some(5), ..words("all") }),
         shape("a common word of a sender in a channel", Words { sender: Some(5), ..within("all") }),
         shape("a common word in a topic", Words { topic: Some("topic 3".to_owned()), ..within("all") }),
+        shape("a common word beside reactions", Words { reacted: true, ..within("all") }),
         shape("a common word beside attachments", Words { marked: Some(8), ..within("all") }),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use chat_core::narrow::{Candidate, Condition, Selection};
+use chat_core::narrow::{Candidate, Condition, Has, Selection};
 use chat_core::ports::StoreError;
 use chat_core::words::Sought;
 use sqlx::SqlStr;
@@ -48,6 +48,8 @@ pub(crate) struct Words {
     pub(crate) topic: Option<String>,
     /// A bit of what they have in them.
     pub(crate) marked: Option<i64>,
+    /// Whether they have a reaction.
+    pub(crate) reacted: bool,
 }
 
 impl Words {
@@ -75,7 +77,10 @@ impl Words {
         }
         match words::query(shared.db.dialect(), sought, &properties) {
             None => Source::Nothing,
-            Some(query) => Source::Words(Self { query, recipient, sender, topic, marked: marked(selection) }),
+            Some(query) => {
+                let reacted = asked().any(|asked| *asked == Condition::Has(Has::Reaction));
+                Source::Words(Self { query, recipient, sender, topic, marked: marked(selection), reacted })
+            }
         }
     }
 
@@ -93,6 +98,9 @@ impl Words {
         }
         there.extend(self.topic.iter().map(|_| format!(" AND {{not_indexed:m.topic_key}} = ${parameter}")));
         there.extend(self.marked.map(|bits| format!(" AND (m.marks & {bits}) <> 0")));
+        if self.reacted {
+            there.push(" AND EXISTS (SELECT 1 FROM reaction AS z WHERE z.message_id = m.id)".to_owned());
+        }
         let there = there.concat();
         format!(
             "{columns} message_words AS w JOIN message AS m ON m.id = w.rowid {join}
