@@ -2,7 +2,8 @@
 //! statement on one connection.
 //!
 //! `cargo xtask bench everyday` starts it on the database of a `chat-server` and asks line by line: a kind of work
-//! and a number. `seed` fills the database with so many messages while the server is down. `search` looks for
+//! and a number. `seed` fills the database with so many messages while the server is down, and `people` adds so many
+//! accounts, numbered from 2,000,000,001 on. `search` looks for
 //! words so many times; its line of answer is the CPU of one search in microseconds, that of the database's own
 //! process included, then its time on the clock. It ends when nobody asks any more.
 
@@ -22,8 +23,10 @@ const MESSAGES: &str = include_str!("../../../fixtures/chat/messages.txt");
 /// What stands between two of them.
 const BETWEEN: &str = "\n%%\n";
 /// Different texts there are: those messages, each with the words `ticket0`, `ticket1` and so on, so that such a word
-/// stands in one message of a thousand.
+/// stands in one message of a thousand; `everyone` is in each, `tenth` and `third` in as many as they say.
 const TEXTS: i64 = 1_000;
+/// One message of so many is in the first room, whatever its number says: a channel that is larger than the others.
+const LARGE: i64 = 11;
 /// Messages after which everybody has gone on to another topic.
 const PER_TOPIC: i64 = 5_000;
 /// Seconds between two messages.
@@ -45,12 +48,20 @@ const FILL: &str = "INSERT INTO message (id, sender_id, recipient_id, topic, top
 WITH RECURSIVE step (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM step WHERE i < $1)
 SELECT $2 + i, s.id, r.id * 2, 'Topic ' || CAST(i / $3 AS TEXT), 'topic ' || CAST(i / $3 AS TEXT), t.content, t.html,
     $4 + i * $5, 'bench', 0, NULL, $2 + i
-FROM step JOIN bench_room AS r ON r.n = i % $6 JOIN bench_sender AS s ON s.n = i * 31 % $7
+FROM step JOIN bench_room AS r ON r.n = CASE WHEN i % $9 = 0 THEN 0 ELSE i % $6 END JOIN bench_sender AS s ON s.n = i * 31 % $7
 JOIN bench_text AS t ON t.n = (i * 7919 + i / 1000 * 37) % $8";
 const WORDS: &str = "INSERT INTO message_words (rowid, words)
 WITH RECURSIVE step (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM step WHERE i < $1)
-SELECT $2 + i, t.words FROM step JOIN bench_text AS t ON t.n = (i * 7919 + i / 1000 * 37) % $3";
+SELECT $2 + i, t.words@ FROM step JOIN message AS m ON m.id = $2 + i
+JOIN bench_text AS t ON t.n = (i * 7919 + i / 1000 * 37) % $3";
 const MOVE_HEAD: &str = "UPDATE log_head SET last_event = $1, pruned = $1 WHERE one = 1";
+/// Members like the last one, but for number and address.
+const PEOPLE: &str = "INSERT INTO account (id, email_key, document)
+WITH RECURSIVE step (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM step WHERE i < $1)
+SELECT 2000000000 + i, 'crowd' || i || '@example.org', replace(replace(a.document, '\"id\":' || a.id || ',',
+    '\"id\":' || (2000000000 + i) || ','), a.email_key, 'crowd' || i || '@example.org')
+FROM step CROSS JOIN account AS a WHERE a.email_key = 'member1@example.org'";
+const PEOPLE_HEAD: &str = "UPDATE log_head SET last_id = 2100000000 WHERE one = 1";
 const READ: &str = "INSERT INTO read_set (user_id, recipient_id, all_until, messages) VALUES ($1, $2, $3, $4)";
 const SEARCH: &str =
     "SELECT m.id, m.sender_id, m.recipient_id, m.topic, m.content, m.html, m.sent_s, m.client, m.marks,
@@ -65,6 +76,8 @@ struct Words {
     tables: &'static str,
     text: &'static str,
     search: &'static str,
+    /// What stands behind the words in the index, of a message `m`.
+    properties: &'static str,
     /// The indexes of messages: the name, and what makes it.
     indexes: &'static str,
     begin: &'static str,
@@ -77,6 +90,7 @@ CREATE TEMP TABLE bench_sender (n BIGINT PRIMARY KEY, id BIGINT);
 CREATE TEMP TABLE bench_text (n BIGINT PRIMARY KEY, content TEXT, html TEXT, words TEXT)",
     text: "INSERT INTO bench_text VALUES ($1, $2, $3, $4)",
     search: "w.message_words MATCH $1",
+    properties: " || ' \u{a7}' || m.recipient_id || ' \u{a4}' || m.sender_id || ' \u{b6}' || lower(hex(m.topic_key))",
     indexes: "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'message' AND sql IS NOT NULL",
     begin: "PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN IMMEDIATE",
     end: "COMMIT; PRAGMA synchronous = FULL; PRAGMA cache_size = -2000; PRAGMA wal_checkpoint(TRUNCATE)",
@@ -87,6 +101,7 @@ CREATE TEMP TABLE bench_sender (n BIGINT PRIMARY KEY, id BIGINT);
 CREATE TEMP TABLE bench_text (n BIGINT PRIMARY KEY, content TEXT, html TEXT, words TSVECTOR)",
     text: "INSERT INTO bench_text VALUES ($1, $2, $3, array_to_tsvector(string_to_array($4, ' ')))",
     search: "w.words @@ CAST($1 AS TSQUERY)",
+    properties: "",
     indexes: "SELECT indexname::TEXT, indexdef FROM pg_indexes
 WHERE tablename IN ('message', 'message_words') AND indexdef NOT LIKE 'CREATE UNIQUE%'",
     // Nothing refers to what is not there; looking for it takes longer than the rows.
@@ -124,9 +139,15 @@ macro_rules! seed {
             .bind(rooms)
             .bind(senders)
             .bind(TEXTS)
+            .bind(LARGE)
             .execute(&mut *session)
             .await?;
-        sqlx::query(WORDS).bind(count).bind(head).bind(TEXTS).execute(&mut *session).await?;
+        sqlx::query(AssertSqlSafe(WORDS.replacen('@', engine.properties, 1)))
+            .bind(count)
+            .bind(head)
+            .bind(TEXTS)
+            .execute(&mut *session)
+            .await?;
         for (_, made_by) in indexes {
             sqlx::raw_sql(AssertSqlSafe(made_by)).execute(&mut *session).await?;
         }
@@ -157,6 +178,10 @@ macro_rules! serve {
             let spent = Spent::start($backend)?;
             match work {
                 "seed" => seed!(session, $engine, count.parse()?),
+                "people" => {
+                    sqlx::query(PEOPLE).bind(count.parse::<i64>()?).execute(&mut *session).await?;
+                    sqlx::query(PEOPLE_HEAD).execute(&mut *session).await?;
+                }
                 "search" => {
                     for n in 0..count.parse::<usize>()? {
                         let stem = format!("ticket{}", n * 7 % 1_000);
@@ -169,7 +194,7 @@ macro_rules! serve {
                 }
                 _ => return Err(format!("there is no work {work}").into()),
             }
-            println!("{}", spent.each(if work == "seed" { 1 } else { count.parse()? })?);
+            println!("{}", spent.each(if work == "search" { count.parse()? } else { 1 })?);
         }
         Ok(())
     }};
@@ -232,7 +257,9 @@ fn texts() -> impl Iterator<Item = (String, String, String)> {
         default_code_language: None,
     };
     let text = move |(n, message): (i64, &str)| {
-        let content = format!("{message}\n\nticket{n}");
+        let tenth = if n % 10 == 0 { " tenth" } else { "" };
+        let third = if n % 3 == 0 { " third" } else { "" };
+        let content = format!("{message}\n\nticket{n} everyone{tenth}{third}");
         let html = markdown::render(&markdown::parse(&content, &bare)).html;
         let words = words::indexed("", &html);
         (content, html, words)
@@ -244,7 +271,8 @@ fn texts() -> impl Iterator<Item = (String, String, String)> {
 /// What the reader has read of a room: everything before the last [`OPEN`] messages, and every sixth of those.
 fn read_of((room, rooms): (i64, i64), (head, count): (i64, i64)) -> Outcome<(i64, Vec<u8>)> {
     let open_from = (count - OPEN).max(0);
-    let here = (open_from + 1..=count).filter(|i| i % rooms == room && i / rooms % 6 == 0);
+    let room_of = |i: i64| if i % LARGE == 0 { 0 } else { i % rooms };
+    let here = (open_from + 1..=count).filter(|i| room_of(*i) == room && i / rooms % 6 == 0);
     let set: RoaringTreemap = here.map(|i| (head + i).unsigned_abs()).collect();
     let mut bytes = Vec::new();
     set.serialize_into(&mut bytes)?;

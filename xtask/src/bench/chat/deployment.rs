@@ -151,6 +151,14 @@ impl<'p> Deployment<'p> {
         Ok(())
     }
 
+    /// Who may do everything.
+    ///
+    /// # Errors
+    /// When the server refuses the owner.
+    pub(super) fn owner(&self) -> Result<Member> {
+        self.sign_in(0, OWNER)
+    }
+
     fn sign_in(&self, id: i64, email: &str) -> Result<Member> {
         let fields = [("username", email), ("password", PASSWORD)];
         let url = format!("{}/api/v1/fetch_api_key", self.server.base_url());

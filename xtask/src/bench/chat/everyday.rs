@@ -22,8 +22,9 @@ use super::{
         slices,
         statements::Statements,
     },
-    CAPABILITIES,
+    CAPABILITIES, crowds,
     deployment::{CHANNEL, Deployment, Engine, Member},
+    searches,
 };
 use crate::postgres::{Binaries, Postgres};
 
@@ -90,13 +91,13 @@ fn rendering(bench: &Bench<'_>, shell: &Shell) -> Result<Row> {
 }
 
 /// A filled server, and what it is compared with.
-struct Measured<'b, 'p> {
+pub(super) struct Measured<'b, 'p> {
     bench: &'b Bench<'b>,
     deployment: Deployment<'p>,
     statements: Statements,
     processes: Vec<u32>,
     /// Who is in every room.
-    reader: Member,
+    pub(super) reader: Member,
 }
 
 impl<'b, 'p> Measured<'b, 'p> {
@@ -123,6 +124,7 @@ impl<'b, 'p> Measured<'b, 'p> {
         rows.extend(self.flags(&unread)?);
         rows.push(self.newest()?);
         rows.push(self.search()?);
+        rows.extend(searches::rows(&self)?);
         rows.push(self.typing()?);
         rows.push(self.typing_heard()?);
         rows.push(Row {
@@ -130,18 +132,34 @@ impl<'b, 'p> Measured<'b, 'p> {
             ours: Some(memory::resident_mib(self.deployment.process())?),
             ..self.row("held after all that")
         });
+        rows.extend(self.crowds()?);
         Ok(rows)
     }
 
-    fn row(&self, work: &str) -> Row {
+    /// Thousands of users join, which everything before would have to carry.
+    fn crowds(self) -> Result<Vec<Row>> {
+        let Self { bench, deployment, mut statements, .. } = self;
+        let (deployment, _) = deployment.restart_after(bench, |_| {
+            statements.ask("people", crowds::CROWD)?;
+            Ok(())
+        })?;
+        crowds::rows(&deployment)
+    }
+
+    pub(super) fn row(&self, work: &str) -> Row {
         Row { engine: self.deployment.engine(), ..Row::cpu(work) }
     }
 
     /// What each of so many requests takes from server and database; the slice in the middle.
-    fn each_us(&self, requests: &[Wire], count: usize) -> Result<f64> {
+    pub(super) fn each_us(&self, requests: &[Wire], count: usize) -> Result<f64> {
         let mut callers = self.callers()?;
         callers.drive(requests, requests.len().min(count))?;
         slices::repeat(|| slice_us(&self.processes, &mut callers, requests, count))
+    }
+
+    /// Where the server listens.
+    pub(super) fn address(&self) -> std::net::SocketAddr {
+        self.deployment.address()
     }
 
     /// Connections for one kind of work: the server closes those that say nothing for too long.
@@ -310,7 +328,7 @@ impl<'b, 'p> Measured<'b, 'p> {
 const TYPING: &str = "[\"typing\"]";
 
 /// What each of so many requests takes from the processes that answer them.
-fn slice_us(processes: &[u32], callers: &mut Callers, requests: &[Wire], count: usize) -> Result<f64> {
+pub(super) fn slice_us(processes: &[u32], callers: &mut Callers, requests: &[Wire], count: usize) -> Result<f64> {
     let watch = Stopwatch::start_trees(processes)?;
     callers.drive(requests, count)?;
     watch.micros_each(u32::try_from(count)?)

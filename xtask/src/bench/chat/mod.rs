@@ -4,8 +4,10 @@
 //! own that syncs every commit to the disk. The figures count the server and its database together. Beside each
 //! stands a server that does the one thing that cannot be left out ([`super::bare`]).
 
+mod crowds;
 mod deployment;
 pub(super) mod everyday;
+mod searches;
 
 use std::{
     fs::File,
