@@ -287,3 +287,22 @@ fn a_user_command_takes_the_database_and_roles_by_name_and_number() {
     let Err(End::Help(help)) = given(&["user", "create", "--help"]) else { panic!("no help") };
     assert!(help.contains("--data-dir") && help.contains("--password-stdin") && !help.contains("--listen"), "{help}");
 }
+
+#[test]
+fn the_page_of_settings_lists_every_flag_with_its_variable_and_default() {
+    let page = include_str!("../../../../docs/settings.md");
+    let section = page.split("## chat-server\n").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows: Vec<Vec<&str>> =
+        section.lines().filter(|line| line.starts_with("| `--")).map(|line| line.split(" | ").collect()).collect();
+    let command = Config::command();
+    let settings: Vec<_> = command.get_arguments().filter(|arg| arg.get_env().is_some()).collect();
+    for arg in &settings {
+        let flag = format!("| `--{}`", arg.get_long().unwrap());
+        let row = rows.iter().find(|row| row[0] == flag).unwrap_or_else(|| panic!("{flag} is missing"));
+        assert_eq!(row[1], format!("`{}`", arg.get_env().unwrap().to_str().unwrap()), "the variable of {flag}");
+        if let Some(default) = arg.get_default_values().first().filter(|default| !default.is_empty()) {
+            assert_eq!(row[2], format!("`{}`", default.to_str().unwrap()), "the default of {flag}");
+        }
+    }
+    assert_eq!(rows.len(), settings.len(), "the page lists flags that are gone");
+}
