@@ -241,16 +241,26 @@ pub(crate) async fn unread_where_left(
     Ok(found)
 }
 
-/// Writes down that what was unread in channels that users have left is read, and tells their clients. It is done after
-/// they left, and is no part of it: it counts as read already.
+/// Stores that the unread messages of channels which users have left are read, and reports it to their clients. It runs
+/// after the users left and decides nothing: the messages count as read already. A concurrent change of the realm makes
+/// the write stale, so it is tried again.
 pub(crate) async fn mark_left(app: &Site, left: Vec<(UserId, Vec<MessageId>)>) {
     for (user_id, ids) in left {
-        let decided = (app.realm().changed(), app.log.head());
-        let told = Flagged::anywhere(Mark::READ, ids);
-        if let Err(error) = write_for(app, user_id, told, decided).await {
-            tracing::warn!(%error, "clients were not told that messages of a channel that was left are read");
+        if let Err(error) = mark_left_by(app, user_id, &ids).await {
+            tracing::warn!(%error, user_id = user_id.0, "messages of a left channel were not reported as read");
         }
     }
+}
+
+async fn mark_left_by(app: &Site, user_id: UserId, ids: &[MessageId]) -> Result<(), Fault> {
+    for _ in 0..DECISIONS_MAX {
+        let decided = (app.realm().changed(), app.log.head());
+        let told = Flagged::anywhere(Mark::READ, ids.to_vec());
+        if write_for(app, user_id, told, decided).await?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(outrun())
 }
 
 /// Everything a user wrote is read by the caller.

@@ -60,3 +60,32 @@ async fn while_the_database_is_gone_reads_and_writes_are_503_and_say_when_to_try
     let (status, headers, _) = town.fetch_bytes("/api/v1/drafts", &credentials).await;
     assert_eq!((status, headers["retry-after"].to_str().unwrap()), (503, "5"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_of_a_left_channel_are_reported_read_while_another_node_changes_the_realm() {
+    let here = Town::found().await;
+    let there = here.another_node().await;
+    let bea = here.person("bea", Role::Member).await;
+    let enter = [("subscriptions", r#"[{"name": "general"}]"#)];
+    let leave = [("subscriptions", r#"["general"]"#)];
+    let message = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "x")];
+    let types = [("event_types", r#"["update_message_flags"]"#)];
+    here.call(&here.ada, "POST /users/me/subscriptions", &enter).await.success();
+    for round in 0..20 {
+        here.call(&bea, "POST /users/me/subscriptions", &enter).await.success();
+        let queue = here.call(&bea, "POST /register", &types).await.success();
+        let sent = here.call(&here.ada, "POST /messages", &message).await.success();
+        let changing = async {
+            for change in 0..4 {
+                let description = format!("change {change} of round {round}");
+                there.call(&there.ada, "PATCH /realm", &[("description", &description)]).await.success();
+            }
+        };
+        let leaving = async { here.call(&bea, "DELETE /users/me/subscriptions", &leave).await.success() };
+        tokio::join!(changing, leaving);
+        let queue_id = queue["queue_id"].as_str().unwrap();
+        let poll = [("queue_id", queue_id), ("last_event_id", "-1"), ("dont_block", "true")];
+        let events = here.call(&bea, "GET /events", &poll).await.success();
+        assert_eq!(events["events"][0]["messages"], json!([sent["id"]]), "round {round}: {events}");
+    }
+}
