@@ -30,6 +30,7 @@ pub(super) struct Signatures {
     es384: Key,
     rs384: Key,
     ecdsa: Vec<u8>,
+    es256_signature: Vec<u8>,
     rsa: Vec<u8>,
 }
 
@@ -61,7 +62,8 @@ impl Signatures {
         let (es256, es384) = (Key::generate(Algorithm::Es256)?, Key::generate(Algorithm::Es384)?);
         let rs384 = Key::generate(Algorithm::Rs384)?;
         let (ecdsa, rsa) = (es384.sign(&random, &MESSAGE)?, rs384.sign(&random, &MESSAGE)?);
-        Ok(Self { random, es256, es384, rs384, ecdsa, rsa })
+        let es256_signature = es256.sign(&random, &MESSAGE)?;
+        Ok(Self { random, es256, es384, rs384, ecdsa, es256_signature, rsa })
     }
 
     /// What an operation costs here and now on the measured core, in microseconds of CPU; for a moment only,
@@ -94,6 +96,10 @@ impl Signatures {
 
     pub(super) fn verify_rs384(&self) -> bool {
         self.rs384.verifies(&MESSAGE, &self.rsa)
+    }
+
+    pub(super) fn verify_es256(&self) -> bool {
+        self.es256.verifies(&MESSAGE, &self.es256_signature)
     }
 
     pub(super) fn sign_es256(&self) -> bool {

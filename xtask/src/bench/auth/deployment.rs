@@ -28,7 +28,7 @@ pub(super) enum Engine<'p> {
     Postgres(&'p Postgres),
 }
 
-/// A running server with the three kinds of Clients.
+/// A running server with each kind of Client.
 pub(super) struct Deployment<'p> {
     server: Server,
     address: SocketAddr,
@@ -36,6 +36,7 @@ pub(super) struct Deployment<'p> {
     es384: Partner,
     rs384: Partner,
     secret: Partner,
+    opaque: Partner,
     root_secret: String,
     /// The address of its database, where it is a server's.
     database: Option<String>,
@@ -64,8 +65,8 @@ impl<'p> Deployment<'p> {
         };
         let address = server.base_url().trim_start_matches("http://").parse().context("the server has no address")?;
         let (es384, rs384) = (Partner::generate(Kind::Es384)?, Partner::generate(Kind::Rs384)?);
-        let secret = Partner::generate(Kind::Secret)?;
-        let deployment = Self { server, address, engine, es384, rs384, secret, root_secret, database: url };
+        let (secret, opaque) = (Partner::generate(Kind::Secret)?, Partner::generate(Kind::Opaque)?);
+        let deployment = Self { server, address, engine, es384, rs384, secret, opaque, root_secret, database: url };
         deployment.register()?;
         Ok(deployment)
     }
@@ -78,7 +79,7 @@ impl<'p> Deployment<'p> {
             "identifier": [{"system": NPI, "value": "1234567893"}],
         });
         self.put_fhir(&organization)?;
-        for partner in [&self.es384, &self.rs384, &self.secret] {
+        for partner in [&self.es384, &self.rs384, &self.secret, &self.opaque] {
             self.put(&partner.client().1)?;
         }
         Ok(())
@@ -161,6 +162,7 @@ impl<'p> Deployment<'p> {
             Kind::Es384 => &self.es384,
             Kind::Rs384 => &self.rs384,
             Kind::Secret => &self.secret,
+            Kind::Opaque => &self.opaque,
         }
     }
 

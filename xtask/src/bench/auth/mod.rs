@@ -6,6 +6,7 @@
 
 mod deployment;
 pub(super) mod fhir;
+mod introspection;
 mod members;
 mod partner;
 mod queue;
@@ -62,6 +63,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let mut rows = vec![at_rest(&embedded)?];
     rows.extend(documents(bench, &embedded)?);
     rows.extend(tokens(bench, &embedded, &limits)?);
+    rows.extend(introspection::rows(bench, &embedded, &limits)?);
     rows.extend(members::rows(bench, &embedded, (&limits, folder.path()))?);
     drop(embedded);
 
@@ -69,6 +71,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
     rows.push(at_rest(&served)?);
     rows.extend(tokens(bench, &served, &limits)?);
+    rows.extend(introspection::rows(bench, &served, &limits)?);
     rows.extend(members::rows(bench, &served, (&limits, folder.path()))?);
     Ok(rows)
 }

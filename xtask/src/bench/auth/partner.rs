@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::UNIX_EPOCH};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use aws_lc_rs::{rand, rand::SystemRandom};
 use serde_json::{Value, json};
 
@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Rs384,
     /// Secret, ES256 token.
     Secret,
+    /// Secret, opaque token.
+    Opaque,
 }
 
 /// A registered Client.
@@ -49,7 +51,7 @@ enum Credential {
 impl Kind {
     /// Whether each request needs an assertion of its own.
     pub(super) fn asserts(self) -> bool {
-        self != Self::Secret
+        matches!(self, Self::Es384 | Self::Rs384)
     }
 
     fn client(self) -> &'static str {
@@ -57,13 +59,14 @@ impl Kind {
             Self::Es384 => "bench-es384",
             Self::Rs384 => "bench-rs384",
             Self::Secret => "bench-secret",
+            Self::Opaque => "bench-opaque",
         }
     }
 
     fn token_algorithm(self) -> Algorithm {
         match self {
             Self::Es384 => Algorithm::Es384,
-            Self::Rs384 | Self::Secret => Algorithm::Es256,
+            Self::Rs384 | Self::Secret | Self::Opaque => Algorithm::Es256,
         }
     }
 }
@@ -77,7 +80,7 @@ impl Partner {
         let credential = match kind {
             Kind::Es384 => Credential::Key(Box::new(Key::generate(Algorithm::Es384)?)),
             Kind::Rs384 => Credential::Key(Box::new(Key::generate(Algorithm::Rs384)?)),
-            Kind::Secret => Credential::Secret(random_text()?),
+            Kind::Secret | Kind::Opaque => Credential::Secret(random_text()?),
         };
         Ok(Self { kind, credential })
     }
@@ -86,7 +89,7 @@ impl Partner {
     pub(super) fn client(&self) -> (&'static str, Value) {
         let id = self.kind.client();
         let mut grant = json!({
-            "token_format": "jwt",
+            "token_format": if self.kind == Kind::Opaque { "opaque" } else { "jwt" },
             "access_token_expiration": 300,
             "access_token_signing_alg": self.kind.token_algorithm().name(),
         });
@@ -123,9 +126,18 @@ impl Partner {
                 assertion = self.assertion(key, &format!("http://{server}{TOKEN}"))?;
                 [("client_assertion_type", JWT_BEARER), ("client_assertion", assertion.as_str())]
             }
-            Credential::Secret(secret) => [("client_id", self.kind.client()), ("client_secret", secret.as_str())],
+            Credential::Secret(_) => self.secret_fields()?,
         };
         Ok(load::post_form(server, TOKEN, &[common, own].concat()))
+    }
+
+    /// How a Client with a secret authenticates in a form.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub(super) fn secret_fields(&self) -> Result<[(&str, &str); 2]> {
+        let Credential::Secret(secret) = &self.credential else { bail!("the Client has no secret") };
+        Ok([("client_id", self.kind.client()), ("client_secret", secret)])
     }
 
     /// # Source
