@@ -523,11 +523,11 @@ async fn verify_secret(authority: &Authority, client: Arc<Client>, secret: &Secr
     if client.asserts {
         return Err(Rejection::MustAssert);
     }
-    let Some(Ok(hash)) = client.secret.as_ref() else { return Err(Rejection::NoSecret) };
-    for (_, candidate) in secret.candidates().filter(|(id, _)| *id == client.id) {
-        if authority.verifier.verify(hash, candidate).await {
-            return if client.active { Ok(client) } else { Err(Rejection::Inactive) };
-        }
+    let Some(Ok(stored)) = client.secret.as_ref() else { return Err(Rejection::NoSecret) };
+    let candidates: Vec<_> =
+        secret.candidates().filter(|(id, _)| *id == client.id).map(|(_, candidate)| candidate).collect();
+    if authority.verifier.verify(stored, &candidates).await {
+        return if client.active { Ok(client) } else { Err(Rejection::Inactive) };
     }
     Err(Rejection::WrongSecret)
 }

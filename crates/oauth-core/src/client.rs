@@ -10,7 +10,7 @@ use smart_scopes::{ScopeSet, restrict};
 use crate::authorize::is_context;
 use crate::jose::{KeySet, SigningAlg};
 use crate::ports::Versioned;
-use crate::secret::{NotAHash, SecretHash};
+use crate::secret::{ClientSecret, NotAHash, SecretHash};
 
 pub use app::App;
 
@@ -31,8 +31,8 @@ pub struct Client {
     pub kind: Option<String>,
     /// The grants it may use.
     pub grants: Vec<GrantType>,
-    /// The hash of its secret; `Some(Err)` where what is stored is no hash, so that nobody knows it.
-    pub secret: Option<Result<SecretHash, NotAHash>>,
+    /// Its secret; `Some(Err)` where what is stored is no hash, so that nobody knows it.
+    pub secret: Option<Result<ClientSecret, NotAHash>>,
     /// Whether it authenticates by assertion; then no weaker method is ever accepted.
     pub asserts: bool,
     /// The scopes it is registered for; `None` when the element is absent.
@@ -283,9 +283,9 @@ impl MemberSettings {
     }
 }
 
-fn secret(resource: &Value) -> Option<Result<SecretHash, NotAHash>> {
+fn secret(resource: &Value) -> Option<Result<ClientSecret, NotAHash>> {
     let stored = resource.get("secret").filter(|secret| !secret.is_null())?;
-    Some(stored.as_str().ok_or(NotAHash).and_then(SecretHash::parse))
+    Some(stored.as_str().ok_or(NotAHash).and_then(SecretHash::parse).map(ClientSecret::new))
 }
 
 fn flag(resource: &Value, member: &str) -> bool {

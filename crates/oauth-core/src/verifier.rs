@@ -1,11 +1,11 @@
-//! Checking secrets without letting the dear ones starve everything else.
+//! Checking secrets without letting the expensive ones starve everything else.
 
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use crate::secret::{Pepper, SecretHash};
+use crate::secret::{ClientSecret, Pepper, SecretHash};
 
 /// Argon2id computations of Clients' secrets that run at once: 15 ms and 19 MiB each. Two leave room on a
 /// small machine; the others wait without holding a thread.
@@ -53,19 +53,29 @@ impl SecretVerifier {
         &self.pepper
     }
 
-    /// Where the dear ones are hashed.
+    /// Where the expensive ones are hashed.
     #[must_use]
     pub const fn hashing(&self) -> &Handle {
         &self.hashing
     }
 
-    /// Whether `candidate` is the Client's secret behind `hash`. Cheap hashes are checked at once, Argon2id
-    /// on a blocking thread, a few at a time.
-    pub async fn verify(&self, hash: &SecretHash, candidate: &str) -> bool {
-        if hash.is_cheap() {
-            return hash.verify(&self.pepper, candidate.as_bytes());
+    /// Whether one of `candidates` is the Client's secret. Fast hashes, and a secret that was verified before, are checked
+    /// at once, Argon2id on a blocking thread, a few at a time.
+    pub async fn verify(&self, secret: &ClientSecret, candidates: &[&str]) -> bool {
+        let pepper = self.pepper.as_ref();
+        if candidates.iter().any(|candidate| secret.is_known(pepper, candidate.as_bytes())) {
+            return true;
         }
-        self.verify_in(&self.clients, hash, candidate).await
+        if secret.hash().is_fast() {
+            return false;
+        }
+        for candidate in candidates {
+            if self.verify_in(&self.clients, secret.hash(), candidate).await {
+                secret.remember(pepper, candidate.as_bytes());
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether `candidate` is the person's password behind `hash`; always in the lane of people, so that how
@@ -89,5 +99,35 @@ impl SecretVerifier {
 impl std::fmt::Debug for SecretVerifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretVerifier")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::*;
+    use crate::secret::{hash_password, tests::env, tests::seeded};
+
+    fn runtime() -> Runtime {
+        Builder::new_multi_thread().worker_threads(1).build().unwrap()
+    }
+
+    #[test]
+    fn a_weak_secret_pays_the_slow_hash_once_for_each_copy_of_its_client() {
+        let (caller, hashing) = (runtime(), runtime());
+        let verifier = SecretVerifier::new(Pepper::new([7; 32]), hashing.handle().clone());
+        let random = seeded(21);
+        let hash = hash_password(&env(&random), b"s3cr3t").unwrap();
+        let secret = ClientSecret::new(hash.clone());
+        let verify = |secret: &ClientSecret, candidates: &[&str]| caller.block_on(verifier.verify(secret, candidates));
+        assert!(!verify(&secret, &["s3cr3u"]));
+        assert!(verify(&secret, &["s3cr3u", "s3cr3t"]));
+        // From here on nothing can be hashed.
+        hashing.shutdown_background();
+        assert!(verify(&secret, &["s3cr3t"]));
+        assert!(verify(&secret, &["s3cr3u", "s3cr3t"]), "the form that was sent is tried first");
+        assert!(!verify(&secret, &["s3cr3u"]));
+        assert!(!verify(&ClientSecret::new(hash), &["s3cr3t"]), "the copy of the next version");
     }
 }

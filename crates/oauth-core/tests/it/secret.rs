@@ -169,6 +169,39 @@ async fn a_short_secret_works_through_the_slow_hash() {
 }
 
 #[tokio::test]
+async fn a_weak_secret_that_was_verified_ends_with_its_version_of_the_client() {
+    let world = with_service().await;
+    let client = |secret: &str| {
+        let hash = world.sealed_secret(secret);
+        json!({ "grant_types": ["client_credentials"], "secret": hash })
+    };
+    world.memory.put("Client", "svc", client("s3cr3t"));
+    for _ in 0..2 {
+        world.token_with(Some(&basic("svc", "s3cr3t")), &[GRANT]).await.unwrap();
+    }
+    world.memory.put("Client", "svc", client("n3w"));
+    let old = world.token_with(Some(&basic("svc", "s3cr3t")), &[GRANT]).await.unwrap_err();
+    assert_eq!(old.code(), "invalid_client");
+    world.token_with(Some(&basic("svc", "n3w")), &[GRANT]).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_opaque_token_is_decided_on_the_client_as_it_is_stored_now() {
+    let world = with_service().await;
+    let hash = world.sealed_secret(GENERATED);
+    let client = |active: bool, scope: &str| json!({ "active": active, "grant_types": ["client_credentials"], "secret": hash, "scope": [scope] });
+    let ask = async || world.token_with(Some(&basic("svc", GENERATED)), &[GRANT]).await;
+    world.memory.put("Client", "svc", client(true, "system/Patient.rs"));
+    assert_eq!(ask().await.unwrap().scope.as_deref(), Some("system/Patient.rs"));
+    world.memory.put("Client", "svc", client(true, "system/Coverage.rs"));
+    assert_eq!(ask().await.unwrap().scope.as_deref(), Some("system/Coverage.rs"));
+    world.memory.put("Client", "svc", client(false, "system/Coverage.rs"));
+    assert_eq!(ask().await.unwrap_err().code(), "invalid_client");
+    world.memory.delete("Client", "svc");
+    assert_eq!(ask().await.unwrap_err().code(), "invalid_client");
+}
+
+#[tokio::test]
 async fn any_other_token_format_yields_an_opaque_token_that_carries_no_claims() {
     let (world, partner) = with_partner().await;
     let mut client = partner.client();
