@@ -19,6 +19,7 @@ use crate::endpoint::metadata;
 use crate::hashing::Hashing;
 use crate::middleware::rate::{Limiter, Pace};
 use crate::page::{Look, Pages};
+use crate::told::LoggedOmissions;
 
 /// How often the state of one job is told in a minute, and how often in a row. Not specified; whoever asks again when
 /// it was told to needs a fifth of it.
@@ -135,6 +136,8 @@ pub(crate) struct Site {
     pub(crate) pages: Pages,
     pub(crate) hashing: Hashing,
     pub(crate) bodies: InFlight,
+    /// Which omissions of the B2B claim were logged.
+    pub(crate) omissions: LoggedOmissions,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
@@ -149,6 +152,7 @@ impl Site {
             limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
             hashing: Hashing::new(parts.authority.hashing().clone()),
             bodies: InFlight::new(),
+            omissions: LoggedOmissions::default(),
             metadata: metadata::Statement::default(),
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,

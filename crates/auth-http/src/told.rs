@@ -4,6 +4,9 @@
 //! client, the key, the algorithm, the audience sent and expected, and the server's time. No line
 //! has a secret, an assertion or a token.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
 use oauth_core::authenticate::ClientFault;
 use oauth_core::authorize::Refusal;
 use oauth_core::token::{Omission, TokenError, TokenResponse};
@@ -23,23 +26,47 @@ pub(crate) fn not_authorized(cause: &Refusal) {
     }
 }
 
-/// Counts a token, and says why it carries no B2B claim when it does not.
-pub(crate) fn issued(response: &TokenResponse) {
+/// Clients whose omissions are remembered; all are forgotten when there are more.
+const CLIENTS_MAX: usize = 10_000;
+
+/// For which reasons the tokens of each Client were logged to carry no B2B claim.
+#[derive(Debug, Default)]
+pub(crate) struct LoggedOmissions(Mutex<HashMap<String, HashSet<&'static str>>>);
+
+impl LoggedOmissions {
+    /// Whether no omission of this Client for this reason was logged yet; from now on one was.
+    fn is_first(&self, client: &str, reason: &'static str) -> bool {
+        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reasons) = logged.get_mut(client) {
+            return reasons.insert(reason);
+        }
+        if logged.len() >= CLIENTS_MAX {
+            logged.clear();
+        }
+        logged.insert(client.to_owned(), HashSet::from([reason]));
+        true
+    }
+}
+
+/// Counts a token, and logs why it carries no B2B claim when it does not: once for each Client and reason, because the
+/// next token would say the same.
+pub(crate) fn issued(app: &App, response: &TokenResponse) {
     metrics::counter!("oauth_tokens_issued_total").increment(1);
     if let Err(omission) = &response.b2b {
         let reason = omission.code();
         metrics::counter!("oauth_b2b_claim_omitted_total", "reason" => reason).increment(1);
-        omitted(&response.client_id, omission);
+        omitted(&app.omissions, &response.client_id, omission);
     }
 }
 
 /// A Client without the extension does not ask for the claim: that is no news.
-fn omitted(client: &str, omission: &Omission) {
+fn omitted(logged: &LoggedOmissions, client: &str, omission: &Omission) {
     let reason = omission.code();
     match omission {
         Omission::NoExtension { stored_urls, .. } if stored_urls.is_empty() => {
             tracing::debug!(client, reason, "token issued without the B2B claim");
         }
+        _ if !logged.is_first(client, reason) => {}
         Omission::NotJwt { .. } => tracing::info!(client, reason, %omission, "token issued without the B2B claim"),
         _ => tracing::warn!(client, reason, %omission, "token issued without the B2B claim"),
     }
@@ -66,5 +93,29 @@ pub(crate) fn refused(app: &App, cause: &TokenError) {
         }
         TokenError::Store(_) | TokenError::Sign(_) => {}
         other => tracing::info!(cause = %other, "token request refused"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_of_each_client_is_logged_once() {
+        let logged = LoggedOmissions::default();
+        assert!(logged.is_first("a", "not_jwt"));
+        assert!(!logged.is_first("a", "not_jwt"));
+        assert!(logged.is_first("a", "union_form") && logged.is_first("b", "not_jwt"));
+        assert!(!logged.is_first("a", "union_form") && !logged.is_first("b", "not_jwt"));
+    }
+
+    #[test]
+    fn clients_beyond_the_limit_make_room() {
+        let logged = LoggedOmissions::default();
+        for n in 0..=CLIENTS_MAX {
+            assert!(logged.is_first(&n.to_string(), "not_jwt"));
+        }
+        assert_eq!(logged.0.lock().unwrap().len(), 1);
+        assert!(logged.is_first("0", "not_jwt"));
     }
 }

@@ -17,7 +17,7 @@ use crate::told;
 pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response, Fault> {
     match token::exchange(&app.env(), &app.authority, &form.request()).await {
         Ok(response) => {
-            told::issued(&response);
+            told::issued(&app, &response);
             private_json(&response)
         }
         Err(cause) => {
