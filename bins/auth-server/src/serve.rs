@@ -125,7 +125,7 @@ async fn start(
     let db = database::open(&config.database, config.limits.search_time()).await?;
     db.set_fhir_base(&format!("{base_url}/fhir")).await.context("cannot prepare the index of searches")?;
     let hold = database::hold(&config.database)?;
-    let admissions = Arc::new(Admissions::start(db.clone()));
+    let admissions = Arc::new(Admissions::start(&db));
     let audit = Arc::new(AuditLog::start(db.clone()));
     let stores = stores(&db, &admissions, &audit);
     let authority = Arc::new(authority(config, &base_url, hashing, stores).await?);

@@ -1,40 +1,27 @@
 //! Admission of token requests, many in one statement.
 //!
 //! A token request touches the database once: its nonce is claimed and the current versions of its
-//! Client and Organization are read. One task owns that statement. While it runs, requests gather,
-//! and what has gathered is the next batch; so a lone request waits for nobody, and under load one
-//! commit serves hundreds. A request is answered after the commit that holds its claim.
-//!
-//! Not taken: a statement per request, which costs Postgres six times the work per claim, and a
-//! timer that waits for batches to fill, which delays the lone request.
+//! Client and Organization are read, in a batch of the [`Batcher`]. A request is answered after the commit that holds its
+//! claim.
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use oauth_core::ports::{Admission, AdmissionStore, Admitted, Claim, StoreError};
 use serde_json::{Value, json};
-use sqlx::pool::PoolConnection;
-use sqlx::{Connection as _, Database, Pool, Postgres, Sqlite, SqliteConnection};
-use tokio::sync::{mpsc, oneshot};
+use sqlx::{Connection as _, PgConnection, Postgres, Sqlite, SqliteConnection};
+use tokio::sync::Mutex;
 
+use crate::batcher::{BatchHandler, Batcher, Kept};
 use crate::db::{BEGIN_SQLITE, Db};
 use crate::dialect::hex;
 use crate::engine::On;
 use crate::fault::{self, retried};
+use crate::readers::Readers;
 use crate::replay::{self, WINDOW_S, Window};
-use crate::tasks::{TaskEnded, TaskSet};
-
-/// Most requests in one statement.
-const BATCH_MAX: usize = 512;
-/// Most requests that wait for a batch; further ones wait to be let in.
-const WAITING_MAX: usize = 4 * BATCH_MAX;
-/// Most batches in a row on one connection, so that whoever else waits for it has a turn.
-const IN_A_ROW_MAX: u32 = 16;
-/// How often a batch lets everybody else on the runtime have a turn before it is sent.
-const TURNS: u32 = 2;
+use crate::tasks::TaskEnded;
 
 /// Versions alone, for requests without a nonce: [`Statements::admit`] without its inserts.
 ///
@@ -52,33 +39,16 @@ LEFT JOIN organization ON organization.id = asked.value ->> 1";
 /// A row of the statements: place in the batch, whether the claim holds, the two versions.
 type Row = (i64, bool, Option<i64>, Option<i64>);
 
-/// A request that waits for admission.
-struct Asked {
-    admission: Admission,
-    answer: oneshot::Sender<Result<Admitted, StoreError>>,
-}
-
 /// The task that admits token requests, and the way to it. One per process.
 ///
 /// [`Admissions::stop`] ends it after what waits was answered; dropped without that, it ends at
 /// once and what waits fails.
 #[derive(Debug)]
-pub struct Admissions {
-    queue: mpsc::Sender<Asked>,
-    worker: Mutex<Option<Worker>>,
-}
-
-#[derive(Debug)]
-struct Worker {
-    stop: oneshot::Sender<()>,
-    tasks: TaskSet,
-}
+pub struct Admissions(Batcher<Claims>);
 
 /// Why a request could not be admitted although the database may be well.
 #[derive(Debug, thiserror::Error)]
 enum NotAdmitted {
-    #[error("admission has stopped")]
-    Stopped,
     #[error("a nonce expires {0} seconds from now; it has to be less than {WINDOW_S}")]
     ExpiresTooLate(i64),
     #[error("an id contains the character NUL")]
@@ -96,32 +66,22 @@ impl From<NotAdmitted> for StoreError {
 impl Admissions {
     /// Starts admitting on the current runtime.
     #[must_use]
-    pub fn start(db: Db) -> Self {
-        let (queue, waiting) = mpsc::channel(WAITING_MAX);
-        let (stop, stopped) = oneshot::channel();
-        let mut tasks = TaskSet::default();
-        tasks.spawn("admit token requests", admit_all(db, waiting, stopped));
-        Self { queue, worker: Mutex::new(Some(Worker { stop, tasks })) }
+    pub fn start(db: &Db) -> Self {
+        Self(Batcher::start(Claims(match (db.reader(), db.writer()) {
+            (On::Postgres(pool), _) | (_, On::Postgres(pool)) => On::Postgres(Kept::new(pool.clone())),
+            (On::Sqlite(readers), On::Sqlite(writer)) => On::Sqlite((readers.clone(), Kept::new(writer.clone()))),
+        })))
     }
 
     /// Returns when a task has ended that was to run until it was stopped.
     pub async fn task_ended(&self) -> TaskEnded {
-        poll_fn(|context| {
-            let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-            worker.as_mut().map_or(Poll::Pending, |worker| worker.tasks.poll_ended(context))
-        })
-        .await
+        poll_fn(|context| self.0.poll_ended(context)).await
     }
 
     /// Answers what waits, admits nothing more, and returns when the task has ended. Once is
     /// enough; again does nothing.
     pub async fn stop(&self) {
-        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Worker { stop, mut tasks }) = worker {
-            // The task may have ended by itself; then there is nobody to tell.
-            let _ = stop.send(());
-            tasks.join().await;
-        }
+        self.0.stop().await;
     }
 }
 
@@ -137,122 +97,74 @@ impl AdmissionStore for Admissions {
         if admission.client_id.contains('\0') || organization_id.contains('\0') {
             return Err(NotAdmitted::Nul.into());
         }
-        let (answer, answered) = oneshot::channel();
-        let asked = Asked { admission, answer };
-        self.queue.send(asked).await.map_err(|_| NotAdmitted::Stopped)?;
-        answered.await.map_err(|_| NotAdmitted::Stopped)?
+        let admitted = self.0.ask(admission).await?.map_err(|error| fault::shared(&error))?;
+        admitted.ok_or_else(|| NotAdmitted::NoRow.into())
     }
 }
 
-/// The connections batches run on, kept from one batch to the next while requests wait.
-///
-/// A pool asks a connection how it is whenever it comes back, which under load is one exchange with
-/// the engine more for every batch.
-struct Lane {
-    db: Db,
-    postgres: Option<PoolConnection<Postgres>>,
-    writer: Option<PoolConnection<Sqlite>>,
-    in_a_row: u32,
-}
+/// Makes the claims of a batch; on SQLite those who claim nothing ask the connections that read.
+struct Claims(On<Kept<Postgres>, (Readers, Kept<Sqlite>)>);
 
-impl Lane {
-    fn new(db: Db) -> Self {
-        Self { db, postgres: None, writer: None, in_a_row: 0 }
-    }
+#[async_trait]
+impl BatchHandler for Claims {
+    type Request = Admission;
+    /// Each window has a commit to itself, so what failed in one says nothing of the others.
+    type Answer = Result<Option<Admitted>, Arc<sqlx::Error>>;
 
-    /// Gives the connections back: nobody waits, it is somebody else's turn, or one has failed.
-    fn let_go(&mut self) {
-        (self.postgres, self.writer) = (None, None);
-        self.in_a_row = 0;
-    }
-}
+    const NAME: &'static str = "admit token requests";
+    const BATCH_SIZE_MAX: usize = 512;
 
-/// The connection that is kept, or one from the pool, kept from now on.
-async fn kept<'k, DB: Database>(
-    slot: &'k mut Option<PoolConnection<DB>>,
-    pool: &Pool<DB>,
-) -> Result<&'k mut DB::Connection, sqlx::Error> {
-    let connection = match slot.take() {
-        Some(connection) => connection,
-        None => pool.acquire().await?,
-    };
-    Ok(slot.insert(connection))
-}
-
-/// Admits batch after batch until told to stop or nobody can ask any more.
-async fn admit_all(db: Db, mut waiting: mpsc::Receiver<Asked>, mut stopped: oneshot::Receiver<()>) {
-    let mut batch = Vec::with_capacity(BATCH_MAX);
-    let mut lane = Lane::new(db);
-    loop {
-        let received = tokio::select! {
-            received = waiting.recv_many(&mut batch, BATCH_MAX) => received,
-            _ = &mut stopped, if !waiting.is_closed() => {
-                waiting.close();
-                continue;
-            }
-        };
-        if received == 0 {
-            return;
-        }
-        gather(&mut waiting, &mut batch).await;
+    async fn answer(&mut self, asked: &[Admission]) -> Result<Vec<Self::Answer>, Arc<sqlx::Error>> {
         // Requests received in different windows belong in different tables.
-        let mut windows: BTreeMap<Window, Vec<Asked>> = BTreeMap::new();
-        for asked in batch.drain(..).filter(|asked| !asked.answer.is_closed()) {
-            windows.entry(Window::of(asked.admission.now_s)).or_default().push(asked);
+        let mut windows: BTreeMap<Window, Vec<usize>> = BTreeMap::new();
+        for (place, admission) in asked.iter().enumerate() {
+            windows.entry(Window::of(admission.now_s)).or_default().push(place);
         }
-        for (window, asked) in windows {
-            admit_window(&mut lane, window, asked).await;
+        let mut answers: Vec<Self::Answer> = asked.iter().map(|_| Ok(None)).collect();
+        for (window, places) in windows {
+            let batch = Batch::of(window, places.iter().filter_map(|place| asked.get(*place)));
+            let admitted = self.admit(&batch).await.map_err(Arc::new);
+            let mut rows = admitted.map(|rows| batch.answers(&rows).into_iter());
+            for place in places {
+                let Some(answer) = answers.get_mut(place) else { continue };
+                *answer = match &mut rows {
+                    Ok(rows) => Ok(rows.next().flatten()),
+                    Err(error) => Err(Arc::clone(error)),
+                };
+            }
         }
-        lane.in_a_row += 1;
-        if waiting.is_empty() || lane.in_a_row >= IN_A_ROW_MAX {
-            lane.let_go();
+        Ok(answers)
+    }
+
+    fn idle(&mut self) {
+        match &mut self.0 {
+            On::Postgres(kept) => kept.idle(),
+            On::Sqlite((_, kept)) => kept.idle(),
         }
+    }
+
+    fn may_linger(&self) -> bool {
+        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
     }
 }
 
-/// Lets requests that are being worked on join the batch.
-///
-/// What is ready to run on this thread runs first: a request whose signature is about to be checked shares
-/// this commit instead of starting the next one. A lone request finds nobody and is not held up.
-async fn gather(waiting: &mut mpsc::Receiver<Asked>, batch: &mut Vec<Asked>) {
-    for _ in 0..TURNS {
-        let before = batch.len();
-        tokio::task::yield_now().await;
-        while batch.len() < BATCH_MAX
-            && let Ok(asked) = waiting.try_recv()
-        {
-            batch.push(asked);
-        }
-        if batch.len() == before {
-            return;
-        }
-    }
-}
-
-/// Admits requests of one window and answers each.
-async fn admit_window(lane: &mut Lane, window: Window, asked: Vec<Asked>) {
-    let batch = Batch::of(window, &asked);
-    // Never contended: it lets one attempt after the other have the lane.
-    let lane = &tokio::sync::Mutex::new(lane);
-    let admitted = retried(|| async {
-        let mut lane = lane.lock().await;
-        let done = batch.admit(&mut lane).await;
-        done.inspect_err(|_| lane.let_go())
-    });
-    match admitted.await {
-        Ok(rows) => {
-            let mut answers = batch.answers(&rows);
-            for (Asked { answer, .. }, admitted) in asked.into_iter().zip(answers.drain(..)) {
-                // Whoever asked may have gone away meanwhile.
-                drop(answer.send(admitted.ok_or_else(|| NotAdmitted::NoRow.into())));
-            }
-        }
-        Err(error) => {
-            let error = Arc::new(error);
-            for Asked { answer, .. } in asked {
-                drop(answer.send(Err(fault::shared(&error))));
-            }
-        }
+impl Claims {
+    /// Makes the claims and reads the versions; returns when both are committed.
+    async fn admit(&mut self, batch: &Batch) -> Result<Vec<Row>, sqlx::Error> {
+        // Never contended: it lets one attempt after the other have the connection.
+        let claims = Mutex::new(self);
+        retried(|| async {
+            let mut claims = claims.lock().await;
+            let admitted = match &mut claims.0 {
+                On::Postgres(kept) => batch.admit_postgres(kept.connection().await?).await,
+                On::Sqlite((_, kept)) if batch.claims() => batch.admit_sqlite(kept.connection().await?).await,
+                On::Sqlite((readers, _)) => {
+                    sqlx::query_as(VERSIONS_SQLITE).bind(batch.ids_json()).fetch_all(&*readers).await
+                }
+            };
+            admitted.inspect_err(|_| claims.idle())
+        })
+        .await
     }
 }
 
@@ -271,18 +183,18 @@ struct Batch {
 }
 
 impl Batch {
-    fn of(window: Window, asked: &[Asked]) -> Self {
+    fn of<'a>(window: Window, asked: impl Iterator<Item = &'a Admission>) -> Self {
         let mut batch = Self {
             window,
             now_s: i64::MAX,
-            nonces: Vec::with_capacity(asked.len()),
-            expires_s: Vec::with_capacity(asked.len()),
-            client_ids: Vec::with_capacity(asked.len()),
-            organization_ids: Vec::with_capacity(asked.len()),
-            asks_claim: Vec::with_capacity(asked.len()),
+            nonces: Vec::new(),
+            expires_s: Vec::new(),
+            client_ids: Vec::new(),
+            organization_ids: Vec::new(),
+            asks_claim: Vec::new(),
         };
-        let mut seen = HashSet::with_capacity(asked.len());
-        for Asked { admission, .. } in asked {
+        let mut seen = HashSet::new();
+        for admission in asked {
             let nonce = admission.nonce.as_ref();
             let digest = nonce.map(|nonce| replay::digest_of(&admission.client_id, &nonce.jti));
             batch.now_s = batch.now_s.min(admission.now_s);
@@ -299,35 +211,32 @@ impl Batch {
         self.nonces.iter().any(Option::is_some)
     }
 
-    /// Makes the claims and reads the versions; returns when both are committed.
-    async fn admit(&self, lane: &mut Lane) -> Result<Vec<Row>, sqlx::Error> {
-        match (lane.db.reader(), lane.db.writer()) {
-            (On::Postgres(pool), _) | (_, On::Postgres(pool)) => {
-                let connection = kept(&mut lane.postgres, pool).await?;
-                if !self.claims() {
-                    return sqlx::query_as(VERSIONS_POSTGRES)
-                        .bind(texts(&self.client_ids))
-                        .bind(optional_texts(&self.organization_ids))
-                        .fetch_all(connection)
-                        .await;
-                }
-                let nonces: Vec<Option<&[u8]>> =
-                    self.nonces.iter().map(|nonce| nonce.as_ref().map(<[u8; 32]>::as_slice)).collect();
-                sqlx::query_as(self.window.statements().admit)
-                    .bind(nonces)
-                    .bind(&self.expires_s)
-                    .bind(texts(&self.client_ids))
-                    .bind(optional_texts(&self.organization_ids))
-                    .bind(self.now_s)
-                    .bind(self.window.end_s())
-                    .fetch_all(connection)
-                    .await
-            }
-            (On::Sqlite(_), On::Sqlite(writer)) if self.claims() => {
-                self.admit_sqlite(kept(&mut lane.writer, writer).await?).await
-            }
-            (On::Sqlite(readers), _) => sqlx::query_as(VERSIONS_SQLITE).bind(self.ids_json()).fetch_all(readers).await,
+    /// Whether a claim has to be made in the next window too.
+    fn reaches_ahead(&self) -> bool {
+        let end_s = self.window.end_s();
+        self.nonces.iter().zip(&self.expires_s).any(|(nonce, expires_s)| nonce.is_some() && *expires_s >= end_s)
+    }
+
+    async fn admit_postgres(&self, connection: &mut PgConnection) -> Result<Vec<Row>, sqlx::Error> {
+        if !self.claims() {
+            return sqlx::query_as(VERSIONS_POSTGRES)
+                .bind(texts(&self.client_ids))
+                .bind(optional_texts(&self.organization_ids))
+                .fetch_all(connection)
+                .await;
         }
+        let nonces: Vec<Option<&[u8]>> =
+            self.nonces.iter().map(|nonce| nonce.as_ref().map(<[u8; 32]>::as_slice)).collect();
+        let statements = self.window.statements();
+        let reaches_ahead = self.reaches_ahead();
+        let admit = sqlx::query_as(if reaches_ahead { statements.admit_ahead } else { statements.admit })
+            .bind(nonces)
+            .bind(&self.expires_s)
+            .bind(texts(&self.client_ids))
+            .bind(optional_texts(&self.organization_ids))
+            .bind(self.now_s);
+        let admit = if reaches_ahead { admit.bind(self.window.end_s()) } else { admit };
+        admit.fetch_all(connection).await
     }
 
     /// The statement of Postgres as a transaction: SQLite has no insert inside a query.

@@ -10,28 +10,33 @@ use std::task::Poll;
 use std::time::Duration;
 
 use migrations::{SqlPlace, SqlRefused};
+use oauth_core::ports::IssuedCode;
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
-use crate::batches::Batches;
+use crate::batcher::Batcher;
+use crate::caller_status::CallerStatuses;
 use crate::data_dir::{DATABASE_FILE, create_files, lock};
 use crate::dialect::Dialect;
 use crate::engine::{On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
-use crate::members::{Codes, Visits};
+use crate::group_commit::GroupCommit;
+use crate::insert_batch::Inserts;
+use crate::members::Visits;
 use crate::pools::{ACQUIRE_TIMEOUT, PgPools, connect, writer_options};
 use crate::reach::reach;
 use crate::readers::Readers;
-use crate::resources::{Reading, Reads, Table, watch_all};
+use crate::resources::{Reading, Table, watch_all};
 use crate::schema;
 use crate::script::{self, ScriptFault};
 use crate::search::Index;
-use crate::shared::SharedCommits;
+use crate::shared_work::SharedWork;
 use crate::stopwatch::Stopwatch;
 use crate::tasks::TaskEnded;
+use crate::tokens::IssuedOpaque;
 
 /// Key of the advisory lock that nodes sharing a Postgres database take; any constant does.
 const START_LOCK: i64 = 0x6175_7468_7374_6172;
@@ -74,9 +79,7 @@ pub struct Db(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     pools: On<PgPools, SqlitePools>,
-    reads: Reading,
-    visits: Batches<Visits>,
-    codes: Batches<Codes>,
+    shared: SharedWork,
     /// The tables that are known to exist, by resource type.
     tables: RwLock<HashMap<String, Table>>,
     /// How long a search may run.
@@ -99,7 +102,7 @@ struct SqlitePools {
     watch: Stopwatch,
     readers: Readers,
     searchers: Readers,
-    shared: Arc<SharedCommits>,
+    shared: Arc<GroupCommit>,
     lock_file: PathBuf,
 }
 
@@ -213,23 +216,16 @@ impl Db {
         let readers = Readers::open(reading.clone(), SQLITE_READERS, ACQUIRE_TIMEOUT).await;
         let readers = readers.map_err(OpenError::Connect)?;
         let searchers = Readers::limited(reading, SQLITE_SEARCHERS, search_time);
-        let shared = Arc::new(SharedCommits::start(writer.clone()));
+        let shared = Arc::new(GroupCommit::start(writer.clone()));
         let pools = SqlitePools { writer, watch, readers, searchers, shared, lock_file };
         Ok(Self::new(On::Sqlite(pools), search_time))
     }
 
     fn new(pools: On<PgPools, SqlitePools>, search_time: Duration) -> Self {
-        let (reads, visits, codes) = match &pools {
-            On::Postgres(PgPools { all, .. }) => {
-                (Reads::on_postgres(all.clone()), Visits::on_postgres(all.clone()), Codes::on_postgres(all.clone()))
-            }
-            On::Sqlite(pools) => (
-                Reads::on_sqlite(pools.readers.clone()),
-                Visits::on_sqlite(pools.readers.clone()),
-                Codes::on_sqlite(Arc::clone(&pools.shared)),
-            ),
+        let shared = match &pools {
+            On::Postgres(pools) => SharedWork::start(On::Postgres(pools.all.clone())),
+            On::Sqlite(pools) => SharedWork::start(On::Sqlite((pools.readers.clone(), Arc::clone(&pools.shared)))),
         };
-        let (reads, visits, codes) = (Reading::start(reads), Batches::start(visits), Batches::start(codes));
         let (tables, index, strewn_rows) = (RwLock::default(), RwLock::default(), AtomicBool::new(false));
         let conditions = Semaphore::new(match &pools {
             // Half of the connections stay free for what does not search.
@@ -237,18 +233,7 @@ impl Db {
             On::Sqlite(_) => SQLITE_CONDITIONS,
         });
         let probed = Mutex::new(Instant::now());
-        Self(Arc::new(Inner {
-            pools,
-            reads,
-            visits,
-            codes,
-            tables,
-            search_time,
-            conditions,
-            index,
-            strewn_rows,
-            probed,
-        }))
+        Self(Arc::new(Inner { pools, shared, tables, search_time, conditions, index, strewn_rows, probed }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -289,14 +274,13 @@ impl Db {
     /// for many fails.
     pub async fn task_ended(&self) -> TaskEnded {
         poll_fn(|context| {
-            let Inner { pools, reads, visits, codes, .. } = &*self.0;
+            let Inner { pools, shared, .. } = &*self.0;
             if let On::Sqlite(pools) = pools
                 && let Poll::Ready(ended) = pools.shared.poll_ended(context)
             {
                 return Poll::Ready(ended);
             }
-            let ended = [reads.crowd().poll_ended(context), visits.poll_ended(context), codes.poll_ended(context)];
-            ended.into_iter().find(Poll::is_ready).unwrap_or(Poll::Pending)
+            shared.poll_ended(context)
         })
         .await
     }
@@ -370,9 +354,7 @@ impl Db {
                 pools.shared.end().await;
             }
         }
-        self.0.reads.crowd().end().await;
-        self.0.visits.end().await;
-        self.0.codes.end().await;
+        self.0.shared.end().await;
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -420,7 +402,7 @@ impl Db {
     }
 
     /// Where one statement may insert inside a query, and where transactions share a commit.
-    pub(crate) fn fastest(&self) -> On<&PgPool, &SharedCommits> {
+    pub(crate) fn fastest(&self) -> On<&PgPool, &GroupCommit> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(&pools.all),
             On::Sqlite(pools) => On::Sqlite(pools.shared.as_ref()),
@@ -429,17 +411,27 @@ impl Db {
 
     /// Where resources are read by id, many at once.
     pub(crate) fn reads(&self) -> &Reading {
-        &self.0.reads
+        &self.0.shared.reads
     }
 
     /// Where visits are read, many at once.
-    pub(crate) fn visits(&self) -> &Batches<Visits> {
-        &self.0.visits
+    pub(crate) fn visits(&self) -> &Batcher<Visits> {
+        &self.0.shared.visits
     }
 
     /// Where codes under grants that are there are stored, many at once.
-    pub(crate) fn codes(&self) -> &Batches<Codes> {
-        &self.0.codes
+    pub(crate) fn codes(&self) -> &Batcher<Inserts<IssuedCode>> {
+        &self.0.shared.codes
+    }
+
+    /// Where opaque tokens of Clients are stored, many at once.
+    pub(crate) fn opaque_tokens(&self) -> &Batcher<Inserts<IssuedOpaque>> {
+        &self.0.shared.opaque_tokens
+    }
+
+    /// Where the status of callers is read, many at once.
+    pub(crate) fn statuses(&self) -> &Batcher<CallerStatuses> {
+        &self.0.shared.statuses
     }
 
     /// Gives back the memory for pages of the connection that writes a SQLite database.

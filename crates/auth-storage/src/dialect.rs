@@ -53,6 +53,14 @@ const FRAGMENTS: &[Fragment] = &[
     ("place", "e.key - 1", "e.key"),
     // Bytes that travel as text.
     ("from_hex", "decode(@, 'hex')", "unhex(@)"),
+    // The opaque token with a hash in hexadecimal, called `o`, found by its index however large the engine takes the
+    // table to be; and one of its claims.
+    (
+        "opaque_token",
+        "LEFT JOIN LATERAL (SELECT t.* FROM opaque_token t WHERE t.hash = decode(@, 'hex') LIMIT 1) o ON TRUE",
+        "LEFT JOIN opaque_token o ON o.hash = unhex(@)",
+    ),
+    ("opaque_claim", "o.claims::JSON ->> '@'", "o.claims ->> '@'"),
     // Whether there is such a table.
     (
         "has_table",

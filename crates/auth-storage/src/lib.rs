@@ -21,7 +21,7 @@
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
 //! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
-//! let admissions = Admissions::start(db.clone());
+//! let admissions = Admissions::start(&db);
 //! let admitted = admissions
 //!     .admit(Admission {
 //!         client_id: "payer-1".into(),
@@ -64,13 +64,16 @@ mod resources;
 mod search;
 mod tokens;
 
-mod batches;
+mod batcher;
+mod caller_status;
 mod dialect;
 mod document;
 mod elements;
 mod engine;
+mod group_commit;
+mod insert_batch;
 mod script;
-mod shared;
+mod shared_work;
 mod stopwatch;
 mod tasks;
 

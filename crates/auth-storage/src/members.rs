@@ -12,7 +12,6 @@
 mod codes;
 mod families;
 mod grants;
-mod kept_grants;
 mod sessions;
 mod visits;
 
@@ -33,7 +32,6 @@ use crate::tokens::forget;
 
 use visits::Visitor;
 
-pub(crate) use kept_grants::Codes;
 pub(crate) use visits::Visits;
 
 /// Statements that delete what ended before `$1`, at most `$2` rows each.

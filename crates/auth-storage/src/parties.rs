@@ -7,12 +7,11 @@ use oauth_core::ports::{PartyStore, PolicySet, Standing, StandingQuery, StoreErr
 use serde_json::Value;
 use sqlx::types::Json;
 
+use crate::caller_status::StatusRequest;
 use crate::db::Db;
-use crate::dialect::Sql;
 use crate::document::Document;
 use crate::engine::run;
 use crate::fault::oauth;
-use crate::members::hash_of;
 use crate::question;
 use crate::resources::Table;
 
@@ -28,16 +27,6 @@ const POLICIES: &str = "SELECT security_revision.revision, accesspolicy.id, acce
 FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
 /// A document that cannot be read has no issuer.
 const INTROSPECTORS: &str = "SELECT t.id, t.resource FROM {table} t WHERE {introspected_issuer} = $1 ORDER BY t.id";
-static STANDING: Sql = Sql::new(
-    "SELECT
-    (SELECT txid FROM client WHERE id = $1),
-    (SELECT max({us:ts}) FROM client_history WHERE id = $1 AND op = 'delete'),
-    (SELECT txid FROM \"user\" WHERE id = $2),
-    EXISTS (SELECT 1 FROM token_revocation WHERE token_id = $3),
-    (SELECT credential FROM token_family WHERE id = $4 AND revoked_s IS NULL),
-    (SELECT revision FROM security_revision)",
-);
-
 #[async_trait]
 impl PartyStore for Db {
     async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
@@ -83,24 +72,7 @@ impl PartyStore for Db {
     }
 
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
-        type Row = (Option<i64>, Option<i64>, Option<i64>, bool, Option<Vec<u8>>, i64);
-        let sql = STANDING.on(self.dialect());
-        let row: Row = run!(self.reader(), fetch_one: sqlx::query_as(sql)
-                .bind(of.client_id)
-                .bind(of.user_id)
-                .bind(of.token_id)
-                .bind(of.family_id))
-        .map_err(oauth)?;
-        let (client_version, client_deleted_us, user_version, token_revoked, credential, policy_revision) = row;
-        let family_credential = credential.map(|stamp| hash_of(&stamp)).transpose().map_err(oauth)?;
-        Ok(Standing {
-            client_version,
-            client_deleted_us,
-            user_version,
-            token_revoked,
-            family_credential,
-            policy_revision,
-        })
+        Ok(self.statuses().ask(StatusRequest::named(of)).await?.standing)
     }
 }
 

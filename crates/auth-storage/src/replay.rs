@@ -65,10 +65,12 @@ pub(crate) fn emptying(now_s: i64) -> Option<(&'static str, &'static Sql)> {
 
 /// What is asked of the tables of one window.
 pub(crate) struct Statements {
-    /// Postgres: claims and versions in one statement. Bound are nonces, expiries, client ids and
-    /// organization ids, one array each; the current time; the end of the window. A row has the
-    /// place of its request, whether its claim holds, and the two versions.
+    /// Postgres: claims in the window's own table, and versions, in one statement. Bound are nonces, expiries, client ids
+    /// and organization ids, one array each, and the current time. A row has the place of its request, whether its claim
+    /// holds, and the two versions.
     pub(crate) admit: &'static str,
+    /// The same where a nonce has to be remembered beyond the window: bound is also the end of the window.
+    pub(crate) admit_ahead: &'static str,
     /// SQLite: claims in the window's own table. Bound are `[[hex nonce, expiry], …]` and the
     /// current time; returned are the nonces that were new, in hex.
     pub(crate) claim: &'static str,
@@ -83,15 +85,17 @@ macro_rules! statements {
     ($own:literal, $next:literal, $before:literal) => {
         Statements {
             admit: concat!(
-                "WITH asked AS (
-    SELECT * FROM unnest($1::BYTEA[], $2::BIGINT[], $3::TEXT[], $4::TEXT[]) WITH ORDINALITY
-        AS asked (nonce, expires, client_id, organization_id, place)
-), own AS (
-    INSERT INTO ", $own, " AS kept (nonce, expires)
-    SELECT nonce, expires FROM asked WHERE nonce IS NOT NULL ORDER BY nonce
-    ON CONFLICT (nonce) DO UPDATE SET expires = excluded.expires WHERE kept.expires < $5
-    RETURNING nonce, expires
-), ahead AS (
+                statements!(asked $own),
+                "
+SELECT asked.place - 1, own.nonce IS NOT NULL, client.txid, organization.txid
+FROM asked
+LEFT JOIN own ON own.nonce = asked.nonce
+LEFT JOIN client ON client.id = asked.client_id
+LEFT JOIN organization ON organization.id = asked.organization_id"
+            ),
+            admit_ahead: concat!(
+                statements!(asked $own),
+                ", ahead AS (
     INSERT INTO ", $next, " AS kept (nonce, expires)
     SELECT nonce, expires FROM own WHERE expires >= $6 ORDER BY nonce
     ON CONFLICT (nonce) DO UPDATE SET expires = excluded.expires WHERE kept.expires < $5
@@ -111,6 +115,19 @@ LEFT JOIN organization ON organization.id = asked.organization_id"
             any_before: concat!("SELECT EXISTS (SELECT 1 FROM ", $before, ")"),
             empty_before: Sql::new(concat!("{truncate} ", $before)),
         }
+    };
+    (asked $own:literal) => {
+        concat!(
+            "WITH asked AS (
+    SELECT * FROM unnest($1::BYTEA[], $2::BIGINT[], $3::TEXT[], $4::TEXT[]) WITH ORDINALITY
+        AS asked (nonce, expires, client_id, organization_id, place)
+), own AS (
+    INSERT INTO ", $own, " AS kept (nonce, expires)
+    SELECT nonce, expires FROM asked WHERE nonce IS NOT NULL ORDER BY nonce
+    ON CONFLICT (nonce) DO UPDATE SET expires = excluded.expires WHERE kept.expires < $5
+    RETURNING nonce, expires
+)"
+        )
     };
     (claim $table:literal) => {
         concat!(

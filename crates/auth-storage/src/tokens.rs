@@ -1,13 +1,16 @@
 //! Opaque tokens and revocations.
 
 use async_trait::async_trait;
-use oauth_core::ports::{OpaqueToken, StoreError, TokenStore};
+use oauth_core::ports::{Hash, OpaqueToken, Standing, StoreError, TokenStore};
+use serde_json::{Value, json};
 use sqlx::{PgConnection, SqliteConnection};
 
+use crate::caller_status::{CallerStatus, StatusRequest};
 use crate::db::Db;
-use crate::dialect::Sql;
+use crate::dialect::{Sql, hex};
 use crate::engine::{On, run};
 use crate::fault::{oauth, retried};
+use crate::insert_batch::HashedRow;
 use crate::replay;
 
 /// Rows deleted in one statement, so that no lock is held for long.
@@ -15,7 +18,15 @@ const CHUNK_ROWS: u64 = 1000;
 
 const INSERT: &str = "INSERT INTO opaque_token (hash, token_id, client_id, claims, expires)
 VALUES ($1, $2, $3, $4, $5)";
-const FIND: &str = "SELECT token_id, client_id, claims, expires FROM opaque_token WHERE hash = $1";
+/// `$1` is `[[hash in hex, token, Client, claims, end, version of the Client], …]`; returned are the hashes of those that
+/// were stored. The Client is looked up for each, whatever the engine knows of the size of its table.
+static ISSUE: Sql = Sql::new(
+    "INSERT INTO opaque_token (hash, token_id, client_id, claims, expires)
+SELECT {from_hex:e.value ->> 0}, e.value ->> 1, e.value ->> 2, e.value ->> 3, CAST(e.value ->> 4 AS BIGINT)
+FROM {elements:$1}
+WHERE (SELECT c.txid FROM client c WHERE c.id = e.value ->> 2) = CAST(e.value ->> 5 AS BIGINT)
+RETURNING hash",
+);
 const REVOKE: &str = "INSERT INTO token_revocation (token_id, expires) VALUES ($1, $2)
 ON CONFLICT (token_id) DO UPDATE SET expires = excluded.expires
 WHERE token_revocation.expires < excluded.expires";
@@ -32,26 +43,13 @@ static FORGET_REVOCATIONS: Sql = Sql::new(
 
 #[async_trait]
 impl TokenStore for Db {
-    async fn insert_opaque(&self, token: OpaqueToken) -> Result<(), StoreError> {
-        let claims = token.claims.to_string();
-        run!(self.writer(), execute: sqlx::query(INSERT)
-            .bind(token.hash.as_slice())
-            .bind(&token.token_id)
-            .bind(&token.client_id)
-            .bind(&claims)
-            .bind(token.expires_s))
-        .map_err(oauth)?;
-        Ok(())
+    async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError> {
+        self.opaque_tokens().ask(IssuedOpaque { token, client_version }).await
     }
 
-    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<OpaqueToken>, StoreError> {
-        let row: Option<(String, String, String, i64)> =
-            run!(self.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice())).map_err(oauth)?;
-        let Some((token_id, client_id, claims, expires_s)) = row else {
-            return Ok(None);
-        };
-        let claims = serde_json::from_str(&claims).map_err(|error| StoreError(Box::new(error)))?;
-        Ok(Some(OpaqueToken { hash: *hash, token_id, client_id, claims, expires_s }))
+    async fn find_opaque(&self, hash: &Hash) -> Result<Option<(OpaqueToken, Standing)>, StoreError> {
+        let CallerStatus { opaque, standing } = self.statuses().ask(StatusRequest::Opaque(*hash)).await?;
+        Ok(opaque.map(|token| (token, standing)))
     }
 
     async fn revoke(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError> {
@@ -65,6 +63,27 @@ impl TokenStore for Db {
         let revocations = forget(self, &FORGET_REVOCATIONS, now_s).await.map_err(oauth)?;
         retried(|| empty_replay_table(self, now_s)).await.map_err(oauth)?;
         Ok(tokens.saturating_add(revocations))
+    }
+}
+
+/// An opaque token and the version of its Client that it was issued to.
+pub(crate) struct IssuedOpaque {
+    token: OpaqueToken,
+    client_version: i64,
+}
+
+impl HashedRow for IssuedOpaque {
+    fn insert() -> &'static Sql {
+        &ISSUE
+    }
+
+    fn hash(&self) -> &Hash {
+        &self.token.hash
+    }
+
+    fn element(&self) -> Value {
+        let OpaqueToken { hash, token_id, client_id, claims, expires_s } = &self.token;
+        json!([hex(hash), token_id, client_id, claims.to_string(), expires_s, self.client_version])
     }
 }
 

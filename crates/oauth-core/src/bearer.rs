@@ -61,8 +61,12 @@ pub enum TokenFault {
 /// # Source
 /// Specification, OAuth errors (`invalid_token`); RFC 6750; RFC 9068, section 4.
 pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result<VerifiedToken, TokenFault> {
-    let claims = read(env, authority, token).await?;
-    check_standing(authority, claims).await
+    let (claims, standing) = presented(env, authority, token).await?;
+    let standing = match standing {
+        Some(standing) => standing,
+        None => standing_of(authority, &claims).await?,
+    };
+    check_standing(authority, claims, standing).await
 }
 
 /// The claims of a token that this server issued and that has not expired. Whether it was revoked and
@@ -72,18 +76,28 @@ pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result
 /// # Errors
 /// [`TokenFault`], but not [`TokenFault::Revoked`] and [`TokenFault::ClientGone`].
 pub async fn read(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {
+    presented(env, authority, token).await.map(|(claims, _)| claims)
+}
+
+/// The claims as [`read`] returns them, and the standing of the caller where it was read with them: a JWT says by itself
+/// what an opaque token is looked up for.
+async fn presented(
+    env: &Env<'_>,
+    authority: &Authority,
+    token: &str,
+) -> Result<(AccessClaims, Option<Standing>), TokenFault> {
     if token.len() > ACCESS_TOKEN_MAX_BYTES {
         return Err(TokenFault::Unknown);
     }
-    let claims = if token.contains('.') {
-        verify_jwt(env, authority, token).await?
+    let (claims, standing) = if token.contains('.') {
+        (verify_jwt(env, authority, token).await?, None)
     } else {
-        let row = authority.tokens.find_opaque(&sha256(token.as_bytes())).await?;
-        let row = row.ok_or(TokenFault::Unknown)?;
-        serde_json::from_value(row.claims).map_err(|_| TokenFault::Unknown)?
+        let found = authority.tokens.find_opaque(&sha256(token.as_bytes())).await?;
+        let (row, standing) = found.ok_or(TokenFault::Unknown)?;
+        (serde_json::from_value(row.claims).map_err(|_| TokenFault::Unknown)?, Some(standing))
     };
     check_claims(env, authority, &claims)?;
-    Ok(claims)
+    Ok((claims, standing))
 }
 
 async fn verify_jwt(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {
@@ -115,15 +129,21 @@ fn check_claims(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> 
     if claims.exp <= env.now_s() { Err(TokenFault::Expired) } else { Ok(()) }
 }
 
-async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<VerifiedToken, TokenFault> {
-    let family_id = claims.sid.as_deref();
+async fn standing_of(authority: &Authority, claims: &AccessClaims) -> Result<Standing, StoreError> {
     let query = StandingQuery {
         client_id: Some(&claims.client_id),
-        user_id: family_id.map(|_| claims.sub.as_str()),
+        user_id: claims.user_id(),
         token_id: Some(&claims.jti),
-        family_id,
+        family_id: claims.sid.as_deref(),
     };
-    let standing = authority.directory.store().standing(&query).await?;
+    authority.directory.store().standing(&query).await
+}
+
+async fn check_standing(
+    authority: &Authority,
+    claims: AccessClaims,
+    standing: Standing,
+) -> Result<VerifiedToken, TokenFault> {
     if standing.token_revoked {
         return Err(TokenFault::Revoked);
     }
@@ -133,7 +153,7 @@ async fn check_standing(authority: &Authority, claims: AccessClaims) -> Result<V
     let version = standing.client_version.ok_or(TokenFault::ClientGone)?;
     let client = authority.directory.client_at(&claims.client_id, version).await?;
     let client = client.filter(|client| client.active).ok_or(TokenFault::ClientGone)?;
-    let person = match family_id {
+    let person = match claims.sid {
         Some(_) => Some(check_person(authority, &claims.sub, &standing).await?),
         None => None,
     };

@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::access::{AccessRequest, Denied, authorize};
 use crate::audit::{self, Revoked};
-use crate::authenticate::{ClientFault, Credentials, authenticate_and_claim, authenticate_app};
+use crate::authenticate::{
+    Authenticated, ClientFault, Credentials, authenticate, authenticate_and_claim, authenticate_app, claim_nonce,
+};
 use crate::authority::Authority;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::bearer::{self, TokenFault, VerifiedToken};
@@ -54,9 +57,21 @@ pub async fn introspect(
     request: &TokenRequest<'_>,
     access: AccessRequest<'_>,
 ) -> Result<Value, IntrospectionError> {
-    let caller = caller_of(env, authority, request).await?;
-    let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
-    let Some(presented) = presented(env, authority, token).await? else { return Ok(inactive()) };
+    let claimed = claimed_caller(env, authority, request).await?;
+    // Both at once, so that they share a statement. What is wrong with the caller is said first.
+    let token = request.form.get("token");
+    let (caller, presented) = join(confirm(env, authority, request, claimed), async {
+        match token {
+            Some(token) => presented(env, authority, token).await,
+            None => Ok(None),
+        }
+    })
+    .await;
+    let (caller, presented) = (caller?, presented?);
+    if token.is_none() {
+        return Err(TokenError::Missing("token").into());
+    }
+    let Some(presented) = presented else { return Ok(inactive()) };
     let own = caller.client_id() == Some(presented.client_id());
     let may = own
         || match authorize(authority, &caller, access).await {
@@ -101,27 +116,60 @@ impl Presented {
     }
 }
 
-async fn caller_of(
+/// Who the caller is as far as a copy in memory shows.
+enum ClaimedCaller<'a> {
+    /// The administrator, or the bearer of a token.
+    Identified,
+    /// A Client that proved itself against a copy, which may be out of date.
+    Client(Credentials<'a>, Authenticated),
+}
+
+async fn claimed_caller<'a>(
     env: &Env<'_>,
     authority: &Authority,
-    request: &TokenRequest<'_>,
-) -> Result<Caller, IntrospectionError> {
+    request: &'a TokenRequest<'_>,
+) -> Result<ClaimedCaller<'a>, IntrospectionError> {
     let (authorization, address) = (request.authorization, request.address);
     if authority.is_root(env, authorization, address)? || is_bearer(authorization) {
-        return identify_from(env, authority, authorization, address).await.map_err(|fault| match fault {
-            CallerFault::Store(error) => IntrospectionError::Store(error),
-            _ => IntrospectionError::Unauthenticated,
-        });
+        return Ok(ClaimedCaller::Identified);
     }
-    let credentials = Credentials::read(request.authorization, request.form).map_err(TokenError::from)?;
+    let credentials = Credentials::read(authorization, request.form).map_err(TokenError::from)?;
     let credentials = credentials.map_err(TokenError::from)?.sent_from(address);
     if matches!(credentials, Credentials::None) {
         return Err(IntrospectionError::Unauthenticated);
     }
-    let client = authenticate_and_claim(env, authority, &credentials).await.map_err(TokenError::from)?;
+    let authenticated = authenticate(env, authority, &credentials).await?;
+    Ok(ClaimedCaller::Client(credentials, authenticated))
+}
+
+/// The caller as the database has it now. The nonce of an assertion is claimed.
+async fn confirm(
+    env: &Env<'_>,
+    authority: &Authority,
+    request: &TokenRequest<'_>,
+    claimed: ClaimedCaller<'_>,
+) -> Result<Caller, IntrospectionError> {
+    let ClaimedCaller::Client(credentials, authenticated) = claimed else {
+        let identified = identify_from(env, authority, request.authorization, request.address).await;
+        return identified.map_err(|fault| match fault {
+            CallerFault::Store(error) => IntrospectionError::Store(error),
+            _ => IntrospectionError::Unauthenticated,
+        });
+    };
+    if authenticated.nonce.is_some() {
+        claim_nonce(env, authority, &credentials, &authenticated).await?;
+    }
+    let client = authenticated.client;
     let query = StandingQuery { client_id: Some(&client.id), ..StandingQuery::default() };
-    let policy_revision = authority.directory.store().standing(&query).await?.policy_revision;
-    Ok(Caller { identity: Identity::Client(client), policy_revision })
+    let standing = authority.directory.store().standing(&query).await?;
+    let client = if standing.client_version == Some(client.version) {
+        client
+    } else {
+        // The proof holds for the version it was checked against and no other.
+        authority.directory.read_client(&client.id).await?;
+        authenticate(env, authority, &credentials).await?.client
+    };
+    Ok(Caller { identity: Identity::Client(client), policy_revision: standing.policy_revision })
 }
 
 fn is_bearer(authorization: Option<&str>) -> bool {

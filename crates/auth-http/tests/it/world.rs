@@ -122,7 +122,7 @@ impl World {
         let clock = Arc::new(Ticker(AtomicI64::new(NOW_S * 1_000_000)));
         let random = Arc::new(Seeded(AtomicU64::new(7)));
         let health = Arc::new(Health(AtomicBool::new(true), AtomicU32::new(0)));
-        let admissions = Arc::new(Admissions::start(db.clone()));
+        let admissions = Arc::new(Admissions::start(&db));
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
         db.set_fhir_base(&format!("{BASE}/fhir")).await.unwrap();
         db.establish(signing_keys(&env).await).await.unwrap();
@@ -384,7 +384,7 @@ async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
     let make = || async {
         let folder = tempfile::tempdir().unwrap();
         let db = Db::open(None, folder.path(), 2).await.unwrap();
-        let admissions = Arc::new(Admissions::start(db.clone()));
+        let admissions = Arc::new(Admissions::start(&db));
         let audit = Arc::new(AuditLog::start(db.clone()));
         Authority::open(env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
         let keys = db.keys().await.unwrap();

@@ -4,12 +4,15 @@ use async_trait::async_trait;
 use oauth_core::ports::{
     CodeIssue, CodeRedemption, FirstTokens, FoundCode, GivenGrant, Hash, IssuedCode, LaunchUse, StoreError,
 };
+use serde_json::{Value, json};
 
 use super::{at_once, document_of, families, grants, together};
 use crate::db::Db;
+use crate::dialect::{Sql, hex};
 use crate::engine::{On, Tx, run};
 use crate::fault::{oauth, retried};
-use crate::shared::{Work, alone};
+use crate::group_commit::{Work, alone};
+use crate::insert_batch::HashedRow;
 
 const USE_LAUNCH: &str = "INSERT INTO launch_use (jti, expires_s) VALUES ($1, $2) ON CONFLICT (jti) DO NOTHING";
 const FORGET_LAUNCH: &str = "DELETE FROM launch_use WHERE jti = $1";
@@ -17,6 +20,15 @@ const FORGET_LAUNCH: &str = "DELETE FROM launch_use WHERE jti = $1";
 const INSERT: &str = "INSERT INTO authorization_code
     (hash, client_id, family_id, grant_id, authorization_json, expires_s)
 SELECT $1, $2, $3, g.id, $5, $6 FROM member_grant g WHERE g.id = $4";
+/// Codes under grants that are there, of many who come back at one moment: `$1` is `[[hash in hex, app, family, grant,
+/// authorization, expiry], …]`; returned are the hashes of those that were stored. Nothing is written of a grant, nor is it
+/// locked: a code that is stored while its grant goes away finds none.
+static INSERT_MANY: Sql = Sql::new(
+    "INSERT INTO authorization_code (hash, client_id, family_id, grant_id, authorization_json, expires_s)
+SELECT {from_hex:e.value ->> 0}, e.value ->> 1, e.value ->> 2, g.id, e.value ->> 4, CAST(e.value ->> 5 AS BIGINT)
+FROM {elements:$1} JOIN member_grant g ON g.id = e.value ->> 3
+RETURNING hash",
+);
 const FIND: &str = "SELECT a.client_id, a.family_id, a.grant_id, a.authorization_json, a.expires_s,
     a.used_s IS NOT NULL, c.txid, u.txid
 FROM authorization_code a
@@ -40,7 +52,8 @@ pub(super) struct Issue {
 
 pub(super) async fn issue(db: &Db, asked: Issue) -> Result<CodeIssue, StoreError> {
     if asked.given.is_none() && asked.launch.is_none() {
-        return db.codes().ask(asked.code).await;
+        let stored = db.codes().ask(asked.code).await?;
+        return Ok(if stored { CodeIssue::Issued } else { CodeIssue::GrantChanged });
     }
     match db.fastest() {
         On::Postgres(_) if asked.given.is_some() => retried(|| alone(db, &asked)).await.map_err(oauth),
@@ -50,6 +63,21 @@ pub(super) async fn issue(db: &Db, asked: Issue) -> Result<CodeIssue, StoreError
             (false, false) => Ok(CodeIssue::GrantChanged),
         },
         On::Sqlite(shared) => shared.run(asked).await,
+    }
+}
+
+impl HashedRow for IssuedCode {
+    fn insert() -> &'static Sql {
+        &INSERT_MANY
+    }
+
+    fn hash(&self) -> &Hash {
+        &self.hash
+    }
+
+    fn element(&self) -> Value {
+        let authorization = self.authorization.to_string();
+        json!([hex(&self.hash), self.client_id, self.family_id, self.grant_id, authorization, self.expires_s])
     }
 }
 

@@ -10,7 +10,7 @@ use super::{at_once, document_of, hash_of, together};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
 use crate::fault::{oauth, retried};
-use crate::shared::{Work, alone};
+use crate::group_commit::{Work, alone};
 use crate::tokens;
 
 const INSERT: &str = "INSERT INTO token_family

@@ -6,7 +6,7 @@ use oauth_core::ports::{GivenGrant, MemberGrant, StoreError};
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
 use crate::fault::{oauth, retried};
-use crate::shared::{Work, alone};
+use crate::group_commit::{Work, alone};
 
 /// Nothing where another decision on the same was stored meanwhile.
 const INSERT: &str = "INSERT INTO member_grant

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::{PgPool, Postgres};
 
 use super::{grants, hash_of};
-use crate::batches::{Answers, Kept};
+use crate::batcher::{BatchHandler, Kept};
 use crate::dialect::{Dialect, Sql, hex};
 use crate::engine::{On, run};
 use crate::readers::Readers;
@@ -73,22 +73,28 @@ impl Visits {
 }
 
 #[async_trait]
-impl Answers for Visits {
-    type Asked = Visitor;
+impl BatchHandler for Visits {
+    type Request = Visitor;
     type Answer = Visit;
+
+    const NAME: &'static str = "read authorization states";
 
     async fn answer(&mut self, asked: &[Visitor]) -> Result<Vec<Visit>, Arc<sqlx::Error>> {
         let read = match self.rows(&parameter(asked)).await {
             Ok(rows) => visits(asked, rows),
             Err(error) => Err(error),
         };
-        read.inspect_err(|_| self.rest()).map_err(Arc::new)
+        read.inspect_err(|_| self.idle()).map_err(Arc::new)
     }
 
-    fn rest(&mut self) {
+    fn idle(&mut self) {
         if let On::Postgres(kept) = &mut self.0 {
-            kept.rest();
+            kept.idle();
         }
+    }
+
+    fn may_linger(&self) -> bool {
+        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
     }
 }
 

@@ -13,7 +13,7 @@ use fhir_store::{ResourceId, StoreError};
 use sqlx::{PgPool, Postgres};
 
 use super::table::Table;
-use crate::batches::{Answers, Batches, Kept};
+use crate::batcher::{BatchHandler, Batcher, Kept};
 use crate::db::Db;
 use crate::dialect::Dialect;
 use crate::document::DocumentText;
@@ -65,7 +65,7 @@ impl Standing {
 /// The way to read.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    crowd: Batches<Reads>,
+    crowd: Batcher<Reads>,
     under_way: AtomicUsize,
     crowding: Crowding,
 }
@@ -73,11 +73,11 @@ pub(crate) struct Reading {
 impl Reading {
     /// Starts on the current runtime.
     pub(crate) fn start(reads: Reads) -> Self {
-        Self { crowd: Batches::start(reads), under_way: AtomicUsize::new(0), crowding: Crowding::default() }
+        Self { crowd: Batcher::start(reads), under_way: AtomicUsize::new(0), crowding: Crowding::default() }
     }
 
     /// The task that reads for many.
-    pub(crate) fn crowd(&self) -> &Batches<Reads> {
+    pub(crate) fn crowd(&self) -> &Batcher<Reads> {
         &self.crowd
     }
 
@@ -173,22 +173,28 @@ impl Reads {
 }
 
 #[async_trait]
-impl Answers for Reads {
-    type Asked = (Table, ResourceId);
+impl BatchHandler for Reads {
+    type Request = (Table, ResourceId);
     type Answer = Standing;
 
-    /// Few, because what is answered together is in memory together.
-    const AT_ONCE_MAX: usize = 32;
+    const NAME: &'static str = "read resources";
 
-    async fn answer(&mut self, asked: &[Self::Asked]) -> Result<Vec<Standing>, Arc<sqlx::Error>> {
+    /// Few, because what is answered together is in memory together.
+    const BATCH_SIZE_MAX: usize = 32;
+
+    async fn answer(&mut self, asked: &[Self::Request]) -> Result<Vec<Standing>, Arc<sqlx::Error>> {
         let read = self.read(asked).await;
-        read.inspect_err(|_| self.rest()).map_err(Arc::new)
+        read.inspect_err(|_| self.idle()).map_err(Arc::new)
     }
 
-    fn rest(&mut self) {
+    fn idle(&mut self) {
         if let On::Postgres(kept) = &mut self.0 {
-            kept.rest();
+            kept.idle();
         }
+    }
+
+    fn may_linger(&self) -> bool {
+        matches!(&self.0, On::Postgres(kept) if kept.may_linger())
     }
 }
 

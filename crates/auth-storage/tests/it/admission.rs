@@ -36,7 +36,7 @@ async fn fresh_of(asked: Vec<(Arc<Admissions>, Admission)>) -> usize {
 }
 
 fn start(db: &Db) -> Arc<Admissions> {
-    Arc::new(Admissions::start(db.clone()))
+    Arc::new(Admissions::start(db))
 }
 
 told! {

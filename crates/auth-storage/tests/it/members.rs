@@ -9,7 +9,7 @@ use auth_storage::Db;
 use fhir_store::{Operation, ResourceStore as _, Write};
 use oauth_core::ports::{
     FirstTokens, GivenGrant, Hash, IssuedCode, MemberGrant, MemberStore as _, OpaqueToken, PartyStore as _,
-    RefreshToken, StandingQuery, TokenFamily,
+    RefreshToken, StandingQuery, TokenFamily, TokenStore as _,
 };
 use serde_json::{Value, json};
 
@@ -20,6 +20,10 @@ fn hash(name: &str) -> Hash {
     let mut hash = [7; 32];
     hash[..name.len()].copy_from_slice(name.as_bytes());
     hash
+}
+
+async fn found_opaque(db: &Db, name: &str) -> Option<OpaqueToken> {
+    db.find_opaque(&hash(name)).await.unwrap().map(|(token, _)| token)
 }
 
 async fn put(db: &Db, key: &str, body: Value) -> i64 {

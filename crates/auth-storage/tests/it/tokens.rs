@@ -1,9 +1,12 @@
 //! Opaque tokens and revocations.
 
+use auth_storage::Db;
+use fhir_store::{Operation, ResourceStore as _, Write};
 use oauth_core::ports::{OpaqueToken, PartyStore as _, StandingQuery, TokenStore as _};
 use serde_json::json;
+use tokio::task::JoinSet;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, NOW_US, told};
 
 fn token(first: u8, expires_s: i64) -> OpaqueToken {
     let mut hash = [7; 32];
@@ -17,28 +20,135 @@ fn token(first: u8, expires_s: i64) -> OpaqueToken {
     }
 }
 
+/// Writes the Client the tokens are issued to, and returns its version.
+async fn put_client(db: &Db) -> i64 {
+    let write = Write::to("Client/app".parse().unwrap(), Operation::Put(json!({"name": "App"})));
+    let written = db.transact(vec![write], NOW_US).await.unwrap().unwrap();
+    written[0].stored().unwrap().version
+}
+
+async fn found(db: &Db, first: u8) -> Option<OpaqueToken> {
+    db.find_opaque(&token(first, 0).hash).await.unwrap().map(|(token, _)| token)
+}
+
 told! {
     async fn an_opaque_token_is_found_by_its_hash_alone(home) {
         let db = home.open().await;
         let stored = token(1, NOW_S + 60);
-        db.insert_opaque(stored.clone()).await.unwrap();
-        let found = db.find_opaque(&stored.hash).await.unwrap().unwrap();
-        assert_eq!(found, stored);
-        assert_eq!(found.claims.to_string(), stored.claims.to_string(), "the order of claims is kept");
-        assert_eq!(db.find_opaque(&token(2, 0).hash).await.unwrap(), None);
+        let version = put_client(&db).await;
+        assert!(db.issue_opaque(stored.clone(), version).await.unwrap());
+        let read = found(&db, 1).await.unwrap();
+        assert_eq!(read, stored);
+        assert_eq!(read.claims.to_string(), stored.claims.to_string(), "the order of claims is kept");
+        assert_eq!(found(&db, 2).await, None);
     }
 
     async fn a_hash_is_stored_once(home) {
         let db = home.open().await;
-        db.insert_opaque(token(1, NOW_S + 60)).await.unwrap();
+        let version = put_client(&db).await;
+        assert!(db.issue_opaque(token(1, NOW_S + 60), version).await.unwrap());
         let same = OpaqueToken { token_id: "other".to_owned(), ..token(1, NOW_S + 90) };
-        assert!(db.insert_opaque(same).await.is_err());
-        assert_eq!(db.find_opaque(&token(1, 0).hash).await.unwrap(), Some(token(1, NOW_S + 60)));
+        assert!(db.issue_opaque(same, version).await.is_err());
+        assert_eq!(found(&db, 1).await, Some(token(1, NOW_S + 60)));
+    }
+
+    async fn an_opaque_token_of_a_client_that_has_changed_is_not_stored(home) {
+        let db = home.open().await;
+        assert!(!db.issue_opaque(token(1, NOW_S + 60), 0).await.unwrap(), "there is no Client");
+        let decided_on = put_client(&db).await;
+        db.run_sql("UPDATE client SET resource = '{\"active\": false}'").await.unwrap().unwrap();
+        assert!(!db.issue_opaque(token(2, NOW_S + 60), decided_on).await.unwrap());
+        assert_eq!((found(&db, 1).await, found(&db, 2).await), (None, None));
+    }
+
+    async fn opaque_tokens_of_one_moment_are_answered_each_for_itself(home) {
+        let db = home.open().await;
+        let version = put_client(&db).await;
+        let mut issued = JoinSet::new();
+        for first in 0..60 {
+            let db = db.clone();
+            // Every third was decided on an older version, and every seventh has the hash of the one before.
+            let token = if first % 7 == 6 { token(first - 1, NOW_S + 61) } else { token(first, NOW_S + 60) };
+            let version = if first % 3 == 2 { version - 1 } else { version };
+            issued.spawn(async move { (first, db.issue_opaque(token, version).await.ok()) });
+        }
+        let outcomes = issued.join_all().await;
+        for (first, outcome) in &outcomes {
+            let twice = first % 7 >= 5;
+            if !twice {
+                assert_eq!(*outcome, Some(first % 3 != 2), "{first}");
+                assert_eq!(found(&db, *first).await.is_some(), first % 3 != 2, "{first}");
+            }
+        }
+        // Of two of one hash that were both decided on what is stored, one is stored and the other fails.
+        for pair in [(5_u8, 6_u8), (12, 13), (54, 55)] {
+            let of = |first| outcomes.iter().find(|(other, _)| *other == first).unwrap().1;
+            let stored = [of(pair.0), of(pair.1)].iter().filter(|outcome| **outcome == Some(true)).count();
+            assert!(stored <= 1, "{pair:?}");
+        }
+    }
+
+    async fn an_opaque_token_comes_with_the_standing_of_its_parties(home) {
+        let db = home.open().await;
+        let version = put_client(&db).await;
+        assert!(db.issue_opaque(token(1, NOW_S + 60), version).await.unwrap());
+        let by_name = async |db: &Db| {
+            let of = StandingQuery { client_id: Some("app"), token_id: Some("t1"), ..StandingQuery::default() };
+            db.standing(&of).await.unwrap()
+        };
+        let (_, standing) = db.find_opaque(&token(1, 0).hash).await.unwrap().unwrap();
+        assert_eq!(standing, by_name(&db).await);
+        assert_eq!((standing.client_version, standing.token_revoked), (Some(version), false));
+        db.revoke("t1", NOW_S + 60).await.unwrap();
+        let delete = Write::to("Client/app".parse().unwrap(), Operation::Delete);
+        db.transact(vec![delete], NOW_US).await.unwrap().unwrap();
+        let (_, standing) = db.find_opaque(&token(1, 0).hash).await.unwrap().unwrap();
+        assert_eq!(standing, by_name(&db).await);
+        assert_eq!((standing.client_version, standing.token_revoked), (None, true));
+        assert_eq!(standing.client_deleted_us, Some(NOW_US));
+    }
+
+    async fn callers_of_one_moment_learn_each_their_own_standing(home) {
+        let db = home.open().await;
+        let version = put_client(&db).await;
+        for first in 0..20 {
+            assert!(db.issue_opaque(token(first, NOW_S + 60), version).await.unwrap());
+        }
+        for first in (0..20).step_by(3) {
+            db.revoke(&format!("t{first}"), NOW_S + 60).await.unwrap();
+        }
+        let mut asked = JoinSet::new();
+        for n in 0..80_u8 {
+            let db = db.clone();
+            asked.spawn(async move {
+                let first = n % 40;
+                if n < 40 {
+                    let found = db.find_opaque(&token(first, 0).hash).await.unwrap();
+                    assert_eq!(found.as_ref().map(|(token, _)| token.token_id.clone()), (first < 20).then(|| format!("t{first}")));
+                    return (first, found.is_some_and(|(_, standing)| standing.token_revoked));
+                }
+                let token_id = format!("t{first}");
+                let of = StandingQuery { token_id: Some(&token_id), ..StandingQuery::default() };
+                (first, db.standing(&of).await.unwrap().token_revoked)
+            });
+        }
+        for (first, revoked) in asked.join_all().await {
+            assert_eq!(revoked, first < 20 && first % 3 == 0, "{first}");
+        }
+    }
+
+    async fn an_id_with_a_nul_stands_for_nobody_and_spoils_no_others_answer(home) {
+        let db = home.open().await;
+        let version = put_client(&db).await;
+        let of = |client_id| StandingQuery { client_id: Some(client_id), ..StandingQuery::default() };
+        let (odd, known) = (of("app\0"), of("app"));
+        let (odd, known) = tokio::join!(db.standing(&odd), db.standing(&known));
+        assert_eq!((odd.unwrap().client_version, known.unwrap().client_version), (None, Some(version)));
     }
 
     async fn a_revoked_token_stays_revoked_for_the_longest_time_named(home) {
         let db = home.open().await;
-        let revoked = async |db: &auth_storage::Db| {
+        let revoked = async |db: &Db| {
             let of = StandingQuery { token_id: Some("t1"), ..StandingQuery::default() };
             db.standing(&of).await.unwrap().token_revoked
         };
@@ -54,16 +164,17 @@ told! {
 
     async fn what_expired_is_forgotten_and_the_rest_kept(home) {
         let db = home.open().await;
+        let version = put_client(&db).await;
         for (first, expires_s) in [(1, NOW_S - 1), (2, NOW_S), (3, NOW_S + 1)] {
-            db.insert_opaque(token(first, expires_s)).await.unwrap();
+            assert!(db.issue_opaque(token(first, expires_s), version).await.unwrap());
         }
         db.revoke("old", NOW_S - 1).await.unwrap();
         assert_eq!(db.forget_expired(NOW_S).await.unwrap(), 2);
-        let mut found = Vec::new();
+        let mut left = Vec::new();
         for first in 1..=3 {
-            found.push(db.find_opaque(&token(first, 0).hash).await.unwrap().is_some());
+            left.push(found(&db, first).await.is_some());
         }
-        assert_eq!(found, [false, true, true]);
+        assert_eq!(left, [false, true, true]);
     }
 
     async fn more_than_one_chunk_is_forgotten_in_one_call(home) {

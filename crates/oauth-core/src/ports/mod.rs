@@ -67,7 +67,7 @@ pub trait PartyStore: Send + Sync {
     /// Whether the database says yes to the question of an access policy, within a time of its own and without
     /// writing anything.
     async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError>;
-    /// What must be known about a caller before its request is judged, in one statement.
+    /// What must be known about a caller before its request is judged, in one statement that concurrent callers share.
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError>;
 }
 
@@ -172,10 +172,13 @@ pub enum Claim {
 /// Tokens that need a row: opaque ones, and whatever was revoked.
 #[async_trait]
 pub trait TokenStore: Send + Sync {
-    /// Stores an opaque access token.
-    async fn insert_opaque(&self, token: OpaqueToken) -> Result<(), StoreError>;
-    /// The opaque token with this hash, revoked or not, expired or not.
-    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<OpaqueToken>, StoreError>;
+    /// Stores an opaque access token of a Client, if that still is at `client_version`: the token was decided on what
+    /// that version says. Returns whether it was stored, after it is durable.
+    async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError>;
+    /// The opaque token with this hash, revoked or not, expired or not, and the standing of its parties at the moment
+    /// of the one statement that both are read by: what a [`StandingQuery`] of its Client, its identifier and, where its
+    /// claims have a `sid`, of that family and of the User who is its `sub` is answered.
+    async fn find_opaque(&self, hash: &Hash) -> Result<Option<(OpaqueToken, Standing)>, StoreError>;
     /// Revokes the token with this id until `expires_s`, after which it is expired anyway.
     /// Revoking twice is not an error.
     async fn revoke(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError>;

@@ -12,7 +12,7 @@ use crate::assertion::{AssertionFault, Seen};
 use crate::authenticate::{Authenticated, ClientFault, Credentials, Method, authenticate};
 use crate::authority::Authority;
 use crate::authorization::LaunchContext;
-use crate::client::{Client, GrantType};
+use crate::client::{Client, GrantType, TokenFormat};
 use crate::directory::Organization;
 use crate::env::Env;
 use crate::limits::{BACKEND_TOKEN_LIFETIME_S, SECRET_TOKEN_LIFETIME_S};
@@ -22,7 +22,7 @@ use crate::ports::{Admission, Admitted, Claim as NonceClaim};
 ///
 /// Everything that can refuse comes before admission, so that a refusal claims no nonce; admission
 /// returns the current versions, and when they are not those the decision was made on, the decision
-/// is made again.
+/// is made again. Storing an opaque token compares the version by itself.
 pub(super) async fn grant(
     env: &Env<'_>,
     authority: &Authority,
@@ -49,19 +49,31 @@ pub(super) async fn grant(
                 return Err(refusal);
             }
         };
-        let admitted = admit(env, authority, &authenticated).await?;
-        if admitted.claim == NonceClaim::Replayed {
-            return Err(replayed(credentials));
+        let mut organization = None;
+        if needs_admission(&authenticated) {
+            let admitted = admit(env, authority, &authenticated).await?;
+            if admitted.claim == NonceClaim::Replayed {
+                return Err(replayed(credentials));
+            }
+            nonce_claimed |= admitted.claim == NonceClaim::Fresh;
+            if admitted.client_version != Some(client.version) {
+                authority.directory.read_client(&client.id).await?;
+                continue;
+            }
+            organization = organization_of(authority, client, &admitted).await?;
         }
-        nonce_claimed |= admitted.claim == NonceClaim::Fresh;
-        if admitted.client_version != Some(client.version) {
-            authority.directory.read_client(&client.id).await?;
-            continue;
+        if let Some(response) = issue(env, authority, &authenticated, granted, organization).await? {
+            return Ok(response);
         }
-        let organization = organization_of(authority, client, &admitted).await?;
-        return issue(env, authority, &authenticated, granted, organization).await;
+        authority.directory.read_client(&client.id).await?;
     }
     Err(TokenError::Unsettled)
+}
+
+/// Whether admission has anything to say: an opaque token names no Organization and is stored only while its Client is
+/// at the version it was decided on.
+fn needs_admission(who: &Authenticated) -> bool {
+    who.nonce.is_some() || who.client.client_credentials.format == TokenFormat::Jwt
 }
 
 async fn admit(env: &Env<'_>, authority: &Authority, who: &Authenticated) -> Result<Admitted, TokenError> {
@@ -145,13 +157,14 @@ fn needs_user(scope: &Scope) -> bool {
     }
 }
 
+/// `None` when the Client has changed since the decision.
 async fn issue(
     env: &Env<'_>,
     authority: &Authority,
     who: &Authenticated,
     granted: Option<ScopeSet>,
     organization: Option<Arc<Organization>>,
-) -> Result<TokenResponse, TokenError> {
+) -> Result<Option<TokenResponse>, TokenError> {
     let client = &who.client;
     let profile = client.client_credentials;
     let default_lifetime_s = match who.method {
@@ -177,11 +190,13 @@ async fn issue(
         extensions: b2b.as_ref().ok().map(|claim| Extensions { hl7_b2b: claim.clone() }),
     };
     let minted = mint(env, authority, profile, &claims)?;
-    if let Some(row) = minted.row {
-        authority.tokens.insert_opaque(row).await?;
+    if let Some(row) = minted.row
+        && !authority.tokens.issue_opaque(row, client.version).await?
+    {
+        return Ok(None);
     }
     let need_patient_banner = (who.method == Method::Secret).then_some(true);
-    Ok(TokenResponse {
+    Ok(Some(TokenResponse {
         access_token: minted.text,
         token_type: "Bearer",
         expires_in,
@@ -194,5 +209,5 @@ async fn issue(
         client_id: client.id.clone(),
         user_id: None,
         grant_id: None,
-    })
+    }))
 }

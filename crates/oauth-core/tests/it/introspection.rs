@@ -138,3 +138,28 @@ async fn a_token_revoked_while_its_client_is_inactive_stays_revoked() {
     world.memory.put("Client", "service", client(true));
     assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
 }
+
+#[tokio::test]
+async fn a_secret_changed_since_the_copy_was_read_no_longer_introspects() {
+    let world = with_service().await;
+    let token = token(&world).await;
+    let other = "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ";
+    let hash = world.sealed_secret(other);
+    world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
+    let error = ask(&world, Some(&basic("service", GENERATED)), &[("token", &token)]).await.unwrap_err();
+    assert!(matches!(error, IntrospectionError::Request(error) if error.code() == "invalid_client"));
+    assert_eq!(ask(&world, Some(&basic("service", other)), &[("token", &token)]).await.unwrap()["active"], true);
+}
+
+#[tokio::test]
+async fn an_opaque_token_whose_client_was_deactivated_since_the_copy_was_read_is_inactive() {
+    let world = with_service().await;
+    let hash = world.sealed_secret(GENERATED);
+    let client = |active| json!({ "active": active, "grant_types": ["client_credentials"], "secret": hash });
+    world.memory.put("Client", "service", client(true));
+    let token = token(&world).await;
+    let root = basic("root", "bootstrap");
+    assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap()["active"], true);
+    world.memory.put("Client", "service", client(false));
+    assert_eq!(ask(&world, Some(&root), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
+}

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use oauth_core::ports::{
     AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh,
     GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore, PatientSummary,
-    RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily, TokenStore as _, Versioned, Visit, VisitQuery,
+    RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily, Versioned, Visit, VisitQuery,
 };
 use serde_json::Value;
 
@@ -146,10 +146,9 @@ impl Memory {
         self.get(kind, id).map(|held| held.version)
     }
 
-    async fn keep(&self, access: Option<OpaqueToken>) -> Result<(), StoreError> {
-        match access {
-            Some(access) => self.insert_opaque(access).await,
-            None => Ok(()),
+    fn keep(&self, access: Option<OpaqueToken>) {
+        if let Some(access) = access {
+            self.insert_opaque(access);
         }
     }
 }
@@ -244,14 +243,15 @@ impl MemberStore for Memory {
     async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError> {
         let outcome = self.members.lock().unwrap().redeem(hash, now_s, tokens.family, tokens.refresh);
         if outcome == CodeRedemption::Granted {
-            self.keep(tokens.access).await?;
+            self.keep(tokens.access);
         }
         Ok(outcome)
     }
 
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
         self.members.lock().unwrap().store(tokens.family, tokens.refresh);
-        self.keep(tokens.access).await
+        self.keep(tokens.access);
+        Ok(())
     }
 
     async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError> {
@@ -276,7 +276,7 @@ impl MemberStore for Memory {
     async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError> {
         let outcome = self.members.lock().unwrap().rotate(&rotation);
         if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
-            self.keep(rotation.access).await?;
+            self.keep(rotation.access);
         }
         Ok(outcome)
     }

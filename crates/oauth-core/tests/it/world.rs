@@ -91,6 +91,11 @@ impl Memory {
         policies.1.push((id.to_owned(), policy));
     }
 
+    /// Stores an opaque token, whatever became of its Client.
+    pub(crate) fn insert_opaque(&self, token: OpaqueToken) {
+        self.opaque.lock().unwrap().insert(token.hash, token);
+    }
+
     pub(crate) fn get(&self, kind: &'static str, id: &str) -> Option<Versioned> {
         self.resources.lock().unwrap().get(&(kind, id.to_owned())).cloned()
     }
@@ -159,12 +164,24 @@ impl AdmissionStore for Memory {
 
 #[async_trait]
 impl TokenStore for Memory {
-    async fn insert_opaque(&self, token: OpaqueToken) -> Result<(), StoreError> {
-        self.opaque.lock().unwrap().insert(token.hash, token);
-        Ok(())
+    async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError> {
+        let stands = self.get("Client", &token.client_id).is_some_and(|client| client.version == client_version);
+        if stands {
+            self.insert_opaque(token);
+        }
+        Ok(stands)
     }
-    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<OpaqueToken>, StoreError> {
-        Ok(self.opaque.lock().unwrap().get(hash).cloned())
+    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<(OpaqueToken, Standing)>, StoreError> {
+        let Some(token) = self.opaque.lock().unwrap().get(hash).cloned() else { return Ok(None) };
+        let claim = |name| token.claims.get(name).and_then(Value::as_str);
+        let query = StandingQuery {
+            client_id: Some(&token.client_id),
+            user_id: claim("sub"),
+            token_id: Some(&token.token_id),
+            family_id: claim("sid"),
+        };
+        let standing = self.standing(&query).await?;
+        Ok(Some((token, standing)))
     }
     async fn revoke(&self, token_id: &str, _expires_s: i64) -> Result<(), StoreError> {
         self.revoked.lock().unwrap().insert(token_id.to_owned());

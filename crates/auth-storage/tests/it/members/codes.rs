@@ -3,12 +3,11 @@
 use auth_storage::Db;
 use oauth_core::ports::{
     CodeIssue, CodeRedemption, FirstTokens, FoundCode, GivenGrant, LaunchUse, MemberGrant, MemberStore as _,
-    TokenStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{code, delete, family, first, given, grant, hash, lives, opaque, put, with_family};
+use super::{code, delete, family, first, found_opaque, given, grant, hash, lives, opaque, put, with_family};
 use crate::home::{NOW_S, told};
 
 async fn issue(db: &Db, name: &str, family_id: &str) {
@@ -60,7 +59,7 @@ told! {
         let redeemed = db.redeem_code(&hash("c"), NOW_S + 59, tokens).await.unwrap();
         assert_eq!(redeemed, CodeRedemption::Granted);
         assert!(lives(&db, "f").await);
-        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), Some(opaque("a")));
+        assert_eq!(found_opaque(&db, "a").await, Some(opaque("a")));
         let refresh = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
         assert_eq!((refresh.family, refresh.used_s, refresh.revoked), (family("f", Some("g")), None, false));
         assert_eq!(db.grants_of("u").await.unwrap()[0].used_s, Some(NOW_S + 59));

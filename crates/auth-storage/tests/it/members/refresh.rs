@@ -3,12 +3,12 @@
 use auth_storage::Db;
 use oauth_core::ports::{
     CodeRedemption, FirstTokens, FoundRefresh, IssuedCode, MemberStore as _, PartyStore as _, RefreshToken, Rotation,
-    RotationOutcome, StandingQuery, TokenFamily, TokenStore as _,
+    RotationOutcome, StandingQuery, TokenFamily,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{code, family, first, hash, lives, opaque, put, refresh, with_family};
+use super::{code, family, first, found_opaque, hash, lives, opaque, put, refresh, with_family};
 use crate::home::{NOW_S, told};
 
 const GRACE_S: i64 = 30;
@@ -74,7 +74,7 @@ told! {
         db.begin_family(tokens.clone()).await.unwrap();
         let found = db.find_refresh_token(&hash("r")).await.unwrap().unwrap();
         assert_eq!((found.family, found.token), (family("f", None), refresh("r", "f")));
-        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), Some(opaque("a")));
+        assert_eq!(found_opaque(&db, "a").await, Some(opaque("a")));
         assert_eq!(rotate(&db, "r", "r2", NOW_S).await, RotationOutcome::Rotated);
         assert!(db.begin_family(tokens).await.is_err(), "an id is used once");
         let orphan = FirstTokens { family: family("f2", Some("no grant")), access: None, refresh: None };
@@ -121,7 +121,7 @@ told! {
         let again = db.find_refresh_token(&hash("r2")).await.unwrap().unwrap();
         assert_eq!(again, successor, "the successor is the one that was there");
         for name in ["a1", "a2"] {
-            assert_eq!(db.find_opaque(&hash(name)).await.unwrap(), Some(opaque(name)));
+            assert_eq!(found_opaque(&db, name).await, Some(opaque(name)));
         }
         assert!(lives(&db, "f").await);
     }
@@ -135,7 +135,7 @@ told! {
         assert_eq!(rotate(&db, "r2", "r3", NOW_S + 3).await, RotationOutcome::Repeated, "its own grace goes on");
         let asked = Rotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + 4) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Reused);
-        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), None);
+        assert_eq!(found_opaque(&db, "a").await, None);
         assert!(!lives(&db, "f").await);
         assert_eq!(rotate(&db, "r3", "r4", NOW_S + 4).await, RotationOutcome::Ended);
     }
@@ -168,7 +168,7 @@ told! {
         assert_eq!(rotate(&db, "r-f", "r2", NOW_S).await, RotationOutcome::Rotated);
         let asked = Rotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + GRACE_S + 1) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Reused);
-        assert_eq!(db.find_opaque(&hash("a")).await.unwrap(), None);
+        assert_eq!(found_opaque(&db, "a").await, None);
         assert!(!lives(&db, "f").await);
         for name in ["r-f", "r2"] {
             assert!(db.find_refresh_token(&hash(name)).await.unwrap().unwrap().revoked, "{name}");

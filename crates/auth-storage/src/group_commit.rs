@@ -35,7 +35,7 @@ pub(crate) trait Work: Send + Sync + 'static {
 
 /// The task that commits for many, and the way to it. It ends with its owner.
 #[derive(Debug)]
-pub(crate) struct SharedCommits {
+pub(crate) struct GroupCommit {
     queue: mpsc::Sender<Box<dyn Job>>,
     task: Mutex<TaskSet>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct SharedCommits {
 #[error("the database is closing")]
 struct Closing;
 
-impl SharedCommits {
+impl GroupCommit {
     /// Starts on the current runtime.
     pub(crate) fn start(writer: SqlitePool) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
