@@ -36,7 +36,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("bins/chat-server", 105),
     ("crates/attempt-limits", 5),
     ("crates/auth-http", 155),
-    ("crates/auth-storage", 250),
+    ("crates/auth-storage", 215),
     ("crates/chat-core", 530),
     ("crates/chat-http", 270),
     ("crates/chat-storage", 200),
