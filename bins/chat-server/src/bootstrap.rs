@@ -40,7 +40,7 @@ pub(crate) async fn establish_realm(
         api_key: fresh_key()?,
         now_s: Machine.now_s(),
     };
-    match store.commit(found(founding)).await? {
+    match store.commit(found(&store.realm(), founding)).await? {
         Committed::Done { .. } => tracing::info!(owner = owner.email, "the organization was created"),
         // Another node was faster.
         Committed::Stale(_) => {}

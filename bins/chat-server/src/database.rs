@@ -3,10 +3,10 @@
 use std::fs::{File, TryLockError};
 
 use anyhow::{Context as _, bail};
-use chat_storage::Db;
+use chat_storage::{Db, SecretError, Store};
 use url::Url;
 
-use crate::config::DatabaseConfig;
+use crate::config::{Config, DatabaseConfig};
 
 /// Opens the database and brings its schema up to date; says first which one.
 ///
@@ -25,6 +25,45 @@ pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db>
     tracing::info!("database: {}", place(config));
     let opened = Db::open_existing(config.url(), &config.data_dir, config.connections()).await;
     opened.context("cannot open the database")
+}
+
+/// Opens the database as [`open`], and reads the organization.
+///
+/// # Errors
+/// As [`open`], and when the secrets in it cannot be decrypted.
+pub(crate) async fn start(config: &Config) -> anyhow::Result<Store> {
+    read(config, open(&config.database).await?).await
+}
+
+/// Opens a database as [`open_existing`], and reads the organization.
+///
+/// # Errors
+/// As [`open_existing`], and when the secrets in it cannot be decrypted.
+pub(crate) async fn start_existing(config: &Config) -> anyhow::Result<Store> {
+    read(config, open_existing(&config.database).await?).await
+}
+
+/// Reads the organization of a database that is open.
+///
+/// # Errors
+/// When the secrets in it cannot be decrypted, or storage fails.
+pub(crate) async fn read(config: &Config, db: Db) -> anyhow::Result<Store> {
+    Store::start_with(db, config.keys.secret()).await.map_err(explain)
+}
+
+/// The error with the flag that mends it.
+pub(crate) fn explain(error: SecretError) -> anyhow::Error {
+    let advice = match &error {
+        SecretError::Missing => {
+            "--key-encryption-secret (CHAT_KEY_ENCRYPTION_SECRET) is not set, and the secrets in this database need it"
+        }
+        SecretError::Wrong => {
+            "--key-encryption-secret (CHAT_KEY_ENCRYPTION_SECRET) is not the secret of this database; where it is lost, \
+             `keys discard` gives up what is encrypted under it"
+        }
+        SecretError::Damaged | SecretError::Storage(_) => "cannot read the organization",
+    };
+    anyhow::Error::new(error).context(advice)
 }
 
 /// Keeps other servers off an embedded database, for as long as it lives. Several nodes need Postgres:

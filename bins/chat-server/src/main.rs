@@ -22,6 +22,7 @@ mod export;
 mod files;
 mod health;
 mod import;
+mod keys;
 mod machine;
 mod mail;
 mod memory;
@@ -76,6 +77,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
         match config.task() {
             Command::Serve => serve::serve(config).await,
             Command::User(command) => user::run(config, command).await,
+            Command::Keys(command) => keys::run(config, command).await,
             Command::Import { folder, .. } => import::run(config, folder).await,
             Command::Export { folder, release } => export::run(config, (folder, *release)).await,
         }

@@ -49,7 +49,7 @@ const SKEW_MAX_S: i64 = 600;
 pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
     match config.task() {
         Command::Serve => push::service(&config.push, "", "").map(drop),
-        Command::User(_) | Command::Import { .. } | Command::Export { .. } => Ok(()),
+        Command::User(_) | Command::Keys(_) | Command::Import { .. } | Command::Export { .. } => Ok(()),
     }
 }
 
@@ -119,7 +119,12 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     let base_url = base_url(config, &reserved);
     let db = database::open(&config.database).await?;
     let hold = database::hold(&config.database)?;
-    let store = Arc::new(Store::start(db).await.context("cannot read the organization")?);
+    let store = Arc::new(database::read(config, db).await?);
+    if config.keys.secret().is_none() {
+        tracing::warn!(
+            "API keys and links of invitations can be read in a copy of the database: no --key-encryption-secret is set"
+        );
+    }
     import::check(&store).await?;
     let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());

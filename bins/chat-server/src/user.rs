@@ -33,8 +33,7 @@ const DECISIONS_MAX: usize = 32;
 /// # Errors
 /// When storage fails, there is no such user, or the rules refuse: nothing was changed then.
 pub(crate) async fn run(config: &Config, command: &UserCommand) -> anyhow::Result<()> {
-    let db = database::open_existing(&config.database).await?;
-    let store = Store::start(db).await.context("cannot read the organization")?;
+    let store = database::start_existing(config).await?;
     let done = match import::check(&store).await {
         Ok(()) => execute(&store, command).await,
         Err(error) => Err(error),
@@ -121,7 +120,7 @@ async fn reset_api_key(store: &Store, email: &str) -> anyhow::Result<Value> {
     let api_key = fresh_key()?;
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
-        commit.set_key(user.id, api_key.clone());
+        commit.set_key(realm, user.id, api_key.clone());
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": email, "api_key": api_key.expose()}))
@@ -163,6 +162,7 @@ async fn commit<T>(
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
+    use std::sync::Arc;
 
     use chat_core::user::ApiKey;
     use tempfile::TempDir;
@@ -180,6 +180,11 @@ mod tests {
         (dir, store)
     }
 
+    fn holder(store: &Store, key: &ApiKey) -> Option<Arc<User>> {
+        let realm = store.realm();
+        realm.user_by_key(&realm.key_hasher().hash(key)).cloned()
+    }
+
     async fn told(store: &Store, line: &str) -> anyhow::Result<Value> {
         let config =
             config::read(["chat-server", "user"].into_iter().chain(line.split(' ')).map(OsString::from)).unwrap();
@@ -193,7 +198,7 @@ mod tests {
         let made =
             told(&store, "create --email sam@example.org --name Sam --password a-long-enough-one").await.unwrap();
         let key = ApiKey::parse(made["api_key"].as_str().unwrap()).unwrap();
-        let sam = store.realm().user_by_key(&key.hash()).unwrap().clone();
+        let sam = holder(&store, &key).unwrap();
         assert_eq!((sam.email.as_str(), sam.role, sam.is_active), ("sam@example.org", Role::Member, true));
         assert_eq!(made["user_id"], sam.id.0);
         let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
@@ -204,10 +209,10 @@ mod tests {
         told(&store, "set-password --email sam@example.org --password another-long-one").await.unwrap();
         let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
         assert!(Argon2id::new().matches("another-long-one".to_owned(), hash).await.unwrap());
-        assert!(store.realm().user_by_key(&key.hash()).is_some());
+        assert!(holder(&store, &key).is_some());
         let again = told(&store, "reset-api-key --email sam@example.org").await.unwrap();
         let next = ApiKey::parse(again["api_key"].as_str().unwrap()).unwrap();
-        assert!(store.realm().user_by_key(&key.hash()).is_none() && store.realm().user_by_key(&next.hash()).is_some());
+        assert!(holder(&store, &key).is_none() && holder(&store, &next).is_some());
         told(&store, "deactivate --email sam@example.org").await.unwrap();
         assert!(!store.realm().user(sam.id).unwrap().is_active);
         store.stop().await;

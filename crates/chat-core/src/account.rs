@@ -100,7 +100,7 @@ pub fn create_in(
     let id = user.id;
     commit.changes.push(Change::User(Box::new(user)));
     commit.changes.extend(first_preferences(realm, id));
-    commit.set_key(id, new.api_key.clone());
+    commit.set_key(realm, id, new.api_key.clone());
     commit.credentials.push(Credential::PasswordHash(id, new.password_hash.clone()));
     for channel in channels {
         commit.changes.push(Change::Subscription(Box::new(unchosen(channel, id))));

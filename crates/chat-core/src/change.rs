@@ -192,8 +192,8 @@ pub enum Credential {
 
 impl Commit {
     /// Sets the user's key, in memory and in the table of credentials.
-    pub fn set_key(&mut self, user_id: UserId, key: ApiKey) {
-        self.changes.push(Change::Key { user_id, hash: key.hash() });
+    pub fn set_key(&mut self, realm: &RealmSnapshot, user_id: UserId, key: ApiKey) {
+        self.changes.push(Change::Key { user_id, hash: realm.key_hasher().hash(&key) });
         self.credentials.push(Credential::ApiKey(user_id, key));
     }
 

@@ -10,6 +10,7 @@ use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::realm::{Realm, Rules};
 use crate::role::Role;
+use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, PasswordHash, User};
 
 /// The channels a realm begins with, with the color of the owner's subscription. Not specified; new users are put
@@ -33,10 +34,10 @@ pub struct Founding {
     pub now_s: i64,
 }
 
-/// The commit that founds the realm. It is decided on a realm that does not exist: of several nodes that found at
+/// The commit that founds the realm. It is decided on a realm that does not exist, the state `before`: of several nodes that found at
 /// once one does, and the others are told [`crate::change::Committed::Stale`].
 #[must_use]
-pub fn found(founding: Founding) -> Commit {
+pub fn found(before: &RealmSnapshot, founding: Founding) -> Commit {
     let Founding { realm_name, email, full_name, password_hash, api_key, now_s } = founding;
     let mut commit = Commit { decided_at: EventId::NONE, at_s: now_s, ..Commit::default() };
     let realm = Realm {
@@ -67,7 +68,7 @@ pub fn found(founding: Founding) -> Commit {
         avatar_version: 1,
         address_visibility: AddressVisibility::default(),
     })));
-    commit.set_key(owner, api_key);
+    commit.set_key(before, owner, api_key);
     commit.credentials.push(Credential::PasswordHash(owner, password_hash));
     let administrators = id_of(SystemGroup::Administrators, &groups);
     for ((name, color), id) in channels {
@@ -124,21 +125,21 @@ fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, Us
 mod tests {
     use super::*;
     use crate::event::EventRecord;
-    use crate::snapshot::RealmSnapshot;
 
     #[test]
     fn a_new_realm_has_an_owner_groups_and_somewhere_to_write() {
         let api_key = ApiKey::from_random(&[5; 64]).unwrap();
-        let commit = found(Founding {
+        let founding = Founding {
             realm_name: "Acme".to_owned(),
             email: "Ada@example.org".to_owned(),
             full_name: "Ada".to_owned(),
             password_hash: None,
             api_key: api_key.clone(),
             now_s: 7,
-        });
+        };
+        let commit = found(&RealmSnapshot::default(), founding);
         let realm = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 7, commit.changes, None));
-        let owner = realm.user_by_key(&api_key.hash()).unwrap();
+        let owner = realm.user_by_key(&realm.key_hasher().hash(&api_key)).unwrap();
         assert_eq!((owner.role, owner.id, realm.new_id(1)), (Role::Owner, UserId(9), 12));
         let inside = |system| realm.is_in_group(owner, realm.system_group(system).unwrap().id, 7);
         assert!(inside(SystemGroup::Owners) && inside(SystemGroup::Internet) && !inside(SystemGroup::Nobody));

@@ -16,7 +16,7 @@ use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::markdown::Directory;
 use crate::realm::Realm;
-use crate::user::{KeyHash, User, fold};
+use crate::user::{KeyHash, KeyHasher, User, fold};
 
 type Map<K, V> = Arc<HashMap<K, V>>;
 type ItemKey = (ItemKind, i64);
@@ -26,6 +26,7 @@ type UserItemKey = (UserItemKind, String);
 #[derive(Debug, Clone, Default)]
 pub struct RealmSnapshot {
     at: EventId,
+    key_hasher: KeyHasher,
     changed: EventId,
     names_changed: EventId,
     words_changed: EventId,
@@ -61,6 +62,8 @@ pub struct Loaded {
     pub changes: Vec<Change>,
     /// When users were in channels.
     pub spans: Vec<(ChannelId, UserId, Span)>,
+    /// Makes the hashes of keys and of links that `changes` has.
+    pub key_hasher: KeyHasher,
 }
 
 impl RealmSnapshot {
@@ -81,9 +84,9 @@ impl RealmSnapshot {
             let map = Arc::make_mut(memberships.entry(user_id).or_default());
             map.entry(channel_id).or_default().spans.push(span);
         }
-        let Loaded { at, changed, last_id, .. } = loaded;
+        let Loaded { at, changed, last_id, key_hasher, .. } = loaded;
         let (names_changed, words_changed, rules_changed) = (changed, changed, changed);
-        Self { at, changed, names_changed, words_changed, rules_changed, last_id, ..realm }
+        Self { at, key_hasher, changed, names_changed, words_changed, rules_changed, last_id, ..realm }
     }
 
     /// The realm after a record of the log. A record that is in it already changes nothing.
@@ -171,6 +174,12 @@ impl RealmSnapshot {
     #[must_use]
     pub fn user_by_email(&self, email: &str) -> Option<&Arc<User>> {
         self.user(*self.users_by_email.get(&fold(email))?)
+    }
+
+    /// Makes the hashes by which this realm knows keys and the secrets of links.
+    #[must_use]
+    pub fn key_hasher(&self) -> &KeyHasher {
+        &self.key_hasher
     }
 
     /// Whose key it is.

@@ -1,11 +1,13 @@
 //! Users: people and bots.
 
+mod api_key;
 mod common_passwords;
+
+pub use api_key::{ApiKey, KeyHash, KeyHasher, MalformedKey};
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use self::common_passwords::COMMON_PASSWORDS;
 use crate::address::AddressVisibility;
@@ -204,64 +206,6 @@ pub fn check_password(password: &str) -> Result<(), WeakPassword> {
     if is_short || is_common { Err(WeakPassword) } else { Ok(()) }
 }
 
-/// The bearer secret of a user: 32 letters and digits.
-///
-/// The server has to give it back to its owner on every login, so it is kept as it is: a key encrypted under a
-/// secret that lies beside it protects nothing. Only the table of credentials holds it; memory and the log hold
-/// [`KeyHash`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey(String);
-
-/// A text that has not the form of an API key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("Malformed API key")]
-pub struct MalformedKey;
-
-impl ApiKey {
-    /// Letters and digits of a key.
-    pub const LENGTH: usize = 32;
-    const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-    /// Reads a key.
-    ///
-    /// # Errors
-    /// When it is not 32 ASCII letters and digits.
-    pub fn parse(written: &str) -> Result<Self, MalformedKey> {
-        let fits = written.len() == Self::LENGTH && written.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if fits { Ok(Self(written.to_owned())) } else { Err(MalformedKey) }
-    }
-
-    /// Makes a key out of random bytes, of which it wants 64 to be sure of enough: bytes that would favour some
-    /// letters are skipped. `None` when too many were (once in 10²² draws of 64 bytes).
-    #[must_use]
-    pub fn from_random(bytes: &[u8]) -> Option<Self> {
-        let letters = bytes.iter().filter(|byte| **byte < 248);
-        let letters = letters.filter_map(|byte| Self::ALPHABET.get(usize::from(byte % 62)));
-        let key: String = letters.take(Self::LENGTH).map(|letter| char::from(*letter)).collect();
-        Self::parse(&key).ok()
-    }
-
-    /// The key itself, for its owner and for the table of credentials.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-
-    /// What it is recognised by.
-    #[must_use]
-    pub fn hash(&self) -> KeyHash {
-        let mut digest = [0; 32];
-        digest.copy_from_slice(&Sha256::digest(&self.0));
-        KeyHash(digest)
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ApiKey(…)")
-    }
-}
-
 /// The Argon2id hash of a password, in its text form. Made and compared where there is a pool for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(pub String);
@@ -272,27 +216,9 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// SHA-256 of an [`ApiKey`]. A key has 190 random bits, so its hash needs no salt, and looking it up tells
-/// nothing through time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct KeyHash(pub [u8; 32]);
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_key_is_32_letters_and_digits_and_does_not_print() {
-        let key = ApiKey::from_random(&(0..64).collect::<Vec<u8>>()).unwrap();
-        assert_eq!(key.expose().len(), 32);
-        assert_eq!(ApiKey::parse(key.expose()), Ok(key.clone()));
-        assert_eq!(format!("{key:?}"), "ApiKey(…)");
-        for malformed in ["", "short", &"a".repeat(33), &"-".repeat(32), &"ä".repeat(16)] {
-            assert_eq!(ApiKey::parse(malformed), Err(MalformedKey), "{malformed}");
-        }
-        assert_eq!(ApiKey::from_random(&[255; 64]), None);
-    }
 
     #[test]
     fn a_full_name_has_bounds_and_no_mention_syntax() {

@@ -73,7 +73,7 @@ pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, key: KeyHash) -> Result<
 /// # Errors
 /// [`Unauthenticated`] names the first check that fails.
 pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Caller, Unauthenticated> {
-    let key = shown.api_key.hash();
+    let key = realm.key_hasher().hash(&shown.api_key);
     let user = realm.user_by_key(&key).ok_or(Unauthenticated::UnknownKey)?;
     // Most clients write it as the account has it.
     if user.email != shown.email && user.email_key() != fold(&shown.email) {

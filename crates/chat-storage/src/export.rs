@@ -13,6 +13,7 @@ use chat_core::id::{ChannelId, DraftId, MessageId, UserId};
 use chat_core::message::{Flag, Message, Reaction, Recipient};
 use chat_core::ports::{PastEdit, StoreError};
 use chat_core::snapshot::RealmSnapshot;
+use chat_core::user::KeyHasher;
 use chat_core::widget::Submessage;
 
 use crate::copies::{Facts, OwnIn};
@@ -64,14 +65,14 @@ const LEFT: [(&str, &str); 2] = [
 impl ExportStore for Store {
     async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError> {
         let mut tx = self.shared.db.begin_reading().await.map_err(failed)?;
-        let shown = show(&mut tx, export).await;
+        let shown = show(&mut tx, self.shared.cipher.hasher(), export).await;
         tx.roll_back().await.map_err(failed)?;
         shown
     }
 }
 
-async fn show(tx: &mut Tx, export: &mut Export<'_>) -> Result<(), ExportError> {
-    let realm = Arc::new(realm::load_in(tx).await?);
+async fn show(tx: &mut Tx, key_hasher: &KeyHasher, export: &mut Export<'_>) -> Result<(), ExportError> {
+    let realm = Arc::new(realm::load_in(tx, key_hasher).await?);
     let (count, last): (i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(COUNT)).map_err(failed)?;
     let messages = Messages { count: count.unsigned_abs(), last: MessageId(last) };
     export.begin(&realm, messages)?;

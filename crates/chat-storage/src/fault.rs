@@ -56,6 +56,23 @@ pub enum OpenError {
     },
 }
 
+/// Why the secrets in the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// They are encrypted, and the caller has no key-encryption secret.
+    #[error("no key-encryption secret is given, and the secrets in the database are encrypted")]
+    Missing,
+    /// They are encrypted under another key-encryption secret.
+    #[error("the key-encryption secret is not the one that the secrets in the database are encrypted under")]
+    Wrong,
+    /// The row that has the key is not one that this server wrote.
+    #[error("the key of the secrets in the database is damaged")]
+    Damaged,
+    /// Storage failed.
+    #[error(transparent)]
+    Storage(#[from] StoreError),
+}
+
 /// The failure as the rules know it, which tell a database that cannot be used at the moment from any other.
 pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     let error = error.into();

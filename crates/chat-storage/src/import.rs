@@ -63,7 +63,8 @@ impl ImportStore for Store {
             realm::put(&mut writing, organization.head, change).await?;
         }
         for (user_id, key) in &organization.keys {
-            realm::put_credential(&mut writing.tx, &Credential::ApiKey(*user_id, key.clone())).await?;
+            let credential = Credential::ApiKey(*user_id, key.clone());
+            realm::put_credential(&mut writing.tx, &self.shared.cipher, &credential).await?;
         }
         write_subscriptions(&mut writing.tx, &subscriptions).await?;
         write_spans(&mut writing.tx, organization).await?;

@@ -46,6 +46,7 @@
 //! ```
 
 mod confirmed;
+mod data_key;
 mod db;
 mod fault;
 mod first;
@@ -99,13 +100,16 @@ mod unread;
 mod widget;
 mod written;
 
+mod clear_secrets;
 mod dialect;
+mod encryption;
 mod engine;
 #[cfg(test)]
 mod plans;
 
+pub use data_key::Discarded;
 pub use db::Db;
-pub use fault::OpenError;
+pub use fault::{OpenError, SecretError};
 pub use store::Store;
 pub use tasks::{TaskEnded, TaskSet};
 

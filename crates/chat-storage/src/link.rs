@@ -1,22 +1,32 @@
-//! The secrets of links that are shown again: they stand in a table of their own, and neither in the log nor in memory.
+//! The secrets of links that are shown again: they stand encrypted in a table for them, and neither in the log nor in
+//! memory.
 
 use async_trait::async_trait;
 use chat_core::invitation::{LinkStore, Secret};
 use chat_core::ports::StoreError;
 
+use crate::encryption::{Place, SecretCipher};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
 
-const PUT: &str = "INSERT INTO invitation_link (number, secret) VALUES ($1, $2)
-ON CONFLICT (number) DO UPDATE SET secret = excluded.secret";
+const PUT: &str = "INSERT INTO invitation_link (number, encrypted_secret) VALUES ($1, $2)
+ON CONFLICT (number) DO UPDATE SET encrypted_secret = excluded.encrypted_secret";
 const DELETE: &str = "DELETE FROM invitation_link WHERE number = $1";
-const ALL: &str = "SELECT number, secret FROM invitation_link ORDER BY number";
+const ALL: &str = "SELECT number, encrypted_secret FROM invitation_link ORDER BY number";
 
 /// Writes a secret down, or forgets it.
-pub(crate) async fn put(tx: &mut Tx, number: i64, secret: Option<&Secret>) -> Result<(), StoreError> {
+pub(crate) async fn put(
+    tx: &mut Tx,
+    cipher: &SecretCipher,
+    number: i64,
+    secret: Option<&Secret>,
+) -> Result<(), StoreError> {
     match secret {
-        Some(secret) => run!(tx.on(), execute: sqlx::query(PUT).bind(number).bind(secret.expose())),
+        Some(secret) => {
+            let encrypted = cipher.encrypt(Place::InvitationLink(number), secret.expose())?;
+            run!(tx.on(), execute: sqlx::query(PUT).bind(number).bind(&encrypted))
+        }
         None => run!(tx.on(), execute: sqlx::query(DELETE).bind(number)),
     }
     .map_err(failed)?;
@@ -27,6 +37,10 @@ pub(crate) async fn put(tx: &mut Tx, number: i64, secret: Option<&Secret>) -> Re
 impl LinkStore for Store {
     async fn link_secrets(&self) -> Result<Vec<(i64, Secret)>, StoreError> {
         let rows: Vec<(i64, String)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(ALL)).map_err(failed)?;
-        rows.into_iter().map(|(number, secret)| Ok((number, Secret::parse(&secret).map_err(failed)?))).collect()
+        let decrypt = |(number, secret): (i64, String)| {
+            let secret = self.shared.cipher.decrypt(Place::InvitationLink(number), &secret)?;
+            Ok((number, Secret::parse(&secret).map_err(failed)?))
+        };
+        rows.into_iter().map(decrypt).collect()
     }
 }

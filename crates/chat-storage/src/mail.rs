@@ -1,27 +1,36 @@
-//! Letters that wait to be sent, written down with what they tell of.
+//! Letters that wait to be sent, written down with what they tell of. They are encrypted: most have a link in them that
+//! opens something.
 
 use async_trait::async_trait;
 use chat_core::mail::{Mail, MailId, MailStore, Waiting};
 use chat_core::ports::StoreError;
 
+use crate::encryption::{Place, SecretCipher};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
 
-const INSERT: &str = "INSERT INTO outgoing_mail (event_id, place, due_s, tries, document) VALUES ($1, $2, $3, 0, $4)";
+const INSERT: &str =
+    "INSERT INTO outgoing_mail (event_id, place, due_s, tries, encrypted_document) VALUES ($1, $2, $3, 0, $4)";
 // The outer condition is asked again of a row that another node has just taken.
 const TAKE: &str = "UPDATE outgoing_mail SET due_s = $2, tries = tries + 1
 WHERE due_s <= $1 AND (event_id, place) IN (
     SELECT event_id, place FROM outgoing_mail WHERE due_s <= $1 ORDER BY due_s, event_id, place LIMIT $3
 )
-RETURNING event_id, place, tries, document";
+RETURNING event_id, place, tries, encrypted_document";
 const FINISH: &str = "DELETE FROM outgoing_mail WHERE event_id = $1 AND place = $2";
 const POSTPONE: &str = "UPDATE outgoing_mail SET due_s = $3 WHERE event_id = $1 AND place = $2";
 
 /// Writes letters down in the transaction of a commit that stands at that place of the log.
-pub(crate) async fn put(tx: &mut Tx, (event_id, at_s): (i64, i64), letters: &[Mail]) -> Result<(), StoreError> {
+pub(crate) async fn put(
+    tx: &mut Tx,
+    cipher: &SecretCipher,
+    (event_id, at_s): (i64, i64),
+    letters: &[Mail],
+) -> Result<(), StoreError> {
     for (place, mail) in (0_i64..).zip(letters) {
         let document = serde_json::to_string(mail).map_err(failed)?;
+        let document = cipher.encrypt(Place::Letter(event_id, place), &document)?;
         run!(tx.on(), execute: sqlx::query(INSERT).bind(event_id).bind(place).bind(at_s).bind(&document))
             .map_err(failed)?;
     }
@@ -39,6 +48,7 @@ impl MailStore for Store {
             run!(self.shared.db.writer(), fetch_all: sqlx::query_as(TAKE).bind(now_s).bind(until_s).bind(limit))
                 .map_err(failed)?;
         let waiting = |(event_id, place, tries, document): (i64, i64, i64, String)| {
+            let document = self.shared.cipher.decrypt(Place::Letter(event_id, place), &document)?;
             let mail = serde_json::from_str(&document).map_err(failed)?;
             Ok(Waiting { id: MailId { event_id, place }, tries, mail })
         };

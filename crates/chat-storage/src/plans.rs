@@ -17,14 +17,14 @@ use crate::dialect::Dialect;
 /// Statements that may read all of a table, or sort: how the text begins, and why.
 const ALLOWED: &[(&str, &str)] = &[
     ("SELECT document FROM account", "the realm is read whole when a node starts"),
-    ("SELECT user_id, api_key FROM credential", "the realm is read whole when a node starts"),
+    ("SELECT user_id, key_hash FROM credential", "the realm is read whole when a node starts"),
     ("SELECT document FROM channel", "the realm is read whole when a node starts"),
     ("SELECT document FROM subscription", "the realm is read whole when a node starts"),
     ("SELECT channel_id, user_id, after_event", "the realm is read whole when a node starts"),
     ("SELECT document FROM user_group", "the realm is read whole when a node starts"),
     ("SELECT kind, id, document FROM item", "the realm is read whole when a node starts"),
     ("SELECT user_id, kind, item_key, document FROM user_item", "the realm is read whole when a node starts"),
-    ("SELECT number, secret FROM invitation_link", "read whole when a node starts"),
+    ("SELECT number, encrypted_secret FROM invitation_link", "read whole when a node starts"),
     ("SELECT DISTINCT user_id FROM push_device", "read whole when a node starts"),
     ("SELECT document FROM realm", "one row"),
     ("SELECT coalesce(\n    (SELECT id - 1 FROM log WHERE at_s", "a sweep, which reads over what it then deletes"),

@@ -8,12 +8,13 @@ use chat_core::channel::{Span, name_key};
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::ports::{Credentials, RealmStore, StoreError};
 use chat_core::snapshot::{Loaded, RealmSnapshot};
-use chat_core::user::{ApiKey, PasswordHash};
+use chat_core::user::{ApiKey, KeyHasher, PasswordHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::db::Db;
 use crate::draft;
+use crate::encryption::{Place, SecretCipher, hash_text, parse_hash};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
@@ -23,7 +24,7 @@ use crate::{link, mail, subscription};
 const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
 const REALM: &str = "SELECT document FROM realm";
 const ACCOUNTS: &str = "SELECT document FROM account";
-const KEYS: &str = "SELECT user_id, api_key FROM credential WHERE api_key IS NOT NULL";
+const KEYS: &str = "SELECT user_id, key_hash FROM credential WHERE key_hash IS NOT NULL";
 const CHANNELS: &str = "SELECT document FROM channel";
 const SUBSCRIPTIONS: &str = "SELECT document FROM subscription";
 const SPANS: &str = "SELECT channel_id, user_id, after_event, until_event FROM subscription_span
@@ -47,22 +48,22 @@ const DELETE_ITEM: &str = "DELETE FROM item WHERE kind = $1 AND id = $2";
 const PUT_USER_ITEM: &str = "INSERT INTO user_item (user_id, kind, item_key, document) VALUES ($1, $2, $3, $4)
 ON CONFLICT (user_id, kind, item_key) DO UPDATE SET document = excluded.document";
 const DELETE_USER_ITEM: &str = "DELETE FROM user_item WHERE user_id = $1 AND kind = $2 AND item_key = $3";
-const PUT_KEY: &str = "INSERT INTO credential (user_id, api_key) VALUES ($1, $2)
-ON CONFLICT (user_id) DO UPDATE SET api_key = excluded.api_key";
+const PUT_KEY: &str = "INSERT INTO credential (user_id, encrypted_key, key_hash) VALUES ($1, $2, $3)
+ON CONFLICT (user_id) DO UPDATE SET encrypted_key = excluded.encrypted_key, key_hash = excluded.key_hash";
 const PUT_PASSWORD: &str = "INSERT INTO credential (user_id, password_hash) VALUES ($1, $2)
 ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash";
-const CREDENTIALS: &str = "SELECT api_key, password_hash FROM credential WHERE user_id = $1";
+const CREDENTIALS: &str = "SELECT encrypted_key, password_hash FROM credential WHERE user_id = $1";
 
 /// The realm at the head of the log.
-pub(crate) async fn load(db: &Db) -> Result<RealmSnapshot, StoreError> {
+pub(crate) async fn load(db: &Db, key_hasher: &KeyHasher) -> Result<RealmSnapshot, StoreError> {
     let mut tx = db.begin_reading().await.map_err(failed)?;
-    let realm = load_in(&mut tx).await?;
+    let realm = load_in(&mut tx, key_hasher).await?;
     tx.commit().await.map_err(failed)?;
     Ok(realm)
 }
 
 /// The same inside a transaction that sees one state.
-pub(crate) async fn load_in(tx: &mut Tx) -> Result<RealmSnapshot, StoreError> {
+pub(crate) async fn load_in(tx: &mut Tx, key_hasher: &KeyHasher) -> Result<RealmSnapshot, StoreError> {
     let (at, last_change, last_id): (i64, i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(HEAD)).map_err(failed)?;
     let mut changes = Vec::new();
     changes.extend(documents(tx, REALM).await?.into_iter().map(|realm| Change::Realm(Box::new(realm))));
@@ -74,7 +75,14 @@ pub(crate) async fn load_in(tx: &mut Tx) -> Result<RealmSnapshot, StoreError> {
     changes.extend(keys(tx).await?);
     changes.extend(items(tx).await?);
     let spans = spans(tx).await?;
-    Ok(RealmSnapshot::load(Loaded { at: EventId(at), changed: EventId(last_change), last_id, changes, spans }))
+    Ok(RealmSnapshot::load(Loaded {
+        at: EventId(at),
+        changed: EventId(last_change),
+        last_id,
+        changes,
+        spans,
+        key_hasher: key_hasher.clone(),
+    }))
 }
 
 async fn documents<T: DeserializeOwned>(tx: &mut Tx, sql: &'static str) -> Result<Vec<T>, StoreError> {
@@ -84,10 +92,8 @@ async fn documents<T: DeserializeOwned>(tx: &mut Tx, sql: &'static str) -> Resul
 
 async fn keys(tx: &mut Tx) -> Result<Vec<Change>, StoreError> {
     let rows: Vec<(i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS)).map_err(failed)?;
-    let change = |(user_id, key): (i64, String)| {
-        let key = ApiKey::parse(&key).map_err(failed)?;
-        Ok(Change::Key { user_id: UserId(user_id), hash: key.hash() })
-    };
+    let change =
+        |(user_id, hash): (i64, String)| Ok(Change::Key { user_id: UserId(user_id), hash: parse_hash(&hash)? });
     rows.into_iter().map(change).collect()
 }
 
@@ -134,12 +140,12 @@ impl RealmStore for Store {
         let first = writing.next();
         put_all(&mut writing, first, &commit.changes).await?;
         for credential in &commit.credentials {
-            put_credential(&mut writing.tx, credential).await?;
+            put_credential(&mut writing.tx, &self.shared.cipher, credential).await?;
         }
         for user_id in commit.drafts_gone {
             draft::delete_all(&mut writing.tx, user_id).await?;
         }
-        mail::put(&mut writing.tx, (first.0, commit.at_s), &commit.mail).await?;
+        mail::put(&mut writing.tx, &self.shared.cipher, (first.0, commit.at_s), &commit.mail).await?;
         let mut events = commit.events.into_iter();
         let mut last = writing.push(commit.at_s, commit.changes, events.next());
         for event in events {
@@ -158,7 +164,11 @@ impl RealmStore for Store {
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(CREDENTIALS).bind(user_id.0))
                 .map_err(failed)?;
         let Some((key, password_hash)) = row else { return Ok(None) };
-        let api_key = key.as_deref().map(ApiKey::parse).transpose().map_err(failed)?;
+        let decrypt = |key: String| {
+            let key = self.shared.cipher.decrypt(Place::ApiKey(user_id.0), &key)?;
+            ApiKey::parse(&key).map_err(failed)
+        };
+        let api_key = key.map(decrypt).transpose()?;
         Ok(Some(Credentials { api_key, password_hash: password_hash.map(PasswordHash) }))
     }
 
@@ -256,15 +266,21 @@ async fn put_item(tx: &mut Tx, change: &Change) -> Result<(), StoreError> {
     Ok(())
 }
 
-pub(crate) async fn put_credential(tx: &mut Tx, credential: &Credential) -> Result<(), StoreError> {
+pub(crate) async fn put_credential(
+    tx: &mut Tx,
+    cipher: &SecretCipher,
+    credential: &Credential,
+) -> Result<(), StoreError> {
     match credential {
         Credential::ApiKey(user_id, key) => {
-            run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(key.expose()))
+            let encrypted = cipher.encrypt(Place::ApiKey(user_id.0), key.expose())?;
+            let hash = hash_text(cipher.hasher().hash(key));
+            run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(&encrypted).bind(&hash))
         }
         Credential::PasswordHash(user_id, hash) => {
             run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_ref().map(|hash| hash.0.as_str())))
         }
-        Credential::InvitationLink(number, secret) => return link::put(tx, *number, secret.as_ref()).await,
+        Credential::InvitationLink(number, secret) => return link::put(tx, cipher, *number, secret.as_ref()).await,
     }
     .map_err(failed)?;
     Ok(())

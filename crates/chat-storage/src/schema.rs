@@ -48,6 +48,7 @@ const FILES: &[File] = &[
     file!(17, "0017_word_properties.sql"),
     file!(18, "0018_server_health.sql"),
     file!(19, "0019_narrow_indexes.sql"),
+    file!(20, "0020_encrypted_secrets.sql"),
 ];
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.

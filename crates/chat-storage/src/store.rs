@@ -11,12 +11,15 @@ use arc_swap::ArcSwap;
 use chat_core::event::EventRecord;
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
+use secrecy::SecretString;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::append::{Waiting, append_all};
 use crate::begun::Begun;
 use crate::confirmed::{Confirmed, LEASE};
 use crate::db::Db;
+use crate::encryption::SecretCipher;
+use crate::fault::SecretError;
 use crate::known::Known;
 use crate::lately::Lately;
 use crate::log::Gap;
@@ -28,7 +31,7 @@ use crate::round::Rounds;
 use crate::tail::Tail;
 use crate::tasks::{TaskEnded, TaskSet};
 use crate::typing::{self, Spread};
-use crate::{follow, log, queue, realm, words};
+use crate::{data_key, follow, log, queue, realm, words};
 
 /// Most messages that wait to be written; further ones wait to be let in.
 const WAITING_MAX: usize = 2_048;
@@ -49,6 +52,7 @@ pub struct Store {
 /// What the tasks of a store and its methods share.
 pub(crate) struct Shared {
     pub(crate) db: Db,
+    pub(crate) cipher: SecretCipher,
     pub(crate) realm: ArcSwap<RealmSnapshot>,
     pub(crate) tail: Tail,
     pub(crate) known: Known,
@@ -89,12 +93,23 @@ struct Tasks {
 }
 
 impl Store {
-    /// Reads the realm and starts the tasks of a node on the current runtime.
+    /// Starts a node whose operator has set no key-encryption secret: see [`Store::start_with`].
     ///
     /// # Errors
-    /// When the realm cannot be read.
-    pub async fn start(db: Db) -> Result<Self, StoreError> {
-        let realm = realm::load(&db).await?;
+    /// As [`Store::start_with`].
+    pub async fn start(db: Db) -> Result<Self, SecretError> {
+        Self::start_with(db, None).await
+    }
+
+    /// Reads the realm and starts the tasks of a node on the current runtime. API keys, links and letters are encrypted
+    /// under a key in the database, and that key under `secret`; without one it stands there in clear. A database that was
+    /// started with a secret needs it from then on.
+    ///
+    /// # Errors
+    /// When the secret is missing or not the one, or the realm cannot be read.
+    pub async fn start_with(db: Db, secret: Option<&SecretString>) -> Result<Self, SecretError> {
+        let cipher = data_key::open(&db, secret).await?;
+        let realm = realm::load(&db, cipher.hasher()).await?;
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
         let (spread, typed) = Spread::new(db.postgres().is_some());
@@ -108,6 +123,7 @@ impl Store {
             matching: Matching::default(),
             realm: ArcSwap::from_pointee(realm),
             db,
+            cipher,
             notes: Mutex::default(),
             presences: Presences::default(),
             spread,
@@ -313,7 +329,7 @@ impl Shared {
     /// follow the log: presences are read by the number of their batch, notes are the node's own, and what is told of
     /// typing lasts for seconds.
     async fn start_over(&self, gap: Gap) -> Result<(), StoreError> {
-        let realm = realm::load(&self.db).await?;
+        let realm = realm::load(&self.db, self.cipher.hasher()).await?;
         let head = realm.at();
         let (after, gone_to) = (gap.after.0, gap.gone_to.0);
         tracing::warn!(after, gone_to, head = head.0, "log pruned past this node: the organization was read again");

@@ -5,6 +5,7 @@
 
 mod development;
 mod files;
+mod keys;
 mod mail;
 mod push;
 mod value;
@@ -27,6 +28,8 @@ use crate::listen::TrustedProxies;
 
 pub(crate) use development::DevelopmentConfig;
 pub(crate) use files::{Bucket, FileConfig};
+use keys::KEYS_FLAGS;
+pub(crate) use keys::{KeyConfig, KeysCommand};
 pub(crate) use mail::{InvitationConfig, MailConfig};
 pub(crate) use push::{AppleConfig, PushConfig};
 
@@ -43,11 +46,12 @@ Example, behind a proxy that serves https://chat.example.org:
   chat-server --listen 0.0.0.0:9991 --base-url https://chat.example.org --log-format json";
 
 /// What `import` reads of the configuration, and `export` but for the address.
-const IMPORT_FLAGS: [&str; 11] = [
+const IMPORT_FLAGS: [&str; 12] = [
     "base-url",
     "database-url",
     "data-dir",
     "database-connections",
+    "key-encryption-secret",
     "files-url",
     "s3-endpoint",
     "s3-region",
@@ -57,7 +61,8 @@ const IMPORT_FLAGS: [&str; 11] = [
     "log-filter",
 ];
 /// What the `user` commands read of the configuration.
-const USER_FLAGS: [&str; 5] = ["database-url", "data-dir", "database-connections", "log-format", "log-filter"];
+const USER_FLAGS: [&str; 6] =
+    ["database-url", "data-dir", "database-connections", "key-encryption-secret", "log-format", "log-filter"];
 
 /// What the organization is called when nobody said.
 const REALM_NAME: &str = "Chat";
@@ -74,6 +79,8 @@ pub(crate) struct Config {
     pub(crate) address: AddressConfig,
     #[command(flatten)]
     pub(crate) database: DatabaseConfig,
+    #[command(flatten)]
+    pub(crate) keys: KeyConfig,
     #[command(flatten)]
     pub(crate) files: FileConfig,
     #[command(flatten)]
@@ -100,6 +107,9 @@ pub(crate) enum Command {
     /// Make and change accounts, beside a running server too; prints JSON
     #[command(subcommand, arg_required_else_help = false)]
     User(UserCommand),
+    /// Change what the secrets in the database are encrypted under, or give them up
+    #[command(subcommand, arg_required_else_help = false)]
+    Keys(KeysCommand),
     /// Take over an organization from the unpacked export of another server, into an empty database; prints as
     /// JSON what was taken over and what was not. After an import that broke off, the same command goes on.
     /// No server may run on the database meanwhile
@@ -464,6 +474,7 @@ where
     // Only now does a subcommand have the flags of the whole.
     command.build();
     let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
+    let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
     let command = command.mut_subcommand("import", |import| show_only(import, &IMPORT_FLAGS));
     let command = command.mut_subcommand("export", |export| show_only(export, &IMPORT_FLAGS[1..]));
     let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
@@ -510,6 +521,11 @@ impl Config {
         self.mail.check()?;
         self.push.check()?;
         self.development.check(address)?;
+        let keys = match self.task() {
+            Command::Keys(command) => Some(command),
+            _ => None,
+        };
+        self.keys.check(keys)?;
         self.database.url().map_or(Ok(()), value::database_url)
     }
 }

@@ -225,11 +225,30 @@ fn secrets_are_never_printed() {
         "--database-url=postgres://chat:hunter2@db/chat",
         "--owner-email=ada@example.org",
         "--owner-password=hunter2",
+        "--key-encryption-secret=hunter2 and some more",
     ]);
     let printed = format!("{:?}", config.unwrap());
     assert!(!printed.contains("hunter2"), "{printed}");
     assert!(!fault(&["--owner-pasword=hunter2"]).contains("hunter2"));
     assert!(!fault(&["--owner-pasword", "hunter2"]).contains("hunter2"));
+}
+
+#[test]
+fn a_short_key_encryption_secret_is_refused_and_not_printed() {
+    let commands =
+        [&[][..], &["user", "reset-api-key", "--email=a@b.org"], &["export", "folder"], &["keys", "discard"]];
+    for command in commands {
+        let line = fault(&[command, &["--key-encryption-secret=hunter2"]].concat());
+        assert!(line.contains("--key-encryption-secret") && line.contains("at least 16 characters"), "{line}");
+        assert!(!line.contains("hunter2"), "{line}");
+        assert!(given(&[command, &["--key-encryption-secret="]].concat()).unwrap().keys.secret().is_none());
+    }
+    let line = fault(&["keys", "reseal", "--new-key-encryption-secret=hunter2"]);
+    assert!(line.contains("--new-key-encryption-secret") && !line.contains("hunter2"), "{line}");
+    let line = fault(&["keys"]);
+    assert!(line.contains("reseal, discard") && !line.contains('\n'), "{line}");
+    let Err(End::Help(help)) = given(&["keys", "reseal", "--help"]) else { panic!("no help") };
+    assert!(help.contains("--key-encryption-secret") && !help.contains("--listen"), "{help}");
 }
 
 #[test]

@@ -27,8 +27,7 @@ use crate::{database, import};
 /// When the folder has something in it, there is no organization, storage fails or the folder cannot be written. There is
 /// no folder of that name then.
 pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) -> anyhow::Result<()> {
-    let db = database::open_existing(&config.database).await?;
-    let store = Store::start(db).await.context("cannot read the organization")?;
+    let store = database::start_existing(config).await?;
     let written = export(&store, &Files::open(config)?, (folder, release)).await;
     store.stop().await;
     println!("{}", told(&written?));

@@ -8,7 +8,7 @@ pub(crate) mod folder;
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use chat_core::file::AttachmentStore as _;
 use chat_core::import::layout::Tables;
 use chat_core::import::{self, Atlas, ImportStore, Mark, Pictures, Reactions, Report, Source, Step, Survey, Upload};
@@ -94,7 +94,7 @@ impl Export {
 /// # Errors
 /// As [`run`].
 pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Result<Mark> {
-    let store = open(config).await?;
+    let store = database::start(config).await?;
     // The folder of an embedded database is there by now.
     let _hold = database::hold(&config.database)?;
     let kept = kept_files::Files::open(config)?;
@@ -106,14 +106,10 @@ pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> 
         return Ok(mark);
     }
     // Opened anew, so that the organization is in memory as after every other start.
-    let store = open(config).await?;
+    let store = database::start(config).await?;
     let done = go_on(&store, (export, &files), base_url, mark).await;
     store.stop().await;
     done
-}
-
-async fn open(config: &Config) -> anyhow::Result<Store> {
-    Store::start(database::open(&config.database).await?).await.context("cannot read the organization")
 }
 
 /// Writes the organization, unless that is done.

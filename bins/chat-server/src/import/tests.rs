@@ -64,7 +64,7 @@ impl Place {
 
     /// Each message as both users see it.
     async fn seen(&self) -> Vec<(i64, String, Vec<Vec<Flag>>, usize)> {
-        let store = open(&self.config()).await.unwrap();
+        let store = database::start(&self.config()).await.unwrap();
         check(&store).await.unwrap();
         let ids: Vec<MessageId> = (100..106).map(MessageId).collect();
         let mut seen: Vec<(i64, String, Vec<Vec<Flag>>, usize)> = Vec::new();
@@ -121,7 +121,7 @@ async fn an_export_is_taken_over_and_the_report_says_what_is_not() {
     assert_eq!(seen[0], (100, "<p>no <strong>100</strong></p>".to_owned(), vec![vec![Flag::Read]; 2], 0));
     let unread = vec![vec![Flag::Read], vec![Flag::Starred]];
     assert_eq!(seen[4], (104, "<p>no <strong>104</strong></p>".to_owned(), unread, 1));
-    let store = open(&place.config()).await.unwrap();
+    let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().subscription(ChannelId(20), UserId(8)).is_some());
     store.stop().await;
 }
@@ -137,7 +137,7 @@ async fn an_import_that_broke_off_goes_on_and_nobody_is_served_before() {
     place.write("messages-000002.json", &json!({"zerver_message": "gone"}));
     let broken = import(&place.config(), &export, "https://chat.example.org").await.unwrap_err();
     assert!(format!("{broken:#}").contains("messages-000002.json"), "{broken:#}");
-    let store = open(&place.config()).await.unwrap();
+    let store = database::start(&place.config()).await.unwrap();
     let refusal = check(&store).await.unwrap_err().to_string();
     assert!(refusal.contains("not finished") && !refusal.contains('\n'), "{refusal}");
     assert_eq!(store.import_mark().await.unwrap().map(|mark| mark.steps), Some(3));
@@ -162,14 +162,14 @@ async fn only_an_empty_database_is_imported_into() {
     assert!(refusal.contains("another export"), "{refusal}");
 
     let founded = Place::new();
-    let store = open(&founded.config()).await.unwrap();
+    let store = database::start(&founded.config()).await.unwrap();
     let flags = ["chat-server", "--owner-email", "ada@example.org", "--owner-password", "correct horse"];
     let realm = config::read(flags.map(OsString::from)).unwrap().realm;
     crate::bootstrap::establish_realm(&store, &crate::passwords::Argon2id::new(), &realm).await.unwrap();
     store.stop().await;
     let refusal = founded.import().await.unwrap_err().to_string();
     assert!(refusal.contains("holds an organization already"), "{refusal}");
-    let store = open(&founded.config()).await.unwrap();
+    let store = database::start(&founded.config()).await.unwrap();
     assert!(store.realm().user(UserId(7)).is_none() && store.import_mark().await.unwrap().is_none());
     store.stop().await;
 }
@@ -211,7 +211,7 @@ async fn an_export_with_a_link_to_a_file_of_the_system_is_refused_by_name_and_no
         std::os::unix::fs::symlink(outside.path().join(target), &path).unwrap();
         let refused = place.import().await.map(|_| link).unwrap_err().to_string();
         assert!(refused.starts_with(&format!("{} is a symbolic link", path.display())), "{refused}");
-        let store = open(&place.config()).await.unwrap();
+        let store = database::start(&place.config()).await.unwrap();
         assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none(), "{link}");
         store.stop().await;
     }
@@ -252,7 +252,7 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     ];
     let refused = place.import().await.unwrap_err().to_string();
     assert!(refused.contains(&lost.join(", ")) && refused.contains("--accept-lost-restrictions"), "{refused}");
-    let store = open(&place.config()).await.unwrap();
+    let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().realm().is_none() && store.import_mark().await.unwrap().is_none());
     store.stop().await;
 
@@ -286,7 +286,7 @@ async fn a_message_to_a_bot_of_the_server_is_not_dropped() {
     place.write("messages-000003.json", &json!({"zerver_message": [message], "zerver_usermessage": [copy]}));
     let mark = place.import().await.unwrap();
     assert_eq!(mark.report.taken["messages"], 7);
-    let store = open(&place.config()).await.unwrap();
+    let store = database::start(&place.config()).await.unwrap();
     let found = store.find(UserId(8), &[MessageId(106)]).await.unwrap();
     assert_eq!(found[0].0.direct_users, [UserId(5), UserId(8)]);
     store.stop().await;
@@ -319,7 +319,7 @@ async fn copies_decide_who_received_a_message_that_was_moved() {
     place.write("messages-000001.json", &messages);
     place.write("messages-000002.json", &json!({"zerver_message": []}));
     place.import().await.unwrap();
-    let store = open(&place.config()).await.unwrap();
+    let store = database::start(&place.config()).await.unwrap();
     let ids: Vec<MessageId> = [90, 101, 102, 103].map(MessageId).into();
     let realm = store.realm();
     let seen = |user: i64| {

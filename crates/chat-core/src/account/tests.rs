@@ -86,7 +86,7 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     after.push((watchers, peer));
     assert_eq!(events[1..], after);
     let next = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
-    let eve = next.user_by_key(&ApiKey::from_random(&[5; 64]).unwrap().hash()).unwrap();
+    let eve = next.user_by_key(&next.key_hasher().hash(&ApiKey::from_random(&[5; 64]).unwrap())).unwrap();
     assert_eq!((eve.id, eve.joined_s, eve.role), (id, NOW_S, Role::Member));
     assert!(next.subscription(ChannelId(20), id).is_some() && next.subscription(ChannelId(22), id).is_none());
     assert_eq!(commit.credentials.len(), 2);

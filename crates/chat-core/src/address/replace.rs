@@ -102,7 +102,8 @@ pub fn ask(realm: &RealmSnapshot, user: &User, wanted: &Wanted<'_>, commit: &mut
     }
     sent_s.push(commit.at_s);
     let expires_s = commit.at_s.saturating_add(DAY_S);
-    let pending = Pending { address: address.to_owned(), secret: wanted.secret.hash(), expires_s, sent_s };
+    let secret = wanted.secret.hash(realm.key_hasher());
+    let pending = Pending { address: address.to_owned(), secret, expires_s, sent_s };
     pending.put(user.id, commit);
     let link = Link { number: user.id.0, secret: wanted.secret.clone() };
     commit.mail.push(letter(realm, user, address, &format!("{}/confirm-address/{}", wanted.base_url, link.end())));
@@ -123,7 +124,8 @@ fn check(realm: &RealmSnapshot, address: &str) -> Result<(), ReplaceError> {
 /// When it confirms none.
 pub fn opened<'a>(realm: &'a RealmSnapshot, link: &Link, now_s: i64) -> Result<(&'a User, String), ReplaceError> {
     let user = realm.user(UserId(link.number)).filter(|user| user.is_active).ok_or(ReplaceError::Unknown)?;
-    let pending = Pending::of(realm, user.id).filter(|pending| pending.secret == link.secret.hash());
+    let secret = link.secret.hash(realm.key_hasher());
+    let pending = Pending::of(realm, user.id).filter(|pending| pending.secret == secret);
     let pending = pending.ok_or(ReplaceError::Unknown)?;
     if pending.expires_s <= now_s {
         return Err(ReplaceError::Expired);

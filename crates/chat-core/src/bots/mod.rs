@@ -128,7 +128,7 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewBot, commit: &mut C
     commit.events.extend(account::standing_events(realm, None, &bot, commit.at_s));
     commit.events.push(told("add", &object::bot(&bot), account::keepers(realm, &bot)));
     commit.changes.push(Change::User(Box::new(bot)));
-    commit.set_key(id, new.api_key.clone());
+    commit.set_key(realm, id, new.api_key.clone());
     Ok(id)
 }
 

@@ -86,7 +86,7 @@ fn made(tables: Value) -> Result<(Organization, Report), ImportError> {
 fn loaded() -> RealmSnapshot {
     let (made, _) = made(tables()).unwrap();
     let Organization { head, changes, spans, .. } = made;
-    RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans })
+    RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans, ..Loaded::default() })
 }
 
 #[test]
@@ -137,7 +137,8 @@ fn a_group_of_the_system_stands_for_its_policy_whoever_is_in_it() {
     tables["zerver_usergroupmembership"] = json!([{"user_group": 30, "user_profile": 7}]);
     tables["zerver_groupgroupmembership"] = json!([{"supergroup": 31, "subgroup": 30}]);
     let Organization { head, changes, spans, .. } = made(tables).unwrap().0;
-    let realm = RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans });
+    let realm =
+        RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans, ..Loaded::default() });
     assert_eq!(realm.realm().unwrap().rules.edit_groups, Policy::Everyone);
     assert_eq!(realm.channel(ChannelId(20)).unwrap().post_policy, PostPolicy::Everyone);
 }
@@ -204,7 +205,8 @@ fn who_was_away_for_long_has_read_nothing_and_who_has_no_copy_has_nothing_new() 
         {"id": 2, "event_type": 301, "modified_user": 8, "modified_stream": 20, "event_last_message_id": 3},
     ]);
     let Organization { head, changes, spans, .. } = made(tables.clone()).unwrap().0;
-    let realm = RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans });
+    let realm =
+        RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans, ..Loaded::default() });
     let tables: Tables = serde_json::from_value(tables).unwrap();
     let lexicon = Lexicon::of(&realm);
     let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };

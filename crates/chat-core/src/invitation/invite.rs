@@ -245,7 +245,7 @@ fn fresh(env: &Env<'_>, to: Invitee, (terms, secret): (&Terms, &Secret), now_s: 
         notifies_inviter: terms.notifies_inviter,
         invited_s: now_s,
         expires_s: expires_s(terms, now_s),
-        secret: secret.hash(),
+        secret: secret.hash(env.realm.key_hasher()),
         sent_s: Vec::new(),
         ended: None,
     }

@@ -80,7 +80,8 @@ pub fn opened(realm: &RealmSnapshot, link: &Link, now_s: i64) -> Result<Invitati
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(JoinError::RealmClosed);
     }
-    let invitation = Invitation::find(realm, link.number).filter(|found| found.secret == link.secret.hash());
+    let secret = link.secret.hash(realm.key_hasher());
+    let invitation = Invitation::find(realm, link.number).filter(|found| found.secret == secret);
     let invitation = invitation.ok_or(JoinError::Unknown)?;
     // Who takes a link back means those too who are on their way.
     let of_link = match invitation.to {
@@ -175,7 +176,7 @@ pub fn ask(realm: &RealmSnapshot, asked: &Asked<'_>, commit: &mut Commit) -> Res
     confirmation.to = Invitee::Confirmation { address: address.to_owned(), link: asked.link.number };
     confirmation.expires_s = Some(commit.at_s.saturating_add(DAY_S));
     let link = Link { number, secret: asked.secret.clone() };
-    confirmation.is_sent(&link.secret, commit.at_s);
+    confirmation.is_sent(link.secret.hash(realm.key_hasher()), commit.at_s);
     commit.mail.push(letter::of_confirmation(realm, address, &link.url(asked.base_url)));
     confirmation.put(number, commit);
     Ok(())

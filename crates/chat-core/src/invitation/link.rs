@@ -5,12 +5,12 @@ use std::fmt;
 use async_trait::async_trait;
 
 use crate::ports::StoreError;
-use crate::user::{ApiKey, KeyHash};
+use crate::user::{ApiKey, KeyHash, KeyHasher};
 
 /// The secret of a link: 32 letters and digits, as an API key has.
 ///
 /// Of a link that was sent to an address nothing but the hash is kept. One that anybody may use is shown again to those
-/// who manage it, so it is kept as it is, in the table of such links and nowhere else.
+/// who manage it, so the table of such links has it, encrypted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(ApiKey);
 
@@ -29,16 +29,16 @@ impl Secret {
         ApiKey::parse(written).map(Self).map_err(|_| MalformedLink)
     }
 
-    /// The secret itself, for links and for the table of links.
+    /// The secret itself, for links and for who encrypts it.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// What it is recognised by.
+    /// Its keyed hash, by which the realm of that hasher knows it.
     #[must_use]
-    pub fn hash(&self) -> KeyHash {
-        self.0.hash()
+    pub fn hash(&self, hasher: &KeyHasher) -> KeyHash {
+        hasher.hash(&self.0)
     }
 }
 

@@ -179,9 +179,9 @@ impl Invitation {
         self.ended.map(|(_, at_s)| at_s).into_iter().chain(expired).min()
     }
 
-    /// Notes that a letter with another secret is sent.
-    fn is_sent(&mut self, secret: &Secret, now_s: i64) {
-        self.secret = secret.hash();
+    /// Notes that a letter with another secret is sent, which has that hash.
+    fn is_sent(&mut self, secret: KeyHash, now_s: i64) {
+        self.secret = secret;
         self.invited_s = now_s;
         self.sent_s.retain(|sent_s| is_recent(*sent_s, now_s));
         self.sent_s.push(now_s);

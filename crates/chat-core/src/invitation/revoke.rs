@@ -53,7 +53,7 @@ pub fn resend(env: &Env<'_>, number: i64, secret: &Secret, commit: &mut Commit) 
     if letters_left(env.realm, env.daily_limit, commit.at_s) == 0 {
         return Err(Unsent { because: UnsentBecause::DailyLimit, skipped: Vec::new() }.into());
     }
-    invitation.is_sent(secret, commit.at_s);
+    invitation.is_sent(secret.hash(env.realm.key_hasher()), commit.at_s);
     let link = Link { number, secret: secret.clone() }.url(env.base_url);
     commit.mail.push(letter::of_invitation(env.realm, &invitation, &address, &link));
     commit.events.push(changed(env.realm, [invitation.inviter_id]));

@@ -184,7 +184,7 @@ async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let id = in_path(&call)?;
     let key = call.app.fresh_key()?;
     let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
-        commit.set_key(kept(&call, realm, id)?.id, key.clone());
+        commit.set_key(realm, kept(&call, realm, id)?.id, key.clone());
         Ok(())
     };
     call.app.commit(decide).await?;

@@ -103,8 +103,8 @@ fn person<'a>(realm: &'a RealmSnapshot, address: &str) -> Option<&'a User> {
 /// Makes a key for the user, in place of the one they have.
 pub(crate) async fn new_key(app: &Site, user_id: UserId) -> Result<ApiKey, Fault> {
     let key = app.fresh_key()?;
-    app.commit(|_, commit| {
-        commit.set_key(user_id, key.clone());
+    app.commit(|realm, commit| {
+        commit.set_key(realm, user_id, key.clone());
         Ok(())
     })
     .await?;

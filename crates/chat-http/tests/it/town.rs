@@ -207,7 +207,7 @@ impl Town {
         };
         let mut commit = Commit { decided_at: realm.changed(), at_s: NOW_S, ..Commit::default() };
         commit.changes.push(Change::User(Box::new(user)));
-        commit.set_key(id, key.clone());
+        commit.set_key(&realm, id, key.clone());
         assert!(matches!(self.store.commit(commit).await.unwrap(), Committed::Done { .. }));
         Person { id: id.0, email, key: key.expose().to_owned() }
     }

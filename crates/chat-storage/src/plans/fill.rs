@@ -16,7 +16,7 @@ macro_rules! numbered {
 /// sets of users.
 pub(super) const FILL: &[&str] = &[
     numbered!("1000", "INSERT INTO account (id, email_key, document) SELECT i, 'user' || i, '{}' FROM step"),
-    numbered!("1000", "INSERT INTO credential (user_id, api_key) SELECT i, 'key' || i FROM step"),
+    numbered!("1000", "INSERT INTO credential (user_id, key_hash) SELECT i, 'key' || i FROM step"),
     numbered!("500", "INSERT INTO channel (id, name_key, document) SELECT i, 'channel ' || i, '{}' FROM step"),
     numbered!(
         "20000",
@@ -98,9 +98,9 @@ pub(super) const FILL: &[&str] = &[
     numbered!("5000", "INSERT INTO draft (id, user_id, document) SELECT i, i % 1000 + 1, '{}' FROM step"),
     numbered!(
         "5000",
-        "INSERT INTO outgoing_mail (event_id, place, due_s, tries, document) SELECT i, 0, i, 0, '{}' FROM step"
+        "INSERT INTO outgoing_mail (event_id, place, due_s, tries, encrypted_document) SELECT i, 0, i, 0, '{}' FROM step"
     ),
-    numbered!("5000", "INSERT INTO invitation_link (number, secret) SELECT i, 'secret' FROM step"),
+    numbered!("5000", "INSERT INTO invitation_link (number, encrypted_secret) SELECT i, 'secret' FROM step"),
     numbered!(
         "5000",
         "INSERT INTO push_device (user_id, kind, token, registered_s) SELECT i % 1000 + 1, 1, 't' || i, i FROM step"

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chat_core::change::{Change, Commit, Committed, Credential};
+use chat_core::change::{Change, Commit, Committed};
 use chat_core::channel::Privacy;
 use chat_core::event::{Audience, Filter, Flagged, NewEvent};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
@@ -12,7 +12,7 @@ use chat_core::narrow::{Anchor, Selection};
 use chat_core::ports::{
     EventLog as _, FlagOp, Listener, MessageStore, Page, Pruned, Queue, QueueStore, RealmStore as _,
 };
-use chat_core::user::ApiKey;
+use chat_core::user::{ApiKey, KeyHash};
 use chat_storage::Store;
 use serde_json::json;
 use tokio::time::timeout;
@@ -30,14 +30,13 @@ fn key(letter: char) -> ApiKey {
     ApiKey::parse(&letter.to_string().repeat(32)).unwrap()
 }
 
+fn hashed(store: &Store, key: &ApiKey) -> KeyHash {
+    store.realm().key_hasher().hash(key)
+}
+
 async fn set_key(store: &Store, user: i64, key: &ApiKey) {
-    let commit = Commit {
-        decided_at: store.realm().changed(),
-        at_s: NOW_S,
-        changes: vec![Change::Key { user_id: UserId(user), hash: key.hash() }],
-        credentials: vec![Credential::ApiKey(UserId(user), key.clone())],
-        ..Commit::default()
-    };
+    let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
+    commit.set_key(&store.realm(), UserId(user), key.clone());
     assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
 }
 
@@ -83,7 +82,7 @@ told! {
         found(&here).await;
         set_key(&here, 3, &key('a')).await;
         there.refresh().await.unwrap();
-        assert!(there.realm().user_by_key(&key('a').hash()).is_some());
+        assert!(there.realm().user_by_key(&hashed(&there, &key('a'))).is_some());
         for prune_all in [false, true] {
             let (old, new) = if prune_all { (key('b'), key('c')) } else { (key('a'), key('b')) };
             let asleep = there.suspend_reading().await;
@@ -94,8 +93,8 @@ told! {
             }
             drop(asleep);
             there.refresh().await.unwrap();
-            assert!(there.realm().user_by_key(&old.hash()).is_none());
-            assert_eq!(there.realm().key_of(UserId(3)), Some(new.hash()));
+            assert!(there.realm().user_by_key(&hashed(&there, &old)).is_none());
+            assert_eq!(there.realm().key_of(UserId(3)), Some(hashed(&there, &new)));
             assert_eq!(there.head(), here.head());
         }
         // It writes like any other node from then on.
@@ -180,7 +179,7 @@ told! {
         assert!(here.is_current());
         drop(asleep);
         there.refresh().await.unwrap();
-        assert!(there.is_current() && there.realm().user_by_key(&key('a').hash()).is_none());
+        assert!(there.is_current() && there.realm().user_by_key(&hashed(&there, &key('a'))).is_none());
         here.stop().await;
         there.stop().await;
     }

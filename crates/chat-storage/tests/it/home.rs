@@ -5,7 +5,8 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use chat_storage::{Db, OpenError, Store};
+use chat_storage::{Db, OpenError, SecretError, Store};
+use secrecy::SecretString;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -38,6 +39,11 @@ impl Home {
         Store::start(self.try_open().await.unwrap()).await.unwrap()
     }
 
+    /// A node whose operator set a secret.
+    pub(crate) async fn open_with(&self, secret: &SecretString) -> Result<Store, SecretError> {
+        Store::start_with(self.try_open().await.unwrap(), Some(secret)).await
+    }
+
     pub(crate) async fn try_open(&self) -> Result<Db, OpenError> {
         Db::open(self.url.as_deref(), self.folder.path(), 8).await
     }
@@ -52,6 +58,41 @@ impl Home {
             let mut session = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
             sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap()
         }
+    }
+
+    /// Runs statements by a second way into the database.
+    pub(crate) async fn execute(&self, sql: String) {
+        let sql = AssertSqlSafe(sql);
+        if let Some(url) = &self.url {
+            let mut session = PgConnection::connect(url).await.unwrap();
+            sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
+        } else {
+            let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.folder.path().join("chat.db"));
+            let mut session = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+            sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
+            session.close().await.unwrap();
+        }
+    }
+
+    /// Every row of every table; on SQLite every byte of the database's files.
+    pub(crate) async fn dump(&self) -> String {
+        let mut dump = String::new();
+        if let Some(url) = &self.url {
+            let mut session = PgConnection::connect(url).await.unwrap();
+            let tables = "SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public'";
+            let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut session).await.unwrap();
+            for table in tables {
+                let rows = AssertSqlSafe(format!("SELECT t::TEXT FROM {table} AS t"));
+                let rows: Vec<String> = sqlx::query_scalar(rows).fetch_all(&mut session).await.unwrap();
+                dump.extend(rows);
+            }
+        } else {
+            for file in ["chat.db", "chat.db-wal"] {
+                let bytes = std::fs::read(self.folder.path().join(file)).unwrap_or_default();
+                dump += &String::from_utf8_lossy(&bytes);
+            }
+        }
+        dump
     }
 
     /// Keeps every write to queues waiting until the result is dropped.

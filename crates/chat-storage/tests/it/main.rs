@@ -44,6 +44,8 @@ mod scheduled;
 #[cfg(test)]
 mod searches;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod typing;
 #[cfg(test)]
 mod uploads;

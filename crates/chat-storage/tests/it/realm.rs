@@ -19,7 +19,7 @@ told! {
         found(&store).await;
         let key = ApiKey::from_random(&[7; 64]).unwrap();
         let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
-        commit.set_key(UserId(3), key.clone());
+        commit.set_key(&store.realm(), UserId(3), key.clone());
         commit.changes.push(subscription(11, 3));
         commit.changes.push(Change::Item { kind: ItemKind::Emoji, id: 4, document: Some(json!({"name": "x"})) });
         commit.changes.push(Change::UserItem {
@@ -37,7 +37,7 @@ told! {
         let realm = store.realm();
         assert_eq!((realm.at(), realm.changed()), (before.at(), before.changed()));
         assert_eq!(realm.new_id(1), before.new_id(1));
-        assert_eq!(realm.user_by_key(&key.hash()).map(|user| user.id), Some(UserId(3)));
+        assert_eq!(realm.user_by_key(&realm.key_hasher().hash(&key)).map(|user| user.id), Some(UserId(3)));
         assert_eq!(realm.users().count(), 8);
         assert_eq!(realm.item(ItemKind::Emoji, 4), Some(&json!({"name": "x"})));
         assert_eq!(realm.user_item(UserId(3), UserItemKind::Status, ""), Some(&json!({"status_text": "out"})));
@@ -79,7 +79,7 @@ told! {
         found(&store).await;
         let key = ApiKey::from_random(&[9; 64]).unwrap();
         let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
-        commit.set_key(UserId(3), key.clone());
+        commit.set_key(&store.realm(), UserId(3), key.clone());
         store.commit(commit).await.unwrap();
         let written = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await;
         assert_eq!(written.len(), 2);
@@ -143,7 +143,7 @@ told! {
             let home = home.clone();
             nodes.spawn(async move {
                 let store = home.open().await;
-                let commit = founding::found(founding::Founding {
+                let commit = founding::found(&store.realm(), founding::Founding {
                     realm_name: format!("Realm {node}"),
                     email: format!("owner{node}@example.org"),
                     full_name: "Owner".to_owned(),

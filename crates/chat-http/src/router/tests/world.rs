@@ -133,7 +133,7 @@ async fn accounts(store: &Store, is_deactivated: bool) {
             address_visibility: chat_core::address::AddressVisibility::default(),
         };
         commit.changes.push(Change::User(Box::new(user)));
-        commit.set_key(UserId(id), ApiKey::parse(key).unwrap());
+        commit.set_key(&store.realm(), UserId(id), ApiKey::parse(key).unwrap());
     }
     assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
 }
