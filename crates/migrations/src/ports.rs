@@ -13,13 +13,13 @@ pub trait MigrationStore: Send + Sync {
     /// Does all the writes in the order given and, after each whose effect is [`due`](crate::due), the
     /// effect, and then turns the migration `done` with its result: all in one transaction, or nothing.
     ///
-    /// So a migration and the row that says it ran stand or fall together. The transaction has a session
-    /// of its own, and what SQL sets in it does not reach the steps behind it. `now_us` is the time of
+    /// So a migration and the row that says it ran stand or fall together. The transaction has a
+    /// separate session, and what SQL sets in it does not reach the steps behind it. `now_us` is the time of
     /// every version made, unix microseconds.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses a write or an
-    /// effect was refused; nothing is kept in either case, unless SQL itself ended the transaction.
+    /// effect was refused; nothing is stored in either case, unless SQL itself ended the transaction.
     async fn transact_steps(
         &self,
         steps: Vec<Step>,
@@ -28,11 +28,11 @@ pub trait MigrationStore: Send + Sync {
     ) -> Result<Result<Vec<Written>, StepRefusal>, StoreError>;
 
     /// Does one write of a migration whose SQL cannot run in a transaction: asks what would become of the
-    /// write, runs the SQL in a session of its own, and only then writes, `done` at once.
+    /// write, runs the SQL in a separate session, and only then writes, `done` at once.
     ///
     /// A process that ends between the two leaves no row, so the migration is run once more: this is the
-    /// one kind that runs at least once, not exactly once. Nobody else runs a migration of the same id
-    /// meanwhile.
+    /// one kind that runs at least once, not exactly once. No other node runs a migration of the same id
+    /// concurrently.
     ///
     /// # Errors
     /// As of [`MigrationStore::transact_steps`]; what the SQL did before it was refused stays.
@@ -54,7 +54,7 @@ pub trait MigrationStore: Send + Sync {
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that the engine refuses the script;
-    /// nothing is kept in either case.
+    /// nothing is stored in either case.
     async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError>;
 }
 

@@ -1,19 +1,19 @@
-//! What a start is busy with, told while it is.
+//! What a start is doing, reported while it runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Tells what is being done. Cloning it gives another handle on the same story.
+/// Reports what is being done. A clone is a handle on the same report.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<Mutex<String>>);
 
 impl Progress {
-    /// Nothing told so far.
+    /// Nothing was reported so far.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says, to the log and to whoever asks, what is being done from now on.
+    /// Reports, to the log and to readers, what is being done from now on.
     pub fn say(&self, what: impl Into<String>) {
         let what = what.into();
         tracing::info!("{what}");

@@ -57,7 +57,7 @@ impl Effect {
     }
 }
 
-/// Why an effect did not happen; nothing of its transaction was kept.
+/// Why an effect did not happen; nothing of its transaction was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum EffectRefused {
     /// The engine refuses the SQL.
@@ -90,7 +90,7 @@ pub struct SqlRefused {
 pub struct SqlPlace {
     /// The statement, from 1; 0 when the text as a whole is meant.
     pub statement: usize,
-    /// Line and column, both from 1, where the engine tells them.
+    /// Line and column, both from 1, where the engine reports them.
     pub at: Option<(usize, usize)>,
 }
 
@@ -120,7 +120,7 @@ impl fmt::Display for SqlPlace {
     }
 }
 
-/// Why steps were refused; nothing of them was kept.
+/// Why steps were refused; nothing of them was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StepRefusal {
     /// A rule refuses a write.

@@ -41,7 +41,6 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/chat-http", 270),
     ("crates/chat-storage", 200),
     ("crates/fhir-store", 150),
-    ("crates/migrations", 35),
     ("crates/oauth-core", 210),
     ("crates/server-kit", 10),
     ("crates/task-set", 5),

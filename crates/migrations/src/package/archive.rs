@@ -46,7 +46,7 @@ pub enum TarballFault {
     /// `package/package.json` does not say what it has to.
     #[error("its package.json is not that of a package: {0}")]
     Manifest(String),
-    /// It says that it is another package than the one asked for.
+    /// It names a different package than the requested one.
     #[error("its package.json says that it is {0}")]
     OtherPackage(String),
     /// A file is not JSON.
@@ -131,7 +131,7 @@ fn read(entry: &mut Entry<'_, impl Read>, file: &str, content: &mut Vec<u8>) -> 
     if u64::try_from(content.len()).is_ok_and(|read| read == size) { Ok(()) } else { Err(TarballFault::CutShort) }
 }
 
-/// The name of the next entry, where it is written in an entry of its own before it.
+/// The name of the next entry, where it is written in a separate entry before it.
 #[derive(Default)]
 struct LongNames {
     next: Option<String>,
@@ -205,7 +205,7 @@ fn fault(error: io::Error) -> TarballFault {
     }
 }
 
-/// Whether the bound was the cause, which the library wraps in errors of its own.
+/// Whether the bound was the cause, which the library wraps in its errors.
 fn contains_exceeded(error: &io::Error) -> bool {
     let mut next = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
     while let Some(inner) = next {

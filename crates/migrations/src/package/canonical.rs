@@ -22,7 +22,7 @@ pub const CANONICAL_TYPES: [&str; 5] =
 /// Bytes of the digest an id is made of.
 const ID_BYTES: usize = 16;
 
-/// A resource of a package that has a `url` of its own.
+/// A resource of a package that has a `url`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Canonical {
     /// Where it is stored. The id is made of type, url and version: what two packages, or two

@@ -50,7 +50,7 @@ impl PartialEq for PreparedPackage {
     }
 }
 
-/// Packages that are here with all they depend on, so that installing them asks nobody outside.
+/// Packages that are here with all they depend on, so that installing them makes no outbound request.
 #[derive(Debug, Clone)]
 pub struct PreparedInstall {
     packages: Vec<PreparedPackage>,
@@ -171,7 +171,7 @@ struct Wish {
 }
 
 impl Installer {
-    /// Of this registry into this store; what takes long is told to `progress`.
+    /// Of this registry into this store; what takes long is reported to `progress`.
     #[must_use]
     pub fn new(registry: Arc<dyn PackageRegistry>, store: Arc<dyn PackageStore>, progress: Progress) -> Self {
         Self { registry, store, progress }
@@ -183,7 +183,7 @@ impl Installer {
         self.store.as_ref()
     }
 
-    /// Where it tells what it is doing.
+    /// Where it reports what it is doing.
     #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress

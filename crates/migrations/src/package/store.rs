@@ -1,4 +1,4 @@
-//! Where installed packages are kept.
+//! Where installed packages are stored.
 
 use async_trait::async_trait;
 use fhir_store::{ResourceType, StoreError, Stored};
@@ -77,7 +77,7 @@ pub trait PackageStore: Send + Sync {
     async fn conformance(&self) -> Result<Conformance, StoreError>;
 
     /// The canonical of this type and url that installed packages brought: of `version`, or without one the
-    /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is kept in
+    /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is cached in
     /// memory, so an installation takes effect with its commit.
     ///
     /// # Errors

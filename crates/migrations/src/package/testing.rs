@@ -57,7 +57,7 @@ impl TestPackage {
         self
     }
 
-    /// A resource, as a file of its own and in the index.
+    /// A resource, as a separate file and in the index.
     #[must_use]
     pub fn with(mut self, resource: &Value) -> Self {
         let text = |name: &str| resource.get(name).and_then(Value::as_str).unwrap_or_default();
