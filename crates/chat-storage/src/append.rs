@@ -117,8 +117,8 @@ async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage])
         event.message.submessages.is_empty() && attachments.is_empty() && !is_read
     };
     let plain = messages.iter().all(is_plain);
-    if let Some(pool) = shared.db.postgres().filter(|_| plain && !lane.crowded) {
-        if let Some(sent) = at_once::append(shared, (pool, lane), messages).await? {
+    if let Some(postgres) = shared.db.postgres().filter(|_| plain && !lane.crowded) {
+        if let Some(sent) = at_once::append(shared, (postgres, lane), messages).await? {
             return Ok(sent);
         }
         lane.crowded = true;

@@ -10,13 +10,13 @@
 
 use chat_core::message::topic_key;
 use chat_core::ports::{NewMessage, Sent, StoreError};
-use sqlx::{PgConnection, PgPool};
 
 use crate::append::Lane;
 use crate::batch::{Batch, find_directs};
 use crate::dialect::Dialect;
-use crate::engine::On;
+use crate::engine::{On, PgSession};
 use crate::fault::failed;
+use crate::pg_pools::PgPools;
 use crate::store::Shared;
 use crate::words::IndexedMessage;
 use crate::write::Draft;
@@ -59,24 +59,27 @@ SELECT one FROM head";
 /// written something that this one has not heard of, and nothing was written.
 pub(crate) async fn append(
     shared: &Shared,
-    (pool, lane): (&PgPool, &mut Lane),
+    (postgres, lane): (&PgPools, &mut Lane),
     messages: &[NewMessage],
 ) -> Result<Option<Vec<Sent>>, StoreError> {
     let turn = shared.writing.lock().await;
     // The head first: the realm is brought forward before it, so it may know more and not less.
     let mut draft = Draft::from(shared.tail.head());
     let changed = shared.realm.load().rules_changed();
+    let outage = postgres.outage();
     // Taken, so that one that failed is not used again.
     let mut connection = match lane.connection.take() {
         Some(connection) => connection,
-        None => pool.acquire().await.map_err(failed)?,
+        None => outage.bound(postgres.all().acquire()).await.map_err(failed)?,
     };
     let permitted = messages.iter().filter(|message| message.decided_at >= changed);
-    let mut directs = find_directs(On::Postgres(&mut *connection), Dialect::Postgres, permitted).await?;
+    let session = PgSession { connection: &mut connection, outage };
+    let mut directs = find_directs(On::Postgres(session), Dialect::Postgres, permitted).await?;
     let mut batch = Batch::default();
     let from = draft.head();
     let sent = batch.take_all(&mut draft, &mut directs, (messages, changed));
-    let written = draft.records().is_empty() || write(&mut connection, (from.0, &draft), &batch).await?;
+    let written = draft.records().is_empty()
+        || write(PgSession { connection: &mut connection, outage }, (from.0, &draft), &batch).await?;
     lane.connection = Some(connection);
     drop(turn);
     if !written {
@@ -87,7 +90,7 @@ pub(crate) async fn append(
 }
 
 /// Whether the head was where it was believed to be, and everything is written.
-async fn write(connection: &mut PgConnection, (from, draft): (i64, &Draft), batch: &Batch) -> Result<bool, StoreError> {
+async fn write(session: PgSession<'_>, (from, draft): (i64, &Draft), batch: &Batch) -> Result<bool, StoreError> {
     let Batch { directs, direct_users, flags, .. } = batch;
     let messages = || draft.messages();
     let events: Vec<String> = draft
@@ -96,7 +99,8 @@ async fn write(connection: &mut PgConnection, (from, draft): (i64, &Draft), batc
         .map(|record| serde_json::to_string(&record.event))
         .collect::<Result<_, _>>()
         .map_err(failed)?;
-    let moved: Option<i64> = sqlx::query_scalar(WRITE)
+    let PgSession { connection, outage } = session;
+    let write = sqlx::query_scalar(WRITE)
         .bind(from)
         .bind(draft.head().0)
         .bind(directs.iter().map(|(recipient, _)| *recipient).collect::<Vec<_>>())
@@ -118,8 +122,7 @@ async fn write(connection: &mut PgConnection, (from, draft): (i64, &Draft), batc
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
         .bind(messages().map(|message| IndexedMessage::new(message).stems).collect::<Vec<_>>())
-        .fetch_optional(connection)
-        .await
-        .map_err(failed)?;
+        .fetch_optional(connection);
+    let moved: Option<i64> = outage.bound(write).await.map_err(failed)?;
     Ok(moved.is_some())
 }

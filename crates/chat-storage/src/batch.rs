@@ -7,10 +7,9 @@ use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient};
 use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
 use chat_core::snapshot::RealmSnapshot;
-use sqlx::{PgConnection, SqliteConnection};
 
 use crate::dialect::Dialect;
-use crate::engine::On;
+use crate::engine::Session;
 use crate::read_set::{self, Reading};
 use crate::row::users_key;
 use crate::words::{self, IndexedMessage};
@@ -20,7 +19,7 @@ use crate::{attachment, widget};
 
 /// The sets of users of these messages that have written to each other before.
 pub(crate) async fn find_directs(
-    on: On<&mut PgConnection, &mut SqliteConnection>,
+    on: Session<'_>,
     dialect: Dialect,
     messages: impl Iterator<Item = &NewMessage>,
 ) -> Result<Directs, StoreError> {

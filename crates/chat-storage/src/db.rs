@@ -1,21 +1,19 @@
 //! The database: opening it, one connection pool per kind of work, transactions, closing.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chat_core::ports::StoreError;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
+use sqlx::{Connection as _, SqliteConnection};
 use tokio::time::{Instant, timeout};
 
 use crate::dialect::Dialect;
-use crate::engine::{On, Tx, run};
+use crate::engine::{On, PgTx, PooledPg, Tx, run};
 use crate::fault::{OpenError, failed};
-use crate::reach::reach;
+use crate::pg_pools::PgPools;
 use crate::schema;
 use crate::searcher::Searcher;
 
@@ -28,25 +26,11 @@ const SQLITE_READERS: u32 = 4;
 /// How long a SQLite statement waits for another process to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a caller waits for a free connection before its request fails.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A Postgres connection idle for longer than this is checked before it is used: the server or a
-/// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
-const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
-/// One to send messages, one for other writes, one to read what others wrote, one to hear of it, one to tell of it, one
-/// to confirm that all of it was heard of.
-const MIN_CONNECTIONS: u32 = 6;
-/// Every statement here wants few rows in the order of an index. Where Postgres guesses that a range is small, it
-/// would rather read all of it and sort. And a statement that waited for a lock has to see what it waited for,
-/// whatever level the database is set to.
-const SETTINGS: &str = "SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed'";
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Searches by words at the same time; others wait. Each is a connection, opened when it is needed.
-const WORDS_CONNECTIONS: u32 = 2;
+pub(crate) const WORDS_CONNECTIONS: u32 = 2;
 /// How long a search may take unless the caller sets another time.
 const SEARCH_TIME_MS: u64 = 5_000;
-/// An index of words has no order, so it is read as a whole or not at all, and which of the two is right depends on
-/// how common the words are.
-const WORDS_SETTINGS: &str =
-    "SET plan_cache_mode = force_custom_plan; SET default_transaction_isolation = 'read committed'";
 /// Rows a statement on SQLite may be ahead of who reads them.
 const ROWS_BUFFERED: usize = 512;
 /// How long the probe of a write waits for the connection and the commit.
@@ -56,7 +40,7 @@ const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
 const PROBE: &str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
 const NOW_POSTGRES: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS BIGINT)";
 /// Statements kept prepared per connection.
-const PREPARED_STATEMENTS: usize = 256;
+pub(crate) const PREPARED_STATEMENTS: usize = 256;
 
 /// The chat database. Cloning it is cheap and gives another handle on the same one.
 #[derive(Debug, Clone)]
@@ -69,13 +53,6 @@ struct Inner {
     probed: Mutex<Instant>,
     /// How long a search may take, in milliseconds.
     search_time: Arc<AtomicU64>,
-}
-
-#[derive(Debug)]
-struct PgPools {
-    all: PgPool,
-    /// For the index of words alone, which is read in the way that [`SETTINGS`] forbids.
-    words: PgPool,
 }
 
 #[derive(Debug)]
@@ -145,18 +122,9 @@ impl Db {
     }
 
     async fn connect(url: &str, connections: u32) -> Result<Self, OpenError> {
-        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
-        if !matches!(scheme, "postgres" | "postgresql") {
-            return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
-        }
-        let options =
-            PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
-        reach(&options).await?;
-        let all = pool(connections.max(MIN_CONNECTIONS), SETTINGS);
-        let all = all.connect_with(options.clone()).await.map_err(OpenError::Connect)?;
         let search_time = Arc::new(AtomicU64::new(SEARCH_TIME_MS));
-        let words = words_pool(&search_time).connect_lazy_with(options);
-        Ok(Self::new(On::Postgres(PgPools { all, words }), search_time))
+        let pools = PgPools::connect(url, (connections, Arc::clone(&search_time))).await?;
+        Ok(Self::new(On::Postgres(pools), search_time))
     }
 
     async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
@@ -247,8 +215,8 @@ impl Db {
     /// The time of the database server in unix seconds; `None` on SQLite, which has no other clock than ours.
     pub(crate) async fn now_s(&self) -> Result<Option<i64>, StoreError> {
         match &self.0.pools {
-            On::Postgres(pools) => {
-                sqlx::query_scalar(NOW_POSTGRES).fetch_one(&pools.all).await.map(Some).map_err(failed)
+            On::Postgres(_) => {
+                run!(self.reader(), fetch_one: sqlx::query_scalar(NOW_POSTGRES)).map(Some).map_err(failed)
             }
             On::Sqlite(_) => Ok(None),
         }
@@ -257,15 +225,20 @@ impl Db {
     /// Closes every connection, after what runs on it is done.
     pub async fn close(&self) {
         match &self.0.pools {
-            On::Postgres(pools) => {
-                pools.words.close().await;
-                pools.all.close().await;
-            }
+            On::Postgres(pools) => pools.close().await,
             On::Sqlite(pools) => {
                 pools.words.close().await;
                 pools.readers.close().await;
                 pools.writer.close().await;
             }
+        }
+    }
+
+    /// Notes whether Postgres is in reach, for as long as it is polled: statements fail while it is not.
+    pub(crate) async fn watch(self) {
+        match &self.0.pools {
+            On::Postgres(pools) => pools.watch().await,
+            On::Sqlite(_) => {}
         }
     }
 
@@ -277,9 +250,9 @@ impl Db {
     }
 
     /// Where a single statement that only reads runs.
-    pub(crate) fn reader(&self) -> On<&PgPool, &SqlitePool> {
+    pub(crate) fn reader(&self) -> On<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.all),
+            On::Postgres(pools) => On::Postgres(pools.pooled()),
             On::Sqlite(pools) => On::Sqlite(&pools.readers),
         }
     }
@@ -287,41 +260,53 @@ impl Db {
     /// A connection that reads the index of words, for the time of a search.
     pub(crate) async fn searcher(&self) -> Result<Searcher, sqlx::Error> {
         match &self.0.pools {
-            On::Postgres(pools) => pools.words.acquire().await.map(Searcher::postgres),
+            On::Postgres(pools) => pools.searcher().await,
             On::Sqlite(pools) => Searcher::sqlite(pools.words.acquire().await?, self.search_time()).await,
         }
     }
 
     /// Where a single statement that writes runs, a transaction by itself.
-    pub(crate) fn writer(&self) -> On<&PgPool, &SqlitePool> {
+    pub(crate) fn writer(&self) -> On<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
-            On::Postgres(pools) => On::Postgres(&pools.all),
+            On::Postgres(pools) => On::Postgres(pools.pooled()),
             On::Sqlite(pools) => On::Sqlite(&pools.writer),
         }
     }
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
-        begin(self.writer()).await
+        Ok(Tx(match self.writer() {
+            // Named because a database may be set to another level, and a snapshot taken before a lock was granted would
+            // not show what the lock waited for.
+            On::Postgres(on) => On::Postgres(begin_postgres(on, "BEGIN ISOLATION LEVEL READ COMMITTED").await?),
+            // IMMEDIATE: a read that turns into a write later fails at once when another process wrote in between,
+            // whatever the busy timeout.
+            On::Sqlite(pool) => On::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+        }))
     }
 
     /// Begins a transaction that only reads. All its statements see the same state.
     pub(crate) async fn begin_reading(&self) -> Result<Tx, sqlx::Error> {
         Ok(Tx(match self.reader() {
-            On::Postgres(pool) => {
-                On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            On::Postgres(on) => {
+                On::Postgres(begin_postgres(on, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
             }
             On::Sqlite(pool) => On::Sqlite(pool.begin().await?),
         }))
     }
 
-    /// The pool of Postgres, for what it alone can do.
-    pub(crate) fn postgres(&self) -> Option<&PgPool> {
+    /// The connections to Postgres, for what it alone can do.
+    pub(crate) fn postgres(&self) -> Option<&PgPools> {
         match &self.0.pools {
-            On::Postgres(pools) => Some(&pools.all),
+            On::Postgres(pools) => Some(pools),
             On::Sqlite(_) => None,
         }
     }
+}
+
+async fn begin_postgres(PooledPg { pool, outage }: PooledPg<'_>, begin: &'static str) -> Result<PgTx, sqlx::Error> {
+    let tx = outage.bound(pool.begin_with(begin)).await?;
+    Ok(PgTx { tx, outage: outage.clone() })
 }
 
 /// Whether a connection of SQLite can begin a transaction.
@@ -331,52 +316,6 @@ fn is_between_transactions(connection: &SqliteConnection) -> bool {
         tracing::warn!("a connection was replaced: its last transaction could not be ended");
     }
     is_fit
-}
-
-/// A pool whose connections begin with these settings.
-fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
-    PgPoolOptions::new()
-        .max_connections(connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .test_before_acquire(false)
-        .after_connect(move |connection, _| {
-            Box::pin(async move {
-                sqlx::raw_sql(settings).execute(connection).await?;
-                Ok(())
-            })
-        })
-        .before_acquire(|connection, seen| {
-            Box::pin(async move {
-                if seen.idle_for > CHECK_AFTER_IDLE {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
-        })
-}
-
-/// The connections of Postgres for searches by words. Each begins with the time that a search may take.
-fn words_pool(search_time: &Arc<AtomicU64>) -> PgPoolOptions {
-    let search_time = Arc::clone(search_time);
-    pool(WORDS_CONNECTIONS, WORDS_SETTINGS).after_connect(move |connection, _| {
-        let time_ms = search_time.load(Ordering::Relaxed);
-        Box::pin(async move {
-            let settings = AssertSqlSafe(format!("{WORDS_SETTINGS}; SET statement_timeout = {time_ms}"));
-            sqlx::raw_sql(settings).execute(connection).await?;
-            Ok(())
-        })
-    })
-}
-
-async fn begin(pool: On<&PgPool, &SqlitePool>) -> Result<Tx, sqlx::Error> {
-    Ok(Tx(match pool {
-        // Said aloud because a database may be set to another level, and a snapshot taken before a
-        // lock was granted would not show what the lock waited for.
-        On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
-        // IMMEDIATE: a read that turns into a write later fails at once when somebody else wrote
-        // in between, whatever the busy timeout.
-        On::Sqlite(pool) => On::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
-    }))
 }
 
 /// Creates the data directory and its files, for the owner alone: credentials are kept there.

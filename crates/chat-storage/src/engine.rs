@@ -1,8 +1,10 @@
 //! One statement on either engine, with the types of its own driver.
 
-use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, Transaction};
+use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::{Postgres, Sqlite, SqliteConnection, Transaction};
 
 use crate::dialect::Dialect;
+use crate::outage::Outage;
 
 /// Something that exists once per engine: a pool, a connection, a transaction.
 #[derive(Debug)]
@@ -11,18 +13,53 @@ pub(crate) enum On<P, S> {
     Sqlite(S),
 }
 
-/// Runs a query on whichever engine is there. The query stands in both arms, so each driver sees
-/// its own types and nothing is decided at run time but the engine.
+/// Where a statement of Postgres runs by itself, for as long as that is in reach.
+#[derive(Debug)]
+pub(crate) struct PooledPg<'a> {
+    pub(crate) pool: PgPool,
+    pub(crate) outage: &'a Outage,
+}
+
+impl PooledPg<'_> {
+    pub(crate) fn executor(&mut self) -> &PgPool {
+        &self.pool
+    }
+}
+
+/// A connection to Postgres, for as long as that is in reach.
+#[derive(Debug)]
+pub(crate) struct PgSession<'a> {
+    pub(crate) connection: &'a mut PgConnection,
+    pub(crate) outage: &'a Outage,
+}
+
+impl PgSession<'_> {
+    pub(crate) fn executor(&mut self) -> &mut PgConnection {
+        self.connection
+    }
+}
+
+/// One connection, of either engine.
+pub(crate) type Session<'a> = On<PgSession<'a>, &'a mut SqliteConnection>;
+
+/// Runs a query on whichever engine is there, for as long as that is in reach ([`Outage`]). The query stands in both
+/// arms, so each driver sees its own types and nothing is decided at run time but the engine.
 macro_rules! run {
     ($on:expr, execute: $query:expr) => {
         match $on {
-            $crate::engine::On::Postgres(executor) => $query.execute(executor).await.map(|done| done.rows_affected()),
+            $crate::engine::On::Postgres(mut on) => {
+                let outage = on.outage;
+                outage.bound($query.execute(on.executor())).await.map(|done| done.rows_affected())
+            }
             $crate::engine::On::Sqlite(executor) => $query.execute(executor).await.map(|done| done.rows_affected()),
         }
     };
     ($on:expr, $fetch:ident: $query:expr) => {
         match $on {
-            $crate::engine::On::Postgres(executor) => $query.$fetch(executor).await,
+            $crate::engine::On::Postgres(mut on) => {
+                let outage = on.outage;
+                outage.bound($query.$fetch(on.executor())).await
+            }
             $crate::engine::On::Sqlite(executor) => $query.$fetch(executor).await,
         }
     };
@@ -30,7 +67,13 @@ macro_rules! run {
 pub(crate) use run;
 
 /// A transaction that may write. Dropped without [`Tx::commit`], it is rolled back.
-pub(crate) struct Tx(pub(crate) On<Transaction<'static, Postgres>, Transaction<'static, Sqlite>>);
+pub(crate) struct Tx(pub(crate) On<PgTx, Transaction<'static, Sqlite>>);
+
+/// A transaction of Postgres.
+pub(crate) struct PgTx {
+    pub(crate) tx: Transaction<'static, Postgres>,
+    pub(crate) outage: Outage,
+}
 
 impl Tx {
     pub(crate) fn dialect(&self) -> Dialect {
@@ -40,9 +83,9 @@ impl Tx {
         }
     }
 
-    pub(crate) fn on(&mut self) -> On<&mut PgConnection, &mut SqliteConnection> {
+    pub(crate) fn on(&mut self) -> Session<'_> {
         match &mut self.0 {
-            On::Postgres(tx) => On::Postgres(tx),
+            On::Postgres(PgTx { tx, outage }) => On::Postgres(PgSession { connection: tx, outage }),
             On::Sqlite(tx) => On::Sqlite(tx),
         }
     }
@@ -50,7 +93,7 @@ impl Tx {
     /// Returns once everything is durable.
     pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
         match self.0 {
-            On::Postgres(tx) => tx.commit().await,
+            On::Postgres(PgTx { tx, outage }) => outage.bound(tx.commit()).await,
             On::Sqlite(tx) => tx.commit().await,
         }
     }
@@ -58,7 +101,7 @@ impl Tx {
     /// Returns once the engine has forgotten everything, so that nobody waits for its locks.
     pub(crate) async fn roll_back(self) -> Result<(), sqlx::Error> {
         match self.0 {
-            On::Postgres(tx) => tx.rollback().await,
+            On::Postgres(PgTx { tx, outage }) => outage.bound(tx.rollback()).await,
             On::Sqlite(tx) => tx.rollback().await,
         }
     }

@@ -7,6 +7,7 @@ use chat_core::ports::StoreError;
 use sqlx::postgres::{PgListener, PgNotification};
 use tokio::time::{MissedTickBehavior, timeout};
 
+use crate::engine::run;
 use crate::fault::failed;
 use crate::store::Shared;
 use crate::{log, presence, queue, typing};
@@ -80,11 +81,13 @@ pub(crate) async fn listen(shared: Arc<Shared>) {
 
 /// Listens on one connection until that is lost.
 async fn hear_on(shared: &Shared) -> Result<(), StoreError> {
-    let Some(pool) = shared.db.postgres() else { return Ok(()) };
-    let mut listener = PgListener::connect_with(pool).await.map_err(failed)?;
+    let Some(postgres) = shared.db.postgres() else { return Ok(()) };
+    let pool = postgres.all();
+    let mut listener = postgres.outage().bound(PgListener::connect_with(&pool)).await.map_err(failed)?;
     // The caller listens again, and has to forget first what it may have missed.
     listener.eager_reconnect(false);
-    listener.listen_all([NOTIFICATION, QUEUE_GONE, typing::NOTIFICATION]).await.map_err(failed)?;
+    let channels = [NOTIFICATION, QUEUE_GONE, typing::NOTIFICATION];
+    postgres.outage().bound(listener.listen_all(channels)).await.map_err(failed)?;
     // What happened while nobody listened is not known.
     shared.known.forget_all();
     loop {
@@ -126,11 +129,10 @@ fn hear(shared: &Shared, told: &PgNotification) -> bool {
 /// Tells other nodes that the log has grown: once for all that was committed while it told the last time, and never
 /// inside a transaction, where it would take a lock on the whole instance.
 pub(crate) async fn tell(shared: Arc<Shared>) {
-    let Some(pool) = shared.db.postgres() else { return };
     loop {
         shared.grown.notified().await;
         let head = shared.tail.head().to_string();
-        if let Err(error) = sqlx::query(NOTIFY).bind(head).execute(pool).await {
+        if let Err(error) = run!(shared.db.writer(), execute: sqlx::query(NOTIFY).bind(head.clone())) {
             tracing::warn!(%error, "other nodes were not told; they will look for themselves");
         }
     }

@@ -51,6 +51,8 @@ mod db;
 mod fault;
 mod first;
 mod follow;
+mod outage;
+mod pg_pools;
 mod reach;
 mod schema;
 mod searcher;

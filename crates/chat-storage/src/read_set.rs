@@ -10,11 +10,10 @@ use chat_core::message::{Marks, Recipient};
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
-use sqlx::PgConnection;
 
 use crate::db::Db;
 use crate::dialect::{Sql, insert_rows, numbers, pieces};
-use crate::engine::{On, Tx, run};
+use crate::engine::{On, PgSession, Tx, run};
 use crate::fault::failed;
 use crate::lately::Looked;
 use crate::newest::Kept;
@@ -269,8 +268,8 @@ async fn load_of(
 }
 
 async fn put(tx: &mut Tx, rows: &[SetRow]) -> Result<(), StoreError> {
-    if let On::Postgres(connection) = tx.on()
-        && renew(connection, rows).await?
+    if let On::Postgres(session) = tx.on()
+        && renew(session, rows).await?
     {
         return Ok(());
     }
@@ -296,15 +295,14 @@ fn row((user_id, recipient): (UserId, Recipient), set: &ReadSet) -> Result<SetRo
 }
 
 /// Writes rows that are there. Says whether all of them are; where some are not, all are written again.
-async fn renew(connection: &mut PgConnection, rows: &[SetRow]) -> Result<bool, StoreError> {
-    let renewed = sqlx::query(RENEW)
+async fn renew(PgSession { connection, outage }: PgSession<'_>, rows: &[SetRow]) -> Result<bool, StoreError> {
+    let renew = sqlx::query(RENEW)
         .bind(rows.iter().map(|(user, ..)| *user).collect::<Vec<_>>())
         .bind(rows.iter().map(|(_, recipient, ..)| *recipient).collect::<Vec<_>>())
         .bind(rows.iter().map(|(_, _, all_until, _)| *all_until).collect::<Vec<_>>())
         .bind(rows.iter().map(|(.., messages)| messages.as_slice()).collect::<Vec<_>>())
-        .execute(connection)
-        .await
-        .map_err(failed)?;
+        .execute(connection);
+    let renewed = outage.bound(renew).await.map_err(failed)?;
     Ok(usize::try_from(renewed.rows_affected()).is_ok_and(|renewed| renewed == rows.len()))
 }
 

@@ -86,8 +86,8 @@ pub(crate) async fn is_there(db: &Db) -> Result<bool, sqlx::Error> {
 /// The number of the newest file applied, read when no other node is applying any. On SQLite the
 /// transaction itself is that lock.
 async fn lock_and_read(tx: &mut Tx) -> Result<i64, sqlx::Error> {
-    if let On::Postgres(connection) = tx.on() {
-        sqlx::query(LOCK.on(Dialect::Postgres)).bind(SCHEMA_LOCK).execute(connection).await?;
+    if let On::Postgres(session) = tx.on() {
+        sqlx::query(LOCK.on(Dialect::Postgres)).bind(SCHEMA_LOCK).execute(session.connection).await?;
     }
     let has_schema = HAS_SCHEMA.on(tx.dialect());
     let has_schema: bool = run!(tx.on(), fetch_one: sqlx::query_scalar(has_schema.clone()))?;

@@ -8,9 +8,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
-use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection};
+use sqlx::{Postgres, Sqlite};
 
-use crate::engine::On;
+use crate::engine::{On, PgSession, Session};
+use crate::outage::Outage;
 
 /// Steps of SQLite between two looks at the clock: some tens of microseconds.
 const STEPS: i32 = 4_096;
@@ -19,12 +20,12 @@ const STEPS: i32 = 4_096;
 pub(crate) struct Searcher {
     /// Gone before the connection is: a statement that still runs ends then.
     _waiting: Arc<()>,
-    connection: On<PoolConnection<Postgres>, PoolConnection<Sqlite>>,
+    connection: On<(PoolConnection<Postgres>, Outage), PoolConnection<Sqlite>>,
 }
 
 impl Searcher {
-    pub(crate) fn postgres(connection: PoolConnection<Postgres>) -> Self {
-        Self { _waiting: Arc::default(), connection: On::Postgres(connection) }
+    pub(crate) fn postgres(connection: PoolConnection<Postgres>, outage: Outage) -> Self {
+        Self { _waiting: Arc::default(), connection: On::Postgres((connection, outage)) }
     }
 
     /// A connection to SQLite on which statements run for as long as `limit`.
@@ -36,9 +37,9 @@ impl Searcher {
         Ok(Self { _waiting: waiting, connection: On::Sqlite(connection) })
     }
 
-    pub(crate) fn on(&mut self) -> On<&mut PgConnection, &mut SqliteConnection> {
+    pub(crate) fn on(&mut self) -> Session<'_> {
         match &mut self.connection {
-            On::Postgres(connection) => On::Postgres(connection),
+            On::Postgres((connection, outage)) => On::Postgres(PgSession { connection, outage }),
             On::Sqlite(connection) => On::Sqlite(connection),
         }
     }

@@ -18,6 +18,7 @@ use crate::append::{Waiting, append_all};
 use crate::begun::Begun;
 use crate::confirmed::{Confirmed, LEASE};
 use crate::db::Db;
+use crate::engine::run;
 use crate::encryption::SecretCipher;
 use crate::fault::SecretError;
 use crate::known::Known;
@@ -143,8 +144,9 @@ impl Store {
         let mut following = TaskSet::default();
         following.spawn("look at the log", follow::look(Arc::clone(&shared)));
         following.spawn_finite("index older messages", words::take_up(Arc::clone(&shared)));
-        if let Some(pool) = shared.db.postgres() {
-            following.spawn("spread who is typing", typing::spread(pool.clone(), typed));
+        if shared.db.postgres().is_some() {
+            following.spawn("watch the database", shared.db.clone().watch());
+            following.spawn("spread who is typing", typing::spread(shared.db.clone(), typed));
             following.spawn("listen to other nodes", follow::listen(Arc::clone(&shared)));
             following.spawn("notify other nodes", follow::tell(Arc::clone(&shared)));
             following.spawn("confirm the head of the log", follow::confirm(Arc::clone(&shared)));
@@ -294,10 +296,12 @@ impl Shared {
         for id in ids {
             self.known.forget(id);
         }
-        let Some(pool) = self.db.postgres() else { return };
+        if self.db.postgres().is_none() {
+            return;
+        }
         let all = [String::new()];
         for id in if ids.len() > GONE_TOLD_MAX { &all } else { ids } {
-            if let Err(error) = sqlx::query(NOTIFY_GONE).bind(id).execute(pool).await {
+            if let Err(error) = run!(self.db.writer(), execute: sqlx::query(NOTIFY_GONE).bind(id)) {
                 tracing::warn!(%error, "other nodes were not told of a queue that is gone; they will keep it a while");
             }
         }

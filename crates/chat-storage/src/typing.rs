@@ -10,10 +10,10 @@ use std::time::Duration;
 use chat_core::event::EventRecord;
 use chat_core::id::EventId;
 use chat_core::typing::{Told, Typing, TypingFeed};
-use sqlx::PgPool;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::db::Db;
 use crate::store::{Shared, Store};
 
 /// Events kept for queues whose clients are between two polls.
@@ -98,10 +98,12 @@ impl Spread {
 }
 
 /// Tells other nodes, many at once.
-pub(crate) async fn spread(pool: PgPool, mut from: mpsc::Receiver<String>) {
+pub(crate) async fn spread(db: Db, mut from: mpsc::Receiver<String>) {
+    let Some(postgres) = db.postgres() else { return };
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while from.recv_many(&mut batch, BATCH_MAX).await > 0 {
-        if let Err(error) = sqlx::query(NOTIFY).bind(&batch).execute(&pool).await {
+        let on = postgres.pooled();
+        if let Err(error) = on.outage.bound(sqlx::query(NOTIFY).bind(&batch).execute(&on.pool)).await {
             tracing::warn!(%error, "other nodes were not told who is typing");
         }
         batch.clear();

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use chat_core::id::{MessageId, UserId};
 use chat_core::message::{Flag, Message, Recipient, topic_key};
 use chat_core::ports::StoreError;
-use sqlx::{PgConnection, SqliteConnection};
 
 use crate::dialect::{Dialect, Sql, insert_rows, pieces};
-use crate::engine::{On, Tx, run};
+use crate::engine::{Session, Tx, run};
 use crate::fault::failed;
 
 static FIND_DIRECTS: Sql = Sql::new("SELECT users, recipient_id FROM direct WHERE users {in_texts:$1}");
@@ -22,11 +21,7 @@ const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)
 pub(crate) type Directs = HashMap<String, Recipient>;
 
 /// Those of these keys that there are.
-pub(crate) async fn find_directs(
-    on: On<&mut PgConnection, &mut SqliteConnection>,
-    dialect: Dialect,
-    keys: &[String],
-) -> Result<Directs, StoreError> {
+pub(crate) async fn find_directs(on: Session<'_>, dialect: Dialect, keys: &[String]) -> Result<Directs, StoreError> {
     if keys.is_empty() {
         return Ok(HashMap::new());
     }
