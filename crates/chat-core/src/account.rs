@@ -15,6 +15,7 @@ use crate::domains::{self, Outside};
 use crate::event::{Audience, NewEvent};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserId};
+use crate::newcomer::Newcomer;
 use crate::object::channel::{Figures, basic};
 use crate::object::subscription::unchosen;
 use crate::personal::preference;
@@ -63,7 +64,7 @@ pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountEr
 }
 
 /// Makes an account in every default channel, and tells everybody. The user themselves is told nothing: they have no
-/// queue yet.
+/// queue yet. They are given recent messages of those channels ([`crate::newcomer`]).
 ///
 /// # Errors
 /// As [`check_new`].
@@ -106,6 +107,8 @@ pub fn create_in(
         commit.changes.push(Change::Subscription(Box::new(unchosen(channel, id))));
         commit.events.push(peer_add(realm, channel, id));
     }
+    let readable = channels.iter().filter(|channel| channel.privacy.shares_history());
+    commit.newcomer = Some(Newcomer { user_id: id, channels: readable.map(|channel| channel.id).collect() });
     Ok(id)
 }
 

@@ -9,6 +9,7 @@ use crate::group::UserGroup;
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::invitation::Secret;
 use crate::mail::Mail;
+use crate::newcomer::Newcomer;
 use crate::realm::Realm;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, KeyHash, PasswordHash, User};
@@ -39,6 +40,15 @@ pub enum Change {
         channel_id: ChannelId,
         /// The user.
         user_id: UserId,
+    },
+    /// The user received what the channel carried after that place too. Begins the span that lasts at that place.
+    ReceivedSince {
+        /// The channel.
+        channel_id: ChannelId,
+        /// The user.
+        user_id: UserId,
+        /// The place.
+        after: EventId,
     },
     /// The group is new, or is now this.
     Group(Box<UserGroup>),
@@ -175,6 +185,8 @@ pub struct Commit {
     pub drafts_gone: Vec<UserId>,
     /// Who hears what, in order.
     pub events: Vec<NewEvent>,
+    /// A user whom it makes, and who is given recent messages of their channels; the store adds the changes to that.
+    pub newcomer: Option<Newcomer>,
     /// Letters that are sent once it is true.
     pub mail: Vec<Mail>,
 }

@@ -77,6 +77,7 @@ pub mod mail;
 pub mod mark;
 pub mod membership;
 pub mod narrow;
+pub mod newcomer;
 pub mod organization;
 pub mod own_copy;
 pub mod personal;

@@ -383,6 +383,7 @@ impl RealmSnapshot {
             Change::Channel(channel) => self.put_channel(*channel),
             Change::Subscription(subscription) => self.put_subscription(at, *subscription),
             Change::Unsubscription { channel_id, user_id } => self.end_subscription(at, channel_id, user_id),
+            Change::ReceivedSince { channel_id, user_id, after } => self.begin_earlier(channel_id, user_id, after),
             Change::Group(group) => {
                 self.last_id = self.last_id.max(group.id.0);
                 Arc::make_mut(&mut self.groups).insert(group.id, Arc::from(group));
@@ -473,6 +474,15 @@ impl RealmSnapshot {
         }
         membership.subscription = Some(subscription);
         Arc::make_mut(Arc::make_mut(&mut self.subscribers).entry(channel_id).or_default()).insert(user_id);
+    }
+
+    fn begin_earlier(&mut self, channel_id: ChannelId, user_id: UserId, after: EventId) {
+        if let Some(map) = Arc::make_mut(&mut self.memberships).get_mut(&user_id)
+            && let Some(membership) = Arc::make_mut(map).get_mut(&channel_id)
+            && let Some(span) = membership.spans.last_mut().filter(|span| span.until.is_none())
+        {
+            span.after = span.after.min(after);
+        }
     }
 
     fn end_subscription(&mut self, at: EventId, channel_id: ChannelId, user_id: UserId) {

@@ -89,6 +89,7 @@ mod guard;
 mod history;
 mod import;
 mod matching;
+mod newcomer;
 mod newest;
 mod read_set;
 mod recall;

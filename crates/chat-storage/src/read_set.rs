@@ -287,6 +287,18 @@ async fn put(tx: &mut Tx, rows: &[SetRow]) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Writes down that a user who has read nothing yet has read these recipients up to a message.
+pub(crate) async fn begin(
+    tx: &mut Tx,
+    user_id: UserId,
+    recipients: impl Iterator<Item = Recipient>,
+    until: MessageId,
+) -> Result<(), StoreError> {
+    let set = ReadSet { all_until: until.0, ..ReadSet::default() };
+    let rows: Vec<SetRow> = recipients.map(|recipient| row((user_id, recipient), &set)).collect::<Result<_, _>>()?;
+    put(tx, &rows).await
+}
+
 /// User, recipient, mark and set.
 type SetRow = (i64, i64, i64, Vec<u8>);
 

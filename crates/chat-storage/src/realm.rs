@@ -19,7 +19,7 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
 use crate::write::Writing;
-use crate::{link, mail, subscription};
+use crate::{link, mail, newcomer, subscription};
 
 const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
 const REALM: &str = "SELECT document FROM realm";
@@ -138,7 +138,11 @@ impl RealmStore for Store {
             return Ok(Committed::Stale(changed));
         }
         let first = writing.next();
-        put_all(&mut writing, first, &commit.changes).await?;
+        let mut changes = commit.changes;
+        if let Some(newcomer) = &commit.newcomer {
+            changes.extend(newcomer::welcome(&mut writing.tx, newcomer, commit.at_s).await?);
+        }
+        put_all(&mut writing, first, &changes).await?;
         for credential in &commit.credentials {
             put_credential(&mut writing.tx, &self.shared.cipher, credential).await?;
         }
@@ -147,7 +151,7 @@ impl RealmStore for Store {
         }
         mail::put(&mut writing.tx, &self.shared.cipher, (first.0, commit.at_s), &commit.mail).await?;
         let mut events = commit.events.into_iter();
-        let mut last = writing.push(commit.at_s, commit.changes, events.next());
+        let mut last = writing.push(commit.at_s, changes, events.next());
         for event in events {
             last = writing.push(commit.at_s, Vec::new(), Some(event));
         }
@@ -226,6 +230,9 @@ pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &Change) -> 
         }
         Change::Subscription(_) | Change::Unsubscription { .. } => {
             subscription::put(&mut writing.tx, at, std::slice::from_ref(change)).await?;
+        }
+        Change::ReceivedSince { channel_id, user_id, after } => {
+            subscription::begin_earlier(&mut writing.tx, (*channel_id, *user_id), *after).await?;
         }
         Change::Item { .. } | Change::UserItem { .. } => put_item(&mut writing.tx, change).await?,
     }

@@ -35,6 +35,9 @@ static END_PERIOD: Sql = Sql::new(
 AND (channel_id, user_id) IN (SELECT {member:0}, {member:1} FROM {rows:$1} AS item)",
 );
 
+const BEGIN_EARLIER: &str = "UPDATE subscription_span SET after_event = $3
+WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL AND after_event > $3";
+
 /// Reports whether two changes beside each other are written by the same statements.
 pub(crate) fn are_alike(one: &Change, other: &Change) -> bool {
     matches!(
@@ -68,5 +71,16 @@ pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[Change]) -> Result<
     let (now, period) = (now.on(dialect), period.on(dialect));
     run!(tx.on(), execute: sqlx::query(now.clone()).bind(&rows)).map_err(failed)?;
     run!(tx.on(), execute: sqlx::query(period.clone()).bind(&rows).bind(at.0)).map_err(failed)?;
+    Ok(())
+}
+
+/// Lets the period that lasts begin at a place of the log before that where it began.
+pub(crate) async fn begin_earlier(
+    tx: &mut Tx,
+    (channel_id, user_id): (ChannelId, UserId),
+    after: EventId,
+) -> Result<(), StoreError> {
+    run!(tx.on(), execute: sqlx::query(BEGIN_EARLIER).bind(channel_id.0).bind(user_id.0).bind(after.0))
+        .map_err(failed)?;
     Ok(())
 }

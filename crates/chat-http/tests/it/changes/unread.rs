@@ -154,3 +154,42 @@ async fn what_a_user_wrote_before_they_were_muted_is_read_then() {
     town.call(&sam, &format!("DELETE /users/me/muted_users/{}", eve.id), &[]).await.success();
     assert_eq!(unread_in_channels(&town, &sam).await, [other]);
 }
+
+#[tokio::test]
+async fn a_newcomer_finds_recent_messages_in_their_feed_and_the_newest_twenty_are_unread() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let (general, sandbox) = (channel(&town, "general"), channel(&town, "sandbox"));
+    let board = private(&town, "board", &[&town.ada]).await;
+    let mut said = Vec::new();
+    for n in 0..13 {
+        said.push(say(&town, &town.ada, general, ("lunch", &n.to_string())).await);
+        said.push(say(&town, &town.ada, sandbox, ("play", &n.to_string())).await);
+        say(&town, &town.ada, board, ("budget", &n.to_string())).await;
+        tell(&town, &town.ada, &[&sam], "psst").await;
+    }
+    let made = [("email", "eve@example.org"), ("password", "correct horse"), ("full_name", "Eve")];
+    let id = town.call(&town.ada, "POST /users", &made).await.success()["user_id"].as_i64().unwrap();
+    let login = [("username", "eve@example.org"), ("password", "correct horse")];
+    let key =
+        town.call_as_nobody("POST /fetch_api_key", &login).await.success()["api_key"].as_str().unwrap().to_owned();
+    let eve = Person { id, email: "eve@example.org".to_owned(), key };
+    let feed = [("anchor", "newest"), ("num_before", "100"), ("num_after", "0")];
+    let feed = town.call(&eve, "GET /messages", &feed).await.success();
+    let shown: Vec<i64> =
+        feed["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect();
+    assert_eq!(shown, said);
+    assert_eq!(feed["messages"][5]["flags"], json!(["read"]));
+    let mut unread = unread_in_channels(&town, &eve).await;
+    unread.sort_unstable();
+    assert_eq!(unread, said[6..]);
+    assert_eq!(first_unread(&town, &eve).await, said[6]);
+    // What comes later is as for everybody, on another node too, and for who was there nothing has changed.
+    said.push(say(&town, &town.ada, general, ("lunch", "welcome")).await);
+    mark(&town, &eve, &said[6..10], ("add", "read")).await.success();
+    let other = town.another_node().await;
+    let mut unread = unread_in_channels(&other, &eve).await;
+    unread.sort_unstable();
+    assert_eq!(unread, said[10..]);
+    assert_eq!(unread_in_channels(&town, &sam).await, Vec::<i64>::new());
+}

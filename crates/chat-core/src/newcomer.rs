@@ -1,0 +1,86 @@
+//! The messages of the past that somebody who joins finds in their feed.
+//!
+//! Not specified; existing servers let newcomers receive the recent messages of their channels, and mark the newest as
+//! unread, so that a first look shows what the organization talks about.
+
+use crate::id::{ChannelId, EventId, MessageId, UserId};
+use crate::limits::DAY_S;
+
+/// Messages that a newcomer is given at most.
+pub const MESSAGES_MAX: usize = 1_000;
+/// So many of them, the newest, are unread.
+const UNREAD_MAX: usize = 20;
+/// An older message is not given: the organization would look abandoned.
+const AGE_MAX_S: i64 = 12 * 7 * DAY_S;
+
+/// A new user, and the channels they are in whose past they may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newcomer {
+    /// The user.
+    pub user_id: UserId,
+    /// The channels.
+    pub channels: Vec<ChannelId>,
+}
+
+/// A message of a channel, as far as it decides what a newcomer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PastMessage {
+    /// Its number.
+    pub id: MessageId,
+    /// When it was sent, in unix seconds.
+    pub sent_s: i64,
+}
+
+/// How much of the past of their channels a newcomer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// They received what the channels carried after this place of the log.
+    pub after: EventId,
+    /// And have read it up to this message.
+    pub read_until: MessageId,
+}
+
+impl Backlog {
+    /// Decides it from the newest messages of the channels, [`MESSAGES_MAX`] of each, in any order. `None` where nothing
+    /// is recent.
+    #[must_use]
+    pub fn of(mut past: Vec<PastMessage>, now_s: i64) -> Option<Self> {
+        past.retain(|message| message.sent_s > now_s.saturating_sub(AGE_MAX_S));
+        past.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));
+        past.truncate(MESSAGES_MAX);
+        let after = EventId(past.last()?.id.0 - 1);
+        let read_until = past.get(UNREAD_MAX).map_or(MessageId(after.0), |message| message.id);
+        Some(Self { after, read_until })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::NOW_S;
+
+    /// Messages of these numbers, each so many days old.
+    fn past(ids: impl IntoIterator<Item = i64>, days: i64) -> Vec<PastMessage> {
+        ids.into_iter().map(|id| PastMessage { id: MessageId(id), sent_s: NOW_S - days * DAY_S }).collect()
+    }
+
+    fn backlog(after: i64, read_until: i64) -> Option<Backlog> {
+        Some(Backlog { after: EventId(after), read_until: MessageId(read_until) })
+    }
+
+    #[test]
+    fn the_newest_twenty_messages_are_unread_and_those_before_are_read() {
+        assert_eq!(Backlog::of(past((11..=40).rev(), 1), NOW_S), backlog(10, 20));
+        assert_eq!(Backlog::of(past(11..=30, 1), NOW_S), backlog(10, 10));
+        assert_eq!(Backlog::of(past([7], 1), NOW_S), backlog(6, 6));
+    }
+
+    #[test]
+    fn no_more_than_a_thousand_messages_are_given_and_none_of_long_ago() {
+        assert_eq!(Backlog::of(past(1..=1_500, 1), NOW_S), backlog(500, 1_480));
+        let recent_and_old = [past(1..=10, 85), past(11..=12, 83)].concat();
+        assert_eq!(Backlog::of(recent_and_old, NOW_S), backlog(10, 10));
+        assert_eq!(Backlog::of(past(1..=10, 85), NOW_S), None);
+        assert_eq!(Backlog::of(Vec::new(), NOW_S), None);
+    }
+}
