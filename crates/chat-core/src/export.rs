@@ -22,8 +22,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::file::FileKey;
-use crate::id::{ChannelId, MessageId, UserId};
+use crate::file::{FileKey, PathId};
+use crate::id::{ChannelId, MessageId, ScheduledId, UserId};
 use crate::import::Report;
 use crate::import::layout::codes::{CHANNEL, PEOPLE, PERSON};
 use crate::ports::StoreError;
@@ -143,6 +143,8 @@ pub struct Export<'a> {
     rows: HashMap<&'static str, i64>,
     clients: Clients,
     circles: Circles,
+    /// The uploads that messages link which wait for their time. A server deletes what nothing uses.
+    waiting: HashMap<PathId, Vec<ScheduledId>>,
 }
 
 /// The programs that messages were sent with, numbered in the order in which they appear.
@@ -181,6 +183,7 @@ impl<'a> Export<'a> {
             rows: HashMap::new(),
             clients: Clients::default(),
             circles: Circles::default(),
+            waiting: HashMap::new(),
         }
     }
 

@@ -85,9 +85,9 @@ async fn show(tx: &mut Tx, key_hasher: &KeyHasher, export: &mut Export<'_>) -> R
         after = last.message.id.0;
         export.messages(&page)?;
     }
-    uploads(tx, export).await?;
     let waiting: Vec<scheduled::Row> = run!(tx.on(), fetch_all: sqlx::query_as(SCHEDULED)).map_err(failed)?;
     export.scheduled(&waiting.into_iter().map(scheduled::scheduled).collect::<Vec<_>>())?;
+    uploads(tx, export).await?;
     drafts(tx, export).await?;
     bot_storage(tx, export).await?;
     for (what, sql) in LEFT {

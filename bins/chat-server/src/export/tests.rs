@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -348,6 +348,67 @@ const REALM_9_2: &str = "id name description date_created deactivated string_id 
     can_create_private_channel_group direct_message_initiator_group direct_message_permission_group \
     presence_disabled";
 
+/// Columns of preferences in release 9.2.
+const PREFERENCES_9_2: &str = "enter_sends left_side_userlist default_language web_home_view web_escape_navigates_to_home_view \
+    fluid_layout_width high_contrast_mode translate_emoticons display_emoji_reaction_users \
+    twenty_four_hour_time starred_message_counts color_scheme dense_mode web_font_size_px \
+    web_line_height_percent web_animate_image_previews demote_inactive_streams \
+    web_mark_read_on_scroll_policy web_channel_default_view emojiset user_list_style \
+    web_stream_unreads_count_display_policy web_navigate_to_sent_message \
+    email_notifications_batching_period_seconds enable_stream_desktop_notifications \
+    enable_stream_email_notifications enable_stream_push_notifications \
+    enable_stream_audible_notifications notification_sound wildcard_mentions_notify \
+    enable_followed_topic_desktop_notifications enable_followed_topic_email_notifications \
+    enable_followed_topic_push_notifications enable_followed_topic_audible_notifications \
+    enable_followed_topic_wildcard_mentions_notify enable_desktop_notifications \
+    pm_content_in_desktop_notifications enable_sounds enable_offline_email_notifications \
+    message_content_in_email_notifications enable_offline_push_notifications \
+    enable_online_push_notifications desktop_icon_count_display enable_digest_emails enable_login_emails \
+    enable_marketing_emails presence_enabled realm_name_in_email_notifications_policy \
+    automatically_follow_topics_policy automatically_unmute_topics_in_muted_streams_policy \
+    automatically_follow_topics_where_mentioned enable_drafts_synchronization \
+    send_stream_typing_notifications send_private_typing_notifications send_read_receipts \
+    receives_typing_notifications email_address_visibility";
+
+/// Columns of the users' table in release 9.2, without preferences.
+const USER_9_2: &str = "id password last_login is_superuser delivery_email email full_name date_joined tos_version api_key \
+    uuid is_staff is_active is_billing_admin is_bot bot_type role long_term_idle last_active_message_id \
+    is_mirror_dummy can_forge_sender can_create_users last_reminder rate_limits \
+    default_all_public_streams timezone avatar_source avatar_version avatar_hash zoom_token bot_owner \
+    groups user_permissions realm recipient default_events_register_stream default_sending_stream \
+    onboarding_steps tutorial_status";
+
+/// Tables of release 9.2 and their columns.
+const TABLES_9_2: [(&str, &[&str]); 9] = [
+    ("zerver_userprofile", &[USER_9_2, PREFERENCES_9_2]),
+    ("zerver_realmuserdefault", &["id realm", PREFERENCES_9_2]),
+    ("zerver_recipient", &["id type type_id"]),
+    (
+        "zerver_stream",
+        &["id name date_created deactivated description rendered_description invite_only creator realm recipient \
+           history_public_to_subscribers is_web_public stream_post_policy is_in_zephyr_realm email_token \
+           message_retention_days first_message_id can_remove_subscribers_group"],
+    ),
+    ("zerver_defaultstream", &["id realm stream"]),
+    (
+        "zerver_subscription",
+        &["id active is_user_active is_muted color pin_to_top desktop_notifications audible_notifications recipient \
+           push_notifications email_notifications wildcard_mentions_notify user_profile"],
+    ),
+    (
+        "zerver_scheduledmessage",
+        &["id subject content rendered_content scheduled_timestamp read_by_sender delivered has_attachment failed \
+           failure_message delivery_type delivered_message realm recipient sender sending_client stream"],
+    ),
+    (
+        "zerver_message",
+        &["id subject content rendered_content rendered_content_version date_sent last_edit_time edit_history \
+           has_attachment has_image has_link search_tsvector sender sending_client realm recipient"],
+    ),
+    // The mask is what the importer makes the flags of.
+    ("zerver_usermessage", &["id flags flags_mask message user_profile"]),
+];
+
 #[tokio::test]
 async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_others() {
     let (first, second, source) = (Place::new(), Place::new(), tempfile::tempdir().unwrap());
@@ -358,6 +419,10 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
     realm["zerver_stream"][0]["stream_post_policy"] = json!(4);
     realm["zerver_userprofile_crossrealm"] =
         json!([{"id": 5, "email": "notification-bot@zulip.com", "recipient_id": 9}]);
+    realm["zerver_defaultstream"] = json!([{"stream": 20}]);
+    realm["zerver_realmuserdefault"] = json!([{"enter_sends": true}]);
+    realm["zerver_scheduledmessage"] = json!([{"id": 1_600, "sender": 7, "recipient": 1, "subject": "Later",
+        "content": "hi", "scheduled_timestamp": 5_000, "delivery_type": 1}]);
     fs::write(&path, realm.to_string()).unwrap();
     first.import(source.path()).await;
     let config = first.config("export", &first.folder("old"));
@@ -372,6 +437,14 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
     let row = &realm["zerver_realm"][0];
     for column in row.as_object().unwrap().keys() {
         assert!(REALM_9_2.split(' ').any(|known| known == column), "{column}");
+    }
+    for (table, known) in TABLES_9_2 {
+        let rows = [realm, tables("messages-000001.json")].into_iter().filter_map(|file| file[table].as_array()).flatten();
+        let columns: BTreeSet<&String> = rows.filter_map(Value::as_object).flat_map(|row| row.keys()).collect();
+        assert!(!columns.is_empty(), "{table}");
+        let is_known = |column: &str| known.iter().flat_map(|names| names.split(' ')).any(|name| name == column);
+        let unknown: Vec<&&String> = columns.iter().filter(|column| !is_known(column)).collect();
+        assert!(unknown.is_empty(), "{table} {unknown:?}");
     }
     assert_eq!((&row["edit_topic_policy"], &row["enable_read_receipts"]), (&json!(4), &json!(true)));
     for (column, usual) in [("wildcard_mention_policy", 5), ("bot_creation_policy", 1), ("invite_to_realm_policy", 1)] {

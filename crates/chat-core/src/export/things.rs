@@ -8,14 +8,14 @@ use crate::avatar;
 use crate::change::ItemKind;
 use crate::draft::{Draft, Place};
 use crate::emblem::Emblem;
-use crate::file::{Attachment, FileKey, PictureName};
+use crate::file::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, PictureName};
 use crate::id::{DraftId, MessageId, UserId};
 use crate::realm::Realm;
 use crate::scheduled::{Scheduled, Target};
 use crate::snapshot::RealmSnapshot;
 
 impl Export<'_> {
-    /// Writes uploads, each with the messages that use it.
+    /// Writes uploads, each with the messages that use it; to be called after [`Export::scheduled`].
     ///
     /// # Errors
     /// [`SheetError`], as those of all that follow.
@@ -31,7 +31,7 @@ impl Export<'_> {
                 "size": upload.size_bytes,
                 "create_time": upload.created_s,
                 "messages": messages,
-                "scheduled_messages": [],
+                "scheduled_messages": self.waiting.get(&upload.path_id).map_or(&[][..], Vec::as_slice),
             });
             self.sheets.row(Sheet::Attachments, "zerver_attachment", row)?;
             let record = json!({
@@ -57,6 +57,9 @@ impl Export<'_> {
     /// [`SheetError`].
     pub fn scheduled(&mut self, scheduled: &[Scheduled]) -> Result<(), SheetError> {
         for message in scheduled {
+            for path_id in PathId::linked_in(&message.content, MAX_ATTACHMENTS) {
+                self.waiting.entry(path_id).or_default().push(message.id);
+            }
             let (recipient, channel, topic) = match &message.to {
                 Target::Channel(channel, topic) => (channel_recipient(*channel), Some(*channel), topic.as_str()),
                 Target::Direct(users) => (self.with(message.user_id, users), None, ""),

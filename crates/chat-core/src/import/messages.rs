@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use percent_encoding::percent_decode_str;
+
 use super::files::Upload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
@@ -166,18 +168,29 @@ impl Atlas {
         used.into_iter().cloned().collect()
     }
 
-    /// A text that is written and not sent, with links to uploads where they are now.
+    /// A text with links to uploads where they are now.
     pub(super) fn relinked(&self, written: &str) -> String {
         let mut text = String::with_capacity(written.len());
         let mut rest = written;
         while let Some((before, after)) = rest.split_once(UPLOADS) {
             let end = after.find(|letter: char| letter.is_whitespace() || "()<>[]\"'`".contains(letter));
-            let (path, following) = after.split_at_checked(end.unwrap_or(after.len())).unwrap_or((after, ""));
-            text.extend([before, UPLOADS, self.moved.get(path).map_or(path, PathId::as_str)]);
-            rest = following;
+            let link = after.get(..end.unwrap_or(after.len())).unwrap_or_default();
+            let (now, length) = self.now_at(link).map_or((link, link.len()), |(path, length)| (path.as_str(), length));
+            text.extend([before, UPLOADS, now]);
+            rest = after.get(length..).unwrap_or_default();
         }
         text.push_str(rest);
         text
+    }
+
+    /// Where the upload is now that a link begins with, and how long its path in the link is. Clients encode what is not
+    /// ASCII, or do not.
+    fn now_at(&self, link: &str) -> Option<(&PathId, usize)> {
+        let path = link.split(['?', '#']).next().unwrap_or(link);
+        [path, path.trim_end_matches(['.', ',', ';', ':', '!'])].into_iter().find_map(|path| {
+            let decoded = percent_decode_str(path).decode_utf8().ok()?;
+            Some((self.moved.get(decoded.as_ref())?, path.len()))
+        })
     }
 
     /// The program of that number.
@@ -257,13 +270,6 @@ impl Work<'_> {
         Uploads::new(names.filter_map(|(_, path_id)| self.uploads.get(path_id).copied().cloned()))
     }
 
-    /// A text that links uploads where they are now.
-    fn text(&self, id: i64, written: &str) -> String {
-        let names = self.atlas.uploads.get(&id).into_iter().flatten();
-        let moved = names.filter(|(before, now)| before != now.as_str());
-        moved.fold(clean(written), |text, (before, now)| text.replace(before, now.as_str()))
-    }
-
     fn message(
         &self,
         row: &MessageRow,
@@ -280,7 +286,7 @@ impl Work<'_> {
         }
         let topic = topic(recipient, &row.subject);
         let past = self.past(sender, row, (recipient, &topic));
-        let (content, uploads) = (self.text(row.id, &row.content), self.uploads(row.id));
+        let (content, uploads) = (self.atlas.relinked(&clean(&row.content)), self.uploads(row.id));
         let setting = Setting { uploads: Some(&uploads), ..*self.setting };
         let rendered = self.render(&setting, sender, (&content, row.rendered_content.as_deref()));
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
@@ -354,7 +360,7 @@ impl Work<'_> {
             let before = edit.prev_topic.map_or_else(|| now.clone(), |before| self::topic(recipient, &before));
             let from = edit.prev_stream.map_or(place, |channel| Recipient::Channel(ChannelId(channel)));
             let content = edit.prev_content.map(|content| {
-                let content = self.text(row.id, &content);
+                let content = self.atlas.relinked(&clean(&content));
                 let known = edit.prev_rendered_content.as_deref();
                 let html = self.render(self.setting, sender, (&content, known)).html;
                 (content, html)

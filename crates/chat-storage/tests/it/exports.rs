@@ -124,11 +124,14 @@ fn kept(upload: &Upload) -> Attachment {
 }
 
 /// Where an upload was.
-const ELSEWHERE: &str = "2/3f/9cAB_-x/my-plan.png";
+const ELSEWHERE: &str = "2/3f/9cAB_-x/mein-Plänchen.png";
+/// As a client may write it in a link.
+const ELSEWHERE_ENCODED: &str = "2/3f/9cAB_-x/mein-Pl%C3%A4nchen.png";
 
 fn uploads() -> Value {
     json!({"zerver_attachment": [
-        {"id": 108, "owner": 7, "path_id": ELSEWHERE, "file_name": "my plan.png", "create_time": 9, "messages": [106]},
+        {"id": 108, "owner": 7, "path_id": ELSEWHERE, "file_name": "mein Plänchen.png", "create_time": 9,
+            "messages": [106], "scheduled_messages": [121]},
         {"id": 109, "owner": 8, "path_id": format!("1/ab/{}/x.png", "c".repeat(30)), "file_name": "x.png"},
     ]})
 }
@@ -138,7 +141,7 @@ fn unsent() -> Value {
         "zerver_scheduledmessage": [
             {"id": 120, "sender": 7, "recipient": 1, "subject": "Later", "content": "to *dev*", "sending_client": 2,
                 "scheduled_timestamp": 5_000, "read_by_sender": true, "delivered": false, "delivery_type": 1},
-            {"id": 121, "sender": 8, "recipient": 4, "content": "to us", "scheduled_timestamp": 6_000, "failed": true,
+            {"id": 121, "sender": 8, "recipient": 4, "content": format!("to us [x](/user_uploads/{ELSEWHERE})"), "scheduled_timestamp": 6_000, "failed": true,
                 "failure_message": "no"},
             {"id": 122, "sender": 8, "recipient": 4, "content": "gone", "scheduled_timestamp": 6_000, "delivered": true},
             {"id": 123, "sender": 8, "recipient": 3, "content": "to myself", "scheduled_timestamp": 7_000},
@@ -238,7 +241,7 @@ fn files() -> [Value; 2] {
         edited,
         message(104, (7, 3), "psst"),
         message(105, (9, 4), "the three of us"),
-        message(106, (8, 5), &format!("see [this](/user_uploads/{ELSEWHERE})")),
+        message(106, (8, 5), &format!("see [this](/user_uploads/{ELSEWHERE}), /user_uploads/{ELSEWHERE_ENCODED}.")),
         message(107, (7, 1), "@**all** look"),
     ];
     let copies = [
@@ -385,10 +388,11 @@ told! {
         kept.sort();
         assert_eq!(kept, [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
         let used = store.of_owner(UserId(7)).await.unwrap().remove(0);
-        assert_eq!((used.attachment.name.as_str(), used.messages[0].0), ("my plan.png", MessageId(106)));
+        assert_eq!((used.attachment.name.as_str(), used.messages[0].0), ("mein Plänchen.png", MessageId(106)));
         let (message, _) = store.find(UserId(7), &[MessageId(106)]).await.unwrap().remove(0);
-        assert!(!message.content.contains(ELSEWHERE), "{}", message.content);
-        assert!(message.content.contains(used.attachment.path_id.as_str()) && message.marks.has_attachment);
+        let path = &used.attachment.path_id;
+        assert_eq!(message.content, format!("see [this](/user_uploads/{path}), /user_uploads/{path}."));
+        assert!(message.marks.has_attachment);
         assert_eq!(store.used_bytes().await.unwrap(), 800);
         // Nothing that comes gets a number that something has.
         assert!(store.head().0 >= 133);
@@ -397,7 +401,9 @@ told! {
         for what in ["uploads", "scheduled messages", "drafts", "texts that programs of bots keep"] {
             assert!(left.contains(&what), "{what}");
         }
-        assert_eq!(desk.rows(Sheet::Attachments, "zerver_attachment")[0]["messages"], json!([106]));
+        // A server deletes what nothing uses, also while a message waits that does.
+        let row = &desk.rows(Sheet::Attachments, "zerver_attachment")[0];
+        assert_eq!((&row["messages"], &row["scheduled_messages"]), (&json!([106]), &json!([121])));
         assert_eq!(desk.1.iter().filter(|file| file.starts_with("uploads uploads/1/")).count(), 2);
         store.stop().await;
     }
