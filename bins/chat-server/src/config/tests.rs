@@ -24,6 +24,8 @@ fn without_flags_the_documented_defaults_hold() {
     assert_eq!(config.realm.realm_name(), "Chat");
     assert!(config.realm.owner().is_none());
     assert_eq!(config.limits.body_max_bytes(), 26_214_400);
+    assert_eq!(config.files.quota_mib(), Some(10_240));
+    assert_eq!(given(&["--upload-quota-mib", "0"]).unwrap().files.quota_mib(), None);
     assert_eq!(config.limits.header_timeout(), Duration::from_secs(10));
     assert_eq!(config.limits.keep_alive_timeout(), Duration::from_secs(75));
     assert_eq!(config.limits.shutdown_timeout(), Duration::from_secs(10));
