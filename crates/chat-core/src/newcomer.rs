@@ -1,4 +1,4 @@
-//! The messages of the past that somebody who joins finds in their feed.
+//! The messages of the past that a new user finds in their feed.
 //!
 //! Not specified; existing servers let newcomers receive the recent messages of their channels, and mark the newest as
 //! unread, so that a first look shows what the organization talks about.

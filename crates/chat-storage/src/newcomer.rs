@@ -1,4 +1,4 @@
-//! What somebody who joins is given of the past of their channels, in the transaction that makes their account.
+//! What a new user is given of the past of their channels, in the transaction that makes their account.
 
 use chat_core::change::Change;
 use chat_core::id::{ChannelId, MessageId};

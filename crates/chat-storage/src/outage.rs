@@ -1,7 +1,7 @@
 //! How long a statement waits for a Postgres that does not answer.
 //!
 //! A database that hangs, or a machine that vanished, answers with neither a row nor an error, and the operating system
-//! waits for it for a quarter of an hour. Statements have no time limit of their own, because a large one may run for
+//! waits for it for a quarter of an hour. Statements as such have no time limit, because a large one may run for
 //! long. So a task ([`crate::pg_pools::PgPools::watch`]) asks Postgres for a sign of life, and while none comes every
 //! statement of this node fails: those that wait, at once, and new ones before they begin.
 //!

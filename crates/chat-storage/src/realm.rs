@@ -139,10 +139,13 @@ impl RealmStore for Store {
         }
         let first = writing.next();
         let mut changes = commit.changes;
-        if let Some(newcomer) = &commit.newcomer {
-            changes.extend(newcomer::welcome(&mut writing.tx, newcomer, commit.at_s).await?);
-        }
         put_all(&mut writing, first, &changes).await?;
+        if let Some(newcomer) = &commit.newcomer {
+            // What is written of a user refers to the account.
+            let given = newcomer::welcome(&mut writing.tx, newcomer, commit.at_s).await?;
+            put_all(&mut writing, first, &given).await?;
+            changes.extend(given);
+        }
         for credential in &commit.credentials {
             put_credential(&mut writing.tx, &self.shared.cipher, credential).await?;
         }

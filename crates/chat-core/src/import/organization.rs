@@ -330,8 +330,6 @@ fn subscriptions(
         if row.active {
             organization.changes.push(Change::Subscription(Box::new(subscription(row, place))));
             report.take("subscriptions", 1);
-        } else {
-            report.leave("colors and other choices of subscriptions that ended", 1);
         }
     }
 }

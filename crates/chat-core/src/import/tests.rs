@@ -151,7 +151,6 @@ fn the_report_says_what_is_left() {
     assert_eq!(left("pictures of users"), Some(1));
     assert_eq!(left("preferences with a value that is none here"), Some(1));
     assert_eq!(left("permissions of users and groups, which administrators have now"), Some(1));
-    assert_eq!(left("colors and other choices of subscriptions that ended"), Some(1));
     assert_eq!((report.taken["users"], report.taken["channels"], report.taken["subscriptions"]), (4, 2, 1));
 }
 
