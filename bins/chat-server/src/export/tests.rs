@@ -439,7 +439,8 @@ async fn an_export_for_an_older_release_has_the_columns_of_that_release_and_no_o
         assert!(REALM_9_2.split(' ').any(|known| known == column), "{column}");
     }
     for (table, known) in TABLES_9_2 {
-        let rows = [realm, tables("messages-000001.json")].into_iter().filter_map(|file| file[table].as_array()).flatten();
+        let rows =
+            [realm, tables("messages-000001.json")].into_iter().filter_map(|file| file[table].as_array()).flatten();
         let columns: BTreeSet<&String> = rows.filter_map(Value::as_object).flat_map(|row| row.keys()).collect();
         assert!(!columns.is_empty(), "{table}");
         let is_known = |column: &str| known.iter().flat_map(|names| names.split(' ')).any(|name| name == column);
