@@ -42,7 +42,7 @@ pub(crate) async fn encrypt_all(tx: &mut Tx, cipher: &SecretCipher) -> Result<us
 /// of either have it still.
 pub(crate) async fn overwrite(db: &Db) {
     let done = match db.writer() {
-        On::Postgres(pool) => rewrite(pool).await,
+        On::Postgres(on) => rewrite(&on.pool).await,
         On::Sqlite(pool) => {
             let end = "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA secure_delete = OFF";
             sqlx::raw_sql(end).execute(pool).await.map(drop)
