@@ -29,4 +29,8 @@ impl HealthProbe for DatabaseHealth {
             }
         }
     }
+
+    async fn stalled(&self) {
+        self.0.stalled().await;
+    }
 }

@@ -13,7 +13,7 @@ use crate::endpoint::{
     rpc, search, session, style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
-use crate::middleware::{accept, cors, drain, observe, panic, rate};
+use crate::middleware::{accept, cors, drain, observe, panic, rate, stall};
 use crate::page;
 use crate::state::{App, Parts, Site};
 use crate::surface::Surface;
@@ -38,6 +38,7 @@ pub fn router(parts: Parts) -> Router {
         .merge(counted(people()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(counted(resources()).layer(panic::layer()).layer(cors::echoed_origin()))
         .merge(operations())
+        .layer(from_fn_with_state(Arc::clone(&app), stall::refuse))
         .layer(from_fn(drain::drain))
         .layer(from_fn_with_state(Arc::clone(&app), observe::observe))
         .with_state(app)

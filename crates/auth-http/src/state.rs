@@ -70,6 +70,12 @@ pub trait HealthProbe: Send + Sync {
     /// `false` while the database does not answer, and before the init bundle has been executed.
     /// Called once a second at most, however often `GET /health` is; it should take milliseconds.
     async fn is_healthy(&self) -> bool;
+
+    /// Returns when the database has answered nothing for some seconds, and at once while that lasts: what waits for it
+    /// is then refused. Polled beside every request.
+    async fn stalled(&self) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// The settings of the wire.

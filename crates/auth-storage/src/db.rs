@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use migrations::{SqlPlace, SqlRefused};
@@ -21,11 +20,12 @@ use crate::batcher::Batcher;
 use crate::caller_status::CallerStatuses;
 use crate::data_dir::{DATABASE_FILE, create_files, lock};
 use crate::dialect::Dialect;
-use crate::engine::{On, Tx, run};
+use crate::engine::{Interrupt, On, Tx, run};
 use crate::fault::{OpenError, StartLockError};
 use crate::group_commit::GroupCommit;
 use crate::insert_batch::Inserts;
 use crate::members::Visits;
+use crate::pg_searchers::PgSearchers;
 use crate::pools::{ACQUIRE_TIMEOUT, PgPools, connect, writer_options};
 use crate::reach::reach;
 use crate::readers::Readers;
@@ -270,17 +270,25 @@ impl Db {
         Ok(())
     }
 
+    /// Returns when the database has not answered for some seconds; at once while that lasts: what waits for it should
+    /// be refused. Never on SQLite, whose waits end by themselves.
+    pub async fn stalled(&self) {
+        match &self.0.pools {
+            On::Postgres(pools) => pools.attendant.stalled().await,
+            On::Sqlite(_) => std::future::pending().await,
+        }
+    }
+
     /// Returns when a task of the database has ended that was to run until [`Db::close`]: without it, what it answers
     /// for many fails.
     pub async fn task_ended(&self) -> TaskEnded {
         poll_fn(|context| {
             let Inner { pools, shared, .. } = &*self.0;
-            if let On::Sqlite(pools) = pools
-                && let Poll::Ready(ended) = pools.shared.poll_ended(context)
-            {
-                return Poll::Ready(ended);
-            }
-            shared.poll_ended(context)
+            let of_pools = match pools {
+                On::Postgres(pools) => pools.attendant.poll_ended(context),
+                On::Sqlite(pools) => pools.shared.poll_ended(context),
+            };
+            if of_pools.is_ready() { of_pools } else { shared.poll_ended(context) }
         })
         .await
     }
@@ -345,6 +353,7 @@ impl Db {
         match &self.0.pools {
             On::Postgres(pools) => {
                 pools.searchers.close().await;
+                pools.attendant.end().await;
                 pools.all.close().await;
             }
             On::Sqlite(pools) => {
@@ -374,7 +383,7 @@ impl Db {
 
     /// Where a statement of a search runs, all it finds at once: on connections of searches, and not for longer than a
     /// search may.
-    pub(crate) fn searcher(&self) -> On<&PgPool, &Readers> {
+    pub(crate) fn searcher(&self) -> On<&PgSearchers, &Readers> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(&pools.searchers),
             On::Sqlite(pools) => On::Sqlite(&pools.searchers),
@@ -444,11 +453,11 @@ impl Db {
 
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
-        let watch = match &self.0.pools {
-            On::Postgres(_) => None,
-            On::Sqlite(pools) => Some(pools.watch.clone()),
+        let interrupt = match &self.0.pools {
+            On::Postgres(pools) => Interrupt::Postgres(pools.attendant.canceller()),
+            On::Sqlite(pools) => Interrupt::Sqlite(pools.watch.clone()),
         };
-        begin(self.writer(), watch).await
+        begin(self.writer(), Some(interrupt)).await
     }
 
     /// Opens a session beside the pools, for SQL that may leave traces in it.
@@ -545,12 +554,12 @@ impl Session {
 }
 
 /// Begins a transaction that may write on a connection of this pool.
-pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>, watch: Option<Stopwatch>) -> Result<Tx, sqlx::Error> {
+pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>, interrupt: Option<Interrupt>) -> Result<Tx, sqlx::Error> {
     let on = match pool {
         // Said aloud because a database may be set to another level, and a snapshot taken before a
         // lock was granted would not show what the lock waited for.
         On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
         On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
     };
-    Ok(Tx::new(on, watch))
+    Ok(Tx::new(on, interrupt))
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use migrations::{SqlPlace, SqlRefused};
 use oauth_core::ports::Passing;
@@ -75,6 +75,9 @@ pub enum StartLockError {
 const ATTEMPTS: u32 = 5;
 /// How long the first repetition waits; each further one waits one such step longer.
 const RETRY_STEP: Duration = Duration::from_millis(5);
+
+/// How long a transaction is tried. On SQLite, losing against another process takes as long as the busy timeout.
+const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// Whether others were in the way: the same transaction may well succeed later.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
@@ -154,15 +157,19 @@ impl Contended for sqlx::Error {
     }
 }
 
-/// Runs a transaction, and again while others are in the way, at most [`ATTEMPTS`] times in all.
+/// Runs a transaction, and again while others are in the way, at most [`ATTEMPTS`] times in all and for about
+/// [`RETRY_MAX`].
 pub(crate) async fn retried<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T, E>
 where
     E: Contended,
     F: Future<Output = Result<T, E>>,
 {
+    let began = Instant::now();
     for tried in 1..ATTEMPTS {
         match attempt().await {
-            Err(error) if error.is_contended() => tokio::time::sleep(RETRY_STEP * tried).await,
+            Err(error) if error.is_contended() && began.elapsed() < RETRY_MAX => {
+                tokio::time::sleep(RETRY_STEP * tried).await;
+            }
             done => return done,
         }
     }

@@ -57,6 +57,7 @@ mod migration;
 mod packages;
 mod parties;
 mod patients;
+mod pg_searchers;
 mod pools;
 mod question;
 mod readers;
@@ -64,6 +65,7 @@ mod resources;
 mod search;
 mod tokens;
 
+mod attendant;
 mod batcher;
 mod caller_status;
 mod dialect;

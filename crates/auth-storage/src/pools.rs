@@ -8,17 +8,21 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::SqlitePoolOptions;
-use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
+use sqlx::{Connection as _, SqliteConnection};
 
+use crate::attendant::{Attendant, Times};
+use crate::pg_searchers::PgSearchers;
 use crate::stopwatch::Stopwatch;
 
 /// How long a caller waits for a free connection before its request fails.
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A Postgres connection idle for longer than this is checked before it is used: the server or a
 /// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
-const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
+pub(crate) const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
 /// One of so many connections to Postgres searches and does nothing else.
 const SEARCHERS_SHARE: u32 = 4;
+/// Connections to Postgres beside the pools, of the [`Attendant`].
+const ATTENDANTS: u32 = 1;
 
 /// The least time a search waits for a free connection, however little it may run.
 const SEARCH_PATIENCE_MIN: Duration = Duration::from_secs(1);
@@ -34,7 +38,9 @@ pub(crate) struct PgPools {
     /// For everything but searches.
     pub(crate) all: PgPool,
     /// For searches: statements end after the time of a search.
-    pub(crate) searchers: PgPool,
+    pub(crate) searchers: PgSearchers,
+    /// Cancels statements whose callers went away, and notices a database that answers nothing.
+    pub(crate) attendant: Attendant,
 }
 
 /// Connects to Postgres, with at most so many connections in all (but never less than one of each kind).
@@ -46,17 +52,12 @@ pub(crate) async fn connect(
     (connections, search_time): (u32, Duration),
 ) -> Result<PgPools, sqlx::Error> {
     let searchers = (connections / SEARCHERS_SHARE).max(1);
-    let others = connections.saturating_sub(searchers).max(1);
+    let others = connections.saturating_sub(searchers + ATTENDANTS).max(1);
     let all = pool_options(others).connect_with(options.clone()).await?;
     let limit: Arc<str> = format!("SET statement_timeout = {}", search_time.as_millis().max(1)).into();
-    let searchers = pool_options(searchers)
-        .acquire_timeout(search_patience(search_time))
-        .after_connect(move |connection, _| {
-            let limit = AssertSqlSafe(Arc::clone(&limit));
-            Box::pin(async move { sqlx::raw_sql(limit).execute(connection).await.map(drop) })
-        })
-        .connect_lazy_with(options);
-    Ok(PgPools { all, searchers })
+    let attendant = Attendant::start(options.clone(), Times::default());
+    let searchers = PgSearchers::new(options, (searchers, search_time, limit), attendant.canceller());
+    Ok(PgPools { all, searchers, attendant })
 }
 
 /// How connections to Postgres are kept, at most `most`.

@@ -13,12 +13,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _, TryFutureExt as _};
-use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteQueryResult, SqliteRow, SqliteStatement, SqliteTypeInfo};
-use sqlx::{ConnectOptions as _, Connection as _, Either, Execute, Executor, SqlStr, Sqlite, SqliteConnection};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Sqlite, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::engine::executes_at_once;
 use crate::pools::search_patience;
 use crate::stopwatch::Stopwatch;
 
@@ -183,58 +182,12 @@ impl Drop for Reader {
     }
 }
 
-/// What one statement finds, all of it before the first row is told.
-impl<'c> Executor<'c> for &'c Readers {
-    type Database = Sqlite;
-
-    fn fetch_many<'e, 'q: 'e, E>(
-        self,
-        query: E,
-    ) -> BoxStream<'e, Result<Either<SqliteQueryResult, SqliteRow>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Sqlite>,
-    {
-        let asked = async move {
-            let mut reader = self.acquire().await?;
-            let told: Result<Vec<_>, _> = reader.connection()?.fetch_many(query).try_collect().await;
-            reader.judge(told).map(|told| stream::iter(told.into_iter().map(Ok)))
-        };
-        asked.try_flatten_stream().boxed()
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<SqliteRow>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Sqlite>,
-    {
-        let asked = async move {
-            let mut reader = self.acquire().await?;
-            let told = reader.connection()?.fetch_optional(query).await;
-            reader.judge(told)
-        };
-        asked.boxed()
-    }
-
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [SqliteTypeInfo],
-    ) -> BoxFuture<'e, Result<SqliteStatement, sqlx::Error>>
-    where
-        'c: 'e,
-    {
-        let asked = async move {
-            let mut reader = self.acquire().await?;
-            let told = reader.connection()?.prepare_with(sql, parameters).await;
-            reader.judge(told)
-        };
-        asked.boxed()
-    }
-}
+executes_at_once!(Readers, Sqlite, sqlx::sqlite::{SqliteQueryResult, SqliteRow, SqliteStatement, SqliteTypeInfo});
 
 #[cfg(test)]
 mod tests {
+    use futures_util::TryStreamExt as _;
+
     use super::*;
 
     const PATIENCE: Duration = Duration::from_millis(20);

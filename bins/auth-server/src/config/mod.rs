@@ -115,8 +115,8 @@ pub(crate) struct DatabaseConfig {
     /// Directory of the embedded database; created when it is not there
     #[arg(long, env = "BOX_DATA_DIR", value_name = "DIRECTORY", default_value = "./data/auth")]
     pub(crate) data_dir: PathBuf,
-    /// Connections to Postgres, at most: a quarter of them and at least one for searches, the others and at least one
-    /// for all else
+    /// Connections to Postgres, at most: a quarter of them and at least one for searches, one that cancels what callers
+    /// gave up, the others and at least one for all else
     #[arg(long, env = "BOX_DATABASE_CONNECTIONS", value_name = "COUNT", default_value = "16")]
     #[arg(value_parser = |text: &str| value::whole(text, 1, 1000))]
     database_connections: u64,

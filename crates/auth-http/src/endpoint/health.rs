@@ -27,6 +27,11 @@ impl Health {
         Self { probe, last: Mutex::new(None) }
     }
 
+    /// Returns when the database does not answer.
+    pub(crate) async fn stalled(&self) {
+        self.probe.stalled().await;
+    }
+
     /// Whether the server can do its work, as of one second before `now_us` or later. Who asks while
     /// the probe is asked waits for that answer.
     async fn at(&self, now_us: i64) -> bool {

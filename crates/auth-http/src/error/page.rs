@@ -95,7 +95,7 @@ fn words(fault: &Fault, status: StatusCode) -> Words {
         },
         (_, StatusCode::SERVICE_UNAVAILABLE) => Words {
             heading: "We are very busy",
-            text: "Your request could not be answered just now. Nothing was changed.",
+            text: "Your request could not be answered just now.",
             advice: "Try again in a minute.",
         },
         (_, status) if status.is_server_error() => Words {

@@ -7,3 +7,4 @@ pub(crate) mod observe;
 pub(crate) mod panic;
 pub(crate) mod rate;
 pub(crate) mod request_id;
+pub(crate) mod stall;

@@ -67,6 +67,36 @@ async fn a_preflight_is_answered_without_authentication() {
 }
 
 #[tokio::test]
+async fn a_request_that_waits_for_a_database_without_answers_is_503_with_retry_after() {
+    let world = World::new().await;
+    world.health.stall();
+    let patient = json!({"resourceType": "Patient"});
+    let entry = json!({"request": {"method": "POST", "url": "Patient"}, "resource": patient});
+    let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": [entry]});
+    for (method, path, body) in [
+        ("GET", "/fhir/Patient/p", None),
+        ("GET", "/fhir/Patient?name=x", None),
+        ("POST", "/fhir/Patient", Some(&patient)),
+        ("PUT", "/Patient/p", Some(&patient)),
+        ("DELETE", "/fhir/Patient/p", None),
+        ("POST", "/fhir", Some(&bundle)),
+    ] {
+        let call = world.call(method, path).by_root();
+        let answer = match body {
+            Some(body) => call.fhir(body).send().await,
+            None => call.send().await,
+        };
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "5"), "{method} {path} {answer:?}");
+        assert_eq!(answer.body["resourceType"], "OperationOutcome", "{method} {path}");
+    }
+    let token = world.post("/auth/token").form(&[("grant_type", "client_credentials")]);
+    let token = token.basic("x", SECRET).send().await;
+    assert_eq!((token.status.as_u16(), &token.body["error"]), (503, &json!("temporarily_unavailable")), "{token:?}");
+    assert_eq!(world.get("/health").send().await.status, 200, "what does not wait is answered");
+    world.end().await;
+}
+
+#[tokio::test]
 async fn health_is_not_shared_with_other_origins() {
     let world = World::new().await;
     let answer = world.get("/health").header("origin", "https://app.example").send().await;

@@ -121,7 +121,11 @@ impl World {
     async fn over(db: Db, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
         let clock = Arc::new(Ticker(AtomicI64::new(NOW_S * 1_000_000)));
         let random = Arc::new(Seeded(AtomicU64::new(7)));
-        let health = Arc::new(Health(AtomicBool::new(true), AtomicU32::new(0)));
+        let health = Arc::new(Health {
+            healthy: AtomicBool::new(true),
+            asked: AtomicU32::new(0),
+            stalled: AtomicBool::new(false),
+        });
         let admissions = Arc::new(Admissions::start(&db));
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
         db.set_fhir_base(&format!("{BASE}/fhir")).await.unwrap();
@@ -511,24 +515,39 @@ impl Random for Seeded {
 }
 
 /// A probe that says what it was told.
-pub(crate) struct Health(AtomicBool, AtomicU32);
+pub(crate) struct Health {
+    healthy: AtomicBool,
+    asked: AtomicU32,
+    stalled: AtomicBool,
+}
 
 impl Health {
     pub(crate) fn set(&self, healthy: bool) {
-        self.0.store(healthy, Ordering::SeqCst);
+        self.healthy.store(healthy, Ordering::SeqCst);
+    }
+
+    /// Says that the database answers nothing.
+    pub(crate) fn stall(&self) {
+        self.stalled.store(true, Ordering::SeqCst);
     }
 
     /// How often it was asked.
     pub(crate) fn asked(&self) -> u32 {
-        self.1.load(Ordering::SeqCst)
+        self.asked.load(Ordering::SeqCst)
     }
 }
 
 #[async_trait]
 impl HealthProbe for Health {
     async fn is_healthy(&self) -> bool {
-        self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.load(Ordering::SeqCst)
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.healthy.load(Ordering::SeqCst)
+    }
+
+    async fn stalled(&self) {
+        if !self.stalled.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

@@ -55,6 +55,14 @@ impl Home {
         }
     }
 
+    /// Locks a table of a Postgres database until the returned session is dropped: every statement that reads it hangs.
+    pub(crate) async fn lock(&self, table: &'static str) -> Option<PgConnection> {
+        let mut session = PgConnection::connect(self.url.as_deref()?).await.unwrap();
+        run(&mut session, "BEGIN".to_owned()).await;
+        run(&mut session, format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await;
+        Some(session)
+    }
+
     pub(crate) fn is_postgres(&self) -> bool {
         self.url.is_some()
     }

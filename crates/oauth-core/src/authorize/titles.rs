@@ -135,3 +135,19 @@ impl Category {
         format!("category={}|{}", self.system, self.code)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_and_their_explanations_are_titled_by_the_diagnoses_and_drugs_they_carry() {
+        for resource_type in ["Claim", "ExplanationOfBenefit"] {
+            let described = title_of(resource_type).unwrap();
+            for word in ["diagnoses", "treatments", "medicines"] {
+                assert!(described.title.contains(word), "{resource_type}: {}", described.title);
+                assert!(described.detail.contains(word), "{resource_type}: {}", described.detail);
+            }
+        }
+    }
+}

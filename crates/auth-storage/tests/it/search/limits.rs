@@ -36,7 +36,7 @@ told! {
             assert!(matches!(db.search(&query).await, Err(StoreError::TooCostly(_))));
         }
         assert!(matches!(db.read(&"Patient/p1".parse().unwrap()).await, Ok(Lookup::Found(_))));
-        let long = home.open().await;
+        let long = home.open_limited(Duration::from_mins(10)).await;
         assert_eq!(found(&long, &query).await.total, Some(0), "with more time there is an answer");
     }
 
@@ -78,8 +78,37 @@ told! {
         assert_eq!(ids(&found), ["p1"]);
     }
 
+    async fn what_a_caller_gave_up_ends_in_the_database_and_frees_its_connection(home) {
+        let db = home.open_limited(Duration::from_mins(10)).await;
+        crowd(&db).await;
+        // SQLite has no lock that a reader waits for; there the readers are tested by themselves.
+        let Some(held) = home.lock("search_string").await else { return };
+        let patient = kind("Patient");
+        let request = Request::strict(&patient, OWN, NOW_US);
+        let criteria = Criteria::by_parameters(&db.catalog().await.unwrap(), &request, "family=abc").unwrap();
+        let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
+        let write = Write {
+            reach: Reach::default(),
+            ..Write::by_condition(kind("Patient"), Operation::Create(json!({})), precondition)
+        };
+        let query = asking(read(&db, "Patient", "family=abc").await);
+        for _ in 0..8 {
+            let (searched, written) = tokio::join!(
+                tokio::time::timeout(Duration::from_millis(20), db.search(&query)),
+                tokio::time::timeout(Duration::from_millis(20), db.transact(vec![write.clone()], NOW_US)),
+            );
+            assert!(searched.is_err() && written.is_err());
+        }
+        let waiting = "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let freed = async { while !home.ask(waiting).await.is_empty() {} };
+        tokio::time::timeout(Duration::from_secs(20), freed).await.expect("statements that nobody waits for end");
+        drop(held);
+        let query = asking(read(&db, "Patient", "_id=p1").await);
+        assert_eq!(ids(&found(&db, &query).await), ["p1"]);
+    }
+
     async fn five_hundred_values_of_any_parameter_are_answered(home) {
-        let db = home.open().await;
+        let db = home.open_limited(Duration::from_mins(10)).await;
         transact(&db, vec![
             put("Patient/p", json!({"name": [{"family": "v7"}], "gender": "male", "birthDate": "2020-01-01"})),
             put("Observation/o", json!({"status": "final", "subject": {"reference": "Patient/p"}})),
