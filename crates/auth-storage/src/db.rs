@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ use crate::readers::Readers;
 use crate::resources::{Reading, Table, watch_all};
 use crate::schema;
 use crate::script::{self, ScriptFault};
-use crate::search::Index;
+use crate::search::{FEW, Index};
 use crate::shared_work::SharedWork;
 use crate::stopwatch::Stopwatch;
 use crate::tasks::TaskEnded;
@@ -84,6 +84,8 @@ struct Inner {
     tables: RwLock<HashMap<String, Table>>,
     /// How long a search may run.
     search_time: Duration,
+    /// As few resources as a search looks at one by one.
+    few: AtomicI64,
     /// Turns of the transactions that search before they write.
     conditions: Semaphore,
     /// The index of searches as it was when it was last read.
@@ -233,7 +235,8 @@ impl Db {
             On::Sqlite(_) => SQLITE_CONDITIONS,
         });
         let probed = Mutex::new(Instant::now());
-        Self(Arc::new(Inner { pools, shared, tables, search_time, conditions, index, strewn_rows, probed }))
+        let few = AtomicI64::new(FEW);
+        Self(Arc::new(Inner { pools, shared, tables, search_time, few, conditions, index, strewn_rows, probed }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -388,6 +391,18 @@ impl Db {
             On::Postgres(pools) => On::Postgres(&pools.searchers),
             On::Sqlite(pools) => On::Sqlite(&pools.searchers),
         }
+    }
+
+    /// As few resources as a search looks at one by one, and sorts; of more it walks the order of the answer.
+    pub(crate) fn few(&self) -> i64 {
+        self.0.few.load(Ordering::Relaxed)
+    }
+
+    /// Sets how few resources a search looks at one by one, so that a test with few of them sees what a search of many
+    /// does.
+    #[doc(hidden)]
+    pub fn set_few(&self, few: i64) {
+        self.0.few.store(few, Ordering::Relaxed);
     }
 
     /// How long a search may run.

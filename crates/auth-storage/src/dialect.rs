@@ -117,6 +117,12 @@ const FRAGMENTS: &[Fragment] = &[
         "t.resource -> 'patient' ->> '@'",
         "CASE WHEN json_valid(t.resource) THEN t.resource -> 'patient' ->> '@' END",
     ),
+    // At the end of a subquery: it stays what it is. Without it Postgres may read all rows that meet a test on one
+    // resource, and join them; SQLite never begins with what a test looks at.
+    ("fence", "OFFSET 0", ""),
+    // Behind a table: the index that SQLite takes. It knows nothing of the rows, so of two indexes that begin alike it
+    // may take the one whose further columns are of no use.
+    ("by", "", "@"),
     // How the engine would go about a statement, a row for each step, told in its last column.
     ("explain", "EXPLAIN", "EXPLAIN QUERY PLAN"),
     // A table emptied at once, without visiting its rows.

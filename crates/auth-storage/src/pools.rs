@@ -32,6 +32,12 @@ pub(crate) fn search_patience(search_time: Duration) -> Duration {
     search_time.max(SEARCH_PATIENCE_MIN)
 }
 
+/// How Postgres plans searches: the statement says what is walked, through an index that has the order it needs, and
+/// the plan is stored. Whatever reads a table or a parameter as a whole to join or sort it would be chosen where
+/// statistics are old or absent. Plans of which nothing else is possible have a cost that would have them compiled.
+const SEARCH_PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+    SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
 /// The connections to Postgres.
 #[derive(Debug)]
 pub(crate) struct PgPools {
@@ -54,7 +60,7 @@ pub(crate) async fn connect(
     let searchers = (connections / SEARCHERS_SHARE).max(1);
     let others = connections.saturating_sub(searchers + ATTENDANTS).max(1);
     let all = pool_options(others).connect_with(options.clone()).await?;
-    let limit: Arc<str> = format!("SET statement_timeout = {}", search_time.as_millis().max(1)).into();
+    let limit: Arc<str> = format!("SET statement_timeout = {}; {SEARCH_PLANS}", search_time.as_millis().max(1)).into();
     let attendant = Attendant::start(options.clone(), Times::default());
     let searchers = PgSearchers::new(options, (searchers, search_time, limit), attendant.canceller());
     Ok(PgPools { all, searchers, attendant })

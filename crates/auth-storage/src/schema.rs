@@ -58,6 +58,8 @@ const FILES: &[File] = &[
     file!(23, "0023_audit_event_index.sql"),
     file!(24, "0024_package_conformance.sql"),
     file!(25, "0025_server_health.sql"),
+    file!(26, "0026_search_order.sql"),
+    file!(27, "0027_absolute_references.sql"),
 ];
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.

@@ -1,22 +1,30 @@
 //! Search: the rows that writes leave, and the statements that read them.
 //!
 //! What a parameter finds in a resource is evaluated when the resource is written and kept as narrow rows
-//! (`migrations/auth`, 0016). A search is one statement over them, with what the caller reaches inside it.
+//! (`migrations/auth`, 0016). A search is one statement over them, with what the caller reaches inside it; where the
+//! rows of several parameters decide which one is walked, a statement before it counts them as far as that takes.
 //! Rows are numbered by type and parameter; a type whose definitions change gets another number, so the
 //! old rows answer until the new ones are complete, and nothing is ever half replaced.
 
+mod access;
+mod chain;
 mod compare;
 mod composite;
+mod cursor;
+mod driver;
 mod finder;
 mod index;
 mod number;
+mod order;
 mod page;
 mod patients;
 mod rebuild;
 mod row;
 mod rows;
 mod statement;
+mod walk;
 mod write;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,12 +42,13 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use self::page::Ran;
 use self::statement::{Bound, Statement, Unanswerable};
 use crate::db::Db;
-use crate::dialect::Sql;
+use crate::dialect::{Dialect, Sql};
 use crate::document::Document;
 use crate::engine::run;
 use crate::fault::{fhir, retried};
 use crate::resources::{self, Table};
 
+pub(crate) use driver::FEW;
 pub(crate) use finder::{Finder, Findings};
 pub(crate) use index::Index;
 pub(crate) use patients::{Begins, patients};
@@ -103,7 +112,7 @@ impl SearchStore for Db {
 
 impl Db {
     /// Says at which address absolute references are to our own resources. Every node of a deployment says
-    /// the same; another one than before has the rows of all resources made again.
+    /// the same; another one than before has the rows of those types made again that have absolute references to either.
     ///
     /// # Errors
     /// When the engine fails; nothing is changed then.
@@ -125,6 +134,46 @@ impl Db {
         match find_tables(self, query).await? {
             Some(table) => page::plan(self, &*current(self).await?, &table, query).await,
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// How the engine would go about reading what refers to resources, in the format of
+    /// [`explain_search`](Self::explain_search).
+    ///
+    /// # Errors
+    /// When the engine fails.
+    #[doc(hidden)]
+    pub async fn explain_referring(
+        &self,
+        referring: Referring<'_>,
+        within: &Selection,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let Some(table) = Table::find(self, referring.kind).await? else { return Ok(Vec::new()) };
+        let (index, reaches) = (current(self).await?, BTreeMap::new());
+        let mut statement = Statement::new(self, &index, &reaches);
+        match write_referring(&mut statement, &table, (referring, within), 1_000) {
+            Ok(Some(sql)) => page::steps(self, &sql, statement.bound).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// How the engine would go about reading resources by their ids, in the format of
+    /// [`explain_search`](Self::explain_search).
+    ///
+    /// # Errors
+    /// When the engine fails.
+    #[doc(hidden)]
+    pub async fn explain_among(
+        &self,
+        (kind, ids): (&ResourceType, &[ResourceId]),
+        within: &Selection,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let Some(table) = Table::find(self, kind).await? else { return Ok(Vec::new()) };
+        let (index, reaches) = (current(self).await?, BTreeMap::new());
+        let mut statement = Statement::new(self, &index, &reaches);
+        match write_among(&mut statement, (&table, kind), ids, within) {
+            Ok(sql) => page::steps(self, &sql, statement.bound).await,
+            Err(_) => Ok(Vec::new()),
         }
     }
 
@@ -247,16 +296,24 @@ async fn among(
     let index = current(db).await?;
     let reaches = BTreeMap::new();
     let mut statement = Statement::new(db, &index, &reaches);
+    match write_among(&mut statement, (&table, kind), ids, within) {
+        Ok(sql) => fetch(db, kind, sql, statement.bound).await.map(Ok),
+        Err(unanswerable) => Ok(Err(unanswerable.into())),
+    }
+}
+
+fn write_among(
+    statement: &mut Statement<'_>,
+    (table, kind): (&Table, &ResourceType),
+    ids: &[ResourceId],
+    within: &Selection,
+) -> Result<String, Unanswerable> {
     let ids = statement.bind(elements(ids));
-    let test = match statement.within(kind, within, "o.id") {
-        Ok(test) => test,
-        Err(unanswerable) => return Ok(Err(unanswerable.into())),
-    };
-    let sql = format!(
+    let test = statement.within(kind, within, "o.id")?;
+    Ok(format!(
         "SELECT o.id, o.txid, {{us:o.ts}}, o.resource FROM {{elements:{ids}}} JOIN {} o ON o.id = e.value ->> 0 WHERE {test} ORDER BY o.id",
         table.quoted()
-    );
-    fetch(db, kind, sql, statement.bound).await.map(Ok)
+    ))
 }
 
 async fn refer(
@@ -270,31 +327,24 @@ async fn refer(
     let index = current(db).await?;
     let reaches = BTreeMap::new();
     let mut statement = Statement::new(db, &index, &reaches);
-    let (sql, bound) = match write_referring(&mut statement, &index, referring, within) {
-        Ok(Some(condition)) => {
-            let limit = statement.bind_limit(i64::from(limit));
-            let sql = format!(
-                "SELECT o.id, o.txid, {{us:o.ts}}, o.resource FROM {} o WHERE {condition} ORDER BY o.id LIMIT {limit}",
-                table.quoted()
-            );
-            (sql, statement.bound)
-        }
-        Ok(None) => return Ok(Ok(Vec::new())),
-        Err(unanswerable) => return Ok(Err(unanswerable.into())),
-    };
-    fetch(db, kind, sql, bound).await.map(Ok)
+    match write_referring(&mut statement, &table, (referring, within), limit) {
+        Ok(Some(sql)) => fetch(db, kind, sql, statement.bound).await.map(Ok),
+        Ok(None) => Ok(Ok(Vec::new())),
+        Err(unanswerable) => Ok(Err(unanswerable.into())),
+    }
 }
 
 fn write_referring(
     statement: &mut Statement<'_>,
-    index: &Index,
-    referring: Referring<'_>,
-    within: &Selection,
+    table: &Table,
+    (referring, within): (Referring<'_>, &Selection),
+    limit: u32,
 ) -> Result<Option<String>, Unanswerable> {
     let kind = referring.kind;
     let numbers: Vec<i64> = if let Some(parameter) = referring.by {
         vec![statement.number(kind, parameter)?]
     } else {
+        let index = statement.index;
         let references = index.catalog.parameters(kind).filter(|parameter| parameter.kind == Kind::Reference);
         references.filter_map(|parameter| statement.number(kind, parameter).ok()).collect()
     };
@@ -305,10 +355,21 @@ fn write_referring(
     let to = statement.bind(referring.to.as_str());
     let ids = statement.bind(elements(referring.ids));
     let test = statement.within(kind, within, "o.id")?;
+    let condition = format!("r.parameter IN ({}) AND r.kind = {to} AND r.target = e.value ->> 0", numbers.join(", "));
+    // What is referred to leads to the references, one after the other, and those to the resources.
+    let references = match statement.dialect() {
+        Dialect::Postgres => format!(
+            "{{elements:{ids}}} CROSS JOIN LATERAL (SELECT r.id FROM search_reference r WHERE {condition} OFFSET 0) AS i"
+        ),
+        Dialect::Sqlite => {
+            format!("(SELECT r.id FROM {{elements:{ids}}} CROSS JOIN search_reference r WHERE {condition}) AS i")
+        }
+    };
+    let quoted = table.quoted();
     Ok(Some(format!(
-        "o.id IN (SELECT i.id FROM search_reference i WHERE i.parameter IN ({}) AND i.kind = {to}
-    AND i.target IN (SELECT e.value ->> 0 FROM {{elements:{ids}}})) AND {test}",
-        numbers.join(", ")
+        "WITH found AS MATERIALIZED (SELECT DISTINCT i.id FROM {references})
+SELECT o.id, o.txid, {{us:o.ts}}, o.resource FROM found CROSS JOIN {quoted} o
+WHERE o.id = found.id AND {test} ORDER BY o.id LIMIT {limit}"
     )))
 }
 

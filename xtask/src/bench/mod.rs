@@ -43,6 +43,10 @@ pub(crate) struct Options {
     /// How many messages are in the database of everyday work; 60,000 at least.
     #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
     messages: usize,
+    /// How many resources there are when the shapes of searches are measured: one size after another, in steps of
+    /// 10,000.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_value = "10000,100000,1000000")]
+    resources: Vec<usize>,
     /// Be a server that others are compared with.
     #[arg(long, value_name = "KIND:WHAT", hide = true)]
     bare_server: Option<bare::Kind>,
@@ -55,6 +59,7 @@ pub(crate) struct Bench<'a> {
     cores: Option<Cores>,
     jtis: usize,
     messages: usize,
+    resources: Vec<usize>,
     interrupted: interrupt::Flag,
 }
 
@@ -118,8 +123,13 @@ const BENCHES: &[Listed] = &[
     },
     Listed {
         name: "fhir",
-        what: "reads, searches and writes of the FHIR endpoint on 100,000 resources, on both engines",
+        what: "reads, searches and writes of the FHIR endpoint on 100,000 resources, and the shapes of searches, on both engines",
         run: auth::fhir::run,
+    },
+    Listed {
+        name: "shapes",
+        what: "the searches that clients send at 10,000, 100,000 and 1,000,000 resources, on both engines",
+        run: auth::fhir::run_shapes,
     },
     Listed {
         name: "crowd",
@@ -139,6 +149,9 @@ const BENCHES: &[Listed] = &[
         run: chat::everyday::run,
     },
 ];
+
+/// A bench that is a part of another one, and runs alone when it is named.
+const PART: &str = "shapes";
 
 /// Runs the chosen benches and prints one table.
 ///
@@ -161,14 +174,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         return run_optimised(workspace, options);
     }
     let (jtis, messages) = (options.jtis, options.messages);
-    let bench = Bench { workspace, cores: Cores::choose()?, jtis, messages, interrupted: interrupt::Flag::install()? };
+    let resources = options.resources.clone();
+    let interrupted = interrupt::Flag::install()?;
+    let bench = Bench { workspace, cores: Cores::choose()?, jtis, messages, resources, interrupted };
     println!(
         "{}",
         bench.cores.map_or("Nothing is pinned to a core: taskset is not installed.".into(), Cores::describe)
     );
     let mut rows = Vec::new();
     for listed in BENCHES {
-        if options.names.is_empty() || options.names.iter().any(|name| name == listed.name) {
+        if (options.names.is_empty() && listed.name != PART) || options.names.iter().any(|name| name == listed.name) {
             println!("{}: {} …", listed.name, listed.what);
             rows.extend((listed.run)(&bench)?);
         }
@@ -193,7 +208,9 @@ fn run_optimised(workspace: &Workspace, options: &Options) -> Result<()> {
     build.quiet().run().context("the release build")?;
     let program = workspace.target.join("release").join("xtask");
     let (names, jtis, messages) = (&options.names, options.jtis.to_string(), options.messages.to_string());
-    let run = cmd!(shell, "{program} bench {names...} --jtis {jtis} --messages {messages}");
+    let sizes: Vec<String> = options.resources.iter().map(usize::to_string).collect();
+    let sizes = sizes.join(",");
+    let run = cmd!(shell, "{program} bench {names...} --jtis {jtis} --messages {messages} --resources {sizes}");
     run.quiet().run().context("the benches in the release profile")
 }
 
@@ -371,7 +388,14 @@ mod tests {
 
     #[test]
     fn an_unknown_bench_is_refused_by_name() {
-        let options = Options { names: vec!["nothing".into()], list: false, jtis: 0, messages: 0, bare_server: None };
+        let options = Options {
+            names: vec!["nothing".into()],
+            list: false,
+            jtis: 0,
+            messages: 0,
+            resources: Vec::new(),
+            bare_server: None,
+        };
         let workspace = Workspace::parse(r#"{"workspace_root":"/","target_directory":"/","packages":[]}"#).unwrap();
         let error = run(&workspace, &options).unwrap_err();
         assert!(error.to_string().contains("no bench nothing"), "{error}");

@@ -18,23 +18,29 @@ pub(super) struct Condition {
     pub(super) place: Place,
     /// What is to be added to the number of the parameter.
     pub(super) number: i64,
-    /// SQL on the row `i`; `?` stands for each value.
+    /// The code or target that the row has to have ([`Place::key`]), where the test names one: then the rows that meet
+    /// the condition lie together in the index, in the order of their ids.
+    pub(super) key: Option<Bound>,
+    /// SQL on the row `i` for everything else; `?` stands for each value, and an empty text for no more conditions.
     pub(super) sql: String,
     /// The values.
     pub(super) bound: Vec<Bound>,
-    /// Whether the row is found by its key when the resource is known, or by few rows beside it.
-    pub(super) is_point: bool,
 }
 
-/// Conditions under way.
+/// A condition that is being built.
 struct Built {
+    key: Option<Bound>,
     sql: Vec<String>,
     bound: Vec<Bound>,
 }
 
 impl Built {
     const fn new() -> Self {
-        Self { sql: Vec::new(), bound: Vec::new() }
+        Self { key: None, sql: Vec::new(), bound: Vec::new() }
+    }
+
+    fn of_key(key: impl Into<Bound>) -> Self {
+        Self { key: Some(key.into()), ..Self::new() }
     }
 
     fn and<const N: usize>(mut self, sql: &str, bound: [Bound; N]) -> Self {
@@ -43,54 +49,65 @@ impl Built {
         self
     }
 
-    fn at(self, place: Place, number: i64, is_point: bool) -> Condition {
-        let sql = if self.sql.is_empty() { "TRUE".to_owned() } else { self.sql.join(" AND ") };
-        Condition { place, number, sql, bound: self.bound, is_point }
+    fn at(self, place: Place, number: i64) -> Condition {
+        Condition { place, number, key: self.key, sql: self.sql.join(" AND "), bound: self.bound }
     }
 }
 
-/// The condition that stands for a test, `None` for one that no row meets. `contains` is the engine's word
-/// for the place of one text in another.
-pub(super) fn condition(test: &Test, contains: &str) -> Option<Condition> {
-    let condition = of_test(test, contains)?;
-    // No document holds the character NUL, and Postgres refuses it even as a parameter.
-    let has_nul = condition.bound.iter().any(|value| matches!(value, Bound::Text(bound) if bound.contains('\0')));
-    (!has_nul).then_some(condition)
+impl Condition {
+    /// All of it as SQL on the row `i`, with the values in their order.
+    pub(super) fn whole(&self) -> (String, Vec<Bound>) {
+        let key = self.key.iter().map(|_| format!("i.{} = ?", self.place.key()));
+        let all: Vec<String> = key.chain([self.sql.clone()].into_iter().filter(|sql| !sql.is_empty())).collect();
+        let all = if all.is_empty() { "TRUE".to_owned() } else { all.join(" AND ") };
+        (all, self.key.iter().chain(&self.bound).cloned().collect())
+    }
+
+    fn has_nul(&self) -> bool {
+        let has_nul = |value: &Bound| matches!(value, Bound::Text(text) if text.contains('\0'));
+        self.bound.iter().chain(&self.key).any(has_nul)
+    }
 }
 
-fn of_test(test: &Test, contains: &str) -> Option<Condition> {
-    Some(match test {
+/// The conditions of which a row has to meet one to stand for a test, none for a test that no row meets. `contains` is
+/// the engine's function for the position of one text in another.
+pub(super) fn conditions(test: &Test, contains: &str) -> Vec<Condition> {
+    let mut conditions = of_test(test, contains);
+    // No document holds the character NUL, and Postgres refuses it even as a parameter.
+    if conditions.iter().any(Condition::has_nul) {
+        conditions.clear();
+    }
+    conditions
+}
+
+fn of_test(test: &Test, contains: &str) -> Vec<Condition> {
+    let one = match test {
         Test::Token { system, code } => token(system, code.as_deref()),
-        Test::Display(words) | Test::Text { how: TextMatch::Starts, text: words } => starts(words),
+        Test::Display(words) | Test::Text { how: TextMatch::Starts, text: words } => started(words).at(Place::Text, 0),
         Test::OfType { system, code, value } => {
-            let built = Built::new().and("i.code = ?", [typed(value, code).into()]);
-            of_system(built, system.as_deref()).at(Place::Token, row::typed_number(0), true)
+            let built = Built::of_key(typed(value, code));
+            of_system(built, system.as_deref()).at(Place::Token, row::typed_number(0))
         }
-        Test::In(_) | Test::Composite(_) => return None,
+        Test::In(_) | Test::Composite(_) => return Vec::new(),
         Test::Text { how: TextMatch::Contains, text } => {
-            Built::new().and(&format!("{contains}(i.folded, ?) > 0"), [text.as_str().into()]).at(Place::Text, 0, false)
+            Built::new().and(&format!("{contains}(i.folded, ?) > 0"), [text.as_str().into()]).at(Place::Text, 0)
         }
         Test::Text { how: TextMatch::Exact, text } => {
             // Its beginning bounds the walk; what is folded may be cut at its end.
             let beginning: String = fhir_store::search::folded(text).chars().take(EXACT_BEGINNING).collect();
-            started(&beginning).and("i.exact = ?", [digest_of(Some(text)).into()]).at(Place::Text, 0, false)
+            started(&beginning).and("i.exact = ?", [digest_of(Some(text)).into()]).at(Place::Text, 0)
         }
         Test::Reference { kind, id } => {
-            let built = Built::new().and("i.target = ?", [id.as_str().into()]);
+            let built = Built::of_key(id.as_str());
             match kind {
                 Some(kind) => built.and("i.kind = ?", [kind.as_str().into()]),
                 None => built,
             }
-            .at(Place::Reference, 0, true)
+            .at(Place::Reference, 0)
         }
-        Test::Uri { how, uri, version } => {
-            let built = of_uri(*how, uri);
-            of_system(built, version.as_deref()).at(Place::Token, uri_number(0), *how != UriMatch::Below)
-        }
-        Test::Period(comparison) => {
-            compared(comparison.prefix, comparison.low, comparison.high).at(Place::Range, 0, true)
-        }
-        Test::Number(comparison) => number(comparison).at(Place::Range, 0, true),
+        Test::Uri { how, uri, version } => return of_uri(*how, uri, version.as_deref()),
+        Test::Period(comparison) => compared(comparison.prefix, comparison.low, comparison.high).at(Place::Range, 0),
+        Test::Number(comparison) => number(comparison).at(Place::Range, 0),
         Test::Quantity { comparison, unit } => match unit {
             Unit::Any => number(comparison),
             Unit::Named(name) => number(comparison).and("i.code = ?", [name.as_str().into()]),
@@ -98,21 +115,19 @@ fn of_test(test: &Test, contains: &str) -> Option<Condition> {
                 .and("i.code = ?", [code.as_str().into()])
                 .and("i.system = ?", [digest_of(Some(system)).into()]),
         }
-        .at(Place::Quantity, 0, true),
-    })
+        .at(Place::Quantity, 0),
+    };
+    vec![one]
 }
 
 fn token(system: &System, code: Option<&str>) -> Condition {
-    let built = match code {
-        Some(code) => Built::new().and("i.code = ?", [code.into()]),
-        None => Built::new(),
-    };
+    let built = code.map_or_else(Built::new, Built::of_key);
     let built = match system {
         System::Any => built,
         System::None => built.and("i.system = 0", []),
         System::Is(system) => of_system(built, Some(system)),
     };
-    built.at(Place::Token, 0, code.is_some())
+    built.at(Place::Token, 0)
 }
 
 fn of_system(built: Built, system: Option<&str>) -> Built {
@@ -122,31 +137,23 @@ fn of_system(built: Built, system: Option<&str>) -> Built {
     }
 }
 
-fn starts(text: &str) -> Condition {
-    started(text).at(Place::Text, 0, false)
-}
-
 fn started(text: &str) -> Built {
     let end = format!("{text}{LAST}");
     Built::new().and("i.folded >= ? AND i.folded < ?", [text.into(), end.into()])
 }
 
-fn of_uri(how: UriMatch, uri: &str) -> Built {
+fn of_uri(how: UriMatch, uri: &str, version: Option<&str>) -> Vec<Condition> {
+    let at = |built: Built| of_system(built, version).at(Place::Token, uri_number(0));
     match how {
-        UriMatch::Equals => Built::new().and("i.code = ?", [uri.into()]),
+        UriMatch::Equals => vec![at(Built::of_key(uri))],
         // What goes on behind a slash lies between it and the next character.
         UriMatch::Below => {
             let root = if uri.ends_with('/') { uri.to_owned() } else { format!("{uri}/") };
             let end = format!("{root}{LAST}");
-            Built::new().and("(i.code = ? OR (i.code >= ? AND i.code < ?))", [uri.into(), root.into(), end.into()])
+            let below = Built::new().and("i.code >= ? AND i.code < ?", [root.into(), end.into()]);
+            vec![at(Built::of_key(uri)), at(below)]
         }
-        UriMatch::Above => {
-            let roots = roots(uri);
-            let places = vec!["?"; roots.len()].join(", ");
-            let mut built = Built::new().and(&format!("i.code IN ({places})"), []);
-            built.bound.extend(roots.into_iter().map(Bound::from));
-            built
-        }
+        UriMatch::Above => roots(uri).into_iter().map(|root| at(Built::of_key(root))).collect(),
     }
 }
 
@@ -201,9 +208,10 @@ mod tests {
     #[test]
     fn a_text_that_is_no_word_of_a_code_stays_a_value() {
         let test = Test::Token { system: System::Any, code: Some("' OR 1=1 --".to_owned()) };
-        let condition = condition(&test, "strpos").unwrap();
-        assert_eq!(condition.sql, "i.code = ?");
-        assert_eq!(condition.bound, ["' OR 1=1 --".into()]);
+        let conditions = conditions(&test, "strpos");
+        let [condition] = conditions.as_slice() else { panic!("{conditions:?}") };
+        assert_eq!((condition.sql.as_str(), &condition.bound), ("", &Vec::new()));
+        assert_eq!(condition.key, Some("' OR 1=1 --".into()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use fhir_store::search::{Kind, Parameter, Test};
 
 use super::compare::{self, Condition};
 use super::row::{ELEMENT_SUFFIX, Place, part_number};
-use super::statement::{Statement, Unanswerable, Written, is_found_by_id, places};
+use super::statement::{Statement, Unanswerable, Written, any_of, hidden, is_found_by_id, places};
 
 /// Where the rows of the parts of a composite are.
 struct PartRows {
@@ -53,32 +53,52 @@ impl Statement<'_> {
     }
 
     fn parts(&mut self, rows: &PartRows, parts: &[Test], id: Option<&str>) -> Option<String> {
-        let conditions: Option<Vec<Condition>> =
-            parts.iter().map(|part| compare::condition(part, self.contains())).collect();
-        let conditions = conditions?;
-        let mut from = String::new();
-        let mut all = Vec::with_capacity(conditions.len());
-        for (part, (condition, number)) in conditions.iter().zip(&rows.numbers).enumerate() {
-            let alias = format!("i{part}");
-            let table = condition.place.table();
-            let joined = match part {
-                0 => format!("{table} {alias}"),
-                _ => format!(" JOIN {table} {alias} ON {alias}.id = i0.id"),
-            };
-            from.push_str(&joined);
-            let place = self.bind(number + condition.number);
-            let filled = self.filled(&condition.sql, &condition.bound).replace("i.", &format!("{alias}."));
-            all.push(format!("{alias}.parameter = {place} AND {filled}"));
+        let alternatives: Vec<Vec<Condition>> =
+            parts.iter().map(|part| compare::conditions(part, self.contains())).collect();
+        if alternatives.iter().any(Vec::is_empty) {
+            return None;
         }
-        let all = all.join(" AND ");
+        let mut ordered: Vec<(&Vec<Condition>, i64)> = alternatives.iter().zip(rows.numbers.iter().copied()).collect();
+        // The walk begins with a code, which has few rows, or with what has no index by its id.
+        ordered.sort_by_key(|(part, _)| part.iter().all(|condition| condition.key.is_none()));
+        let mut tests = Vec::with_capacity(ordered.len());
+        for (part, (conditions, number)) in ordered.iter().enumerate() {
+            let (place, condition) = self.part(conditions, *number);
+            let alias = format!("i{part}");
+            let condition = if part == 0 { condition } else { hidden(&condition) };
+            let condition = condition.replace("i.", &format!("{alias}."));
+            tests.push((alias, place, condition));
+        }
+        let ((_, place, first), others) = tests.split_first()?;
+        let others = others.iter().map(|(alias, place, condition)| {
+            let (table, index) = (place.table(), place.by_id());
+            format!(
+                " AND EXISTS (SELECT 1 FROM {table} {alias} {index} WHERE {condition} AND {alias}.id = i0.id {{fence}})"
+            )
+        });
+        let all = format!("{} i0 WHERE {first}{}", place.table(), others.collect::<Vec<_>>().concat());
         Some(match (id, rows.of_elements) {
-            (None, false) => format!("SELECT i0.id AS id FROM {from} WHERE {all}"),
-            (None, true) => format!("SELECT {} AS id FROM {from} WHERE {all}", bare("i0.id")),
-            (Some(id), false) => format!("EXISTS (SELECT 1 FROM {from} WHERE {all} AND i0.id = {id})"),
+            (None, false) => format!("SELECT i0.id AS id FROM {all}"),
+            (None, true) => format!("SELECT {} AS id FROM {all}", bare("i0.id")),
+            (Some(id), false) => format!("EXISTS (SELECT 1 FROM {all} AND i0.id = {id} {{fence}})"),
             (Some(id), true) => {
-                format!("EXISTS (SELECT 1 FROM {from} WHERE {all} AND i0.id >= {id} || ' ' AND i0.id < {id} || '!')")
+                format!("EXISTS (SELECT 1 FROM {all} AND i0.id >= {id} || ' ' AND i0.id < {id} || '!' {{fence}})")
             }
         })
+    }
+
+    /// The condition on the row `i` of a part.
+    fn part(&mut self, conditions: &[Condition], number: i64) -> (Place, String) {
+        let (place, added) = conditions.first().map_or((Place::Token, 0), |first| (first.place, first.number));
+        let number = self.bind(number + added);
+        let alternatives: Vec<String> = conditions
+            .iter()
+            .map(|condition| {
+                let (sql, bound) = condition.whole();
+                self.filled(&sql, &bound)
+            })
+            .collect();
+        (place, format!("i.parameter = {number} AND {}", any_of(&alternatives)))
     }
 
     /// The ids that have a value of each part of a composite.

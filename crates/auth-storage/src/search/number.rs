@@ -1,12 +1,15 @@
 //! Numbering types and parameters: when a type is first written, and when definitions change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_store::ResourceType;
-use fhir_store::search::{Catalog, FIRST_INSTALLED};
+use fhir_store::compartment::{Membership, membership};
+use fhir_store::search::{Catalog, FIRST_INSTALLED, Kind};
 
-use super::index::{self, Index, Known};
-use super::row::digest_of;
+use super::compare::LAST;
+use super::index::{self, Index, Known, Numbers, row_number};
+use super::row::{digest_of, uri_number};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::resources::{Found, Table};
 
@@ -26,6 +29,13 @@ const KINDS: &str = "SELECT DISTINCT kind FROM search_type WHERE state <> 'retir
 const TABLES: &str = "SELECT name FROM resource_type ORDER BY name";
 const OWN: &str = "SELECT own FROM search_state";
 const SET_OWN: &str = "UPDATE search_state SET own = $1, revision = revision + 1";
+/// `$1` is `[[number], …]`, `$2` and `$3` are where the addresses begin and end.
+static WITH_ADDRESS: Sql = Sql::new(
+    "SELECT CAST(e.value ->> 0 AS BIGINT) FROM {elements:$1} WHERE EXISTS (
+    SELECT 1 FROM search_token i
+    WHERE i.parameter = CAST(e.value ->> 0 AS BIGINT) AND i.code >= $2 AND i.code < $3
+)",
+);
 const ANY_ROW: &str = "SELECT CAST(count(*) AS BIGINT) FROM (SELECT 1 AS one FROM {table} LIMIT 1) AS first";
 
 /// Gives a type its number. Its rows are complete from the start when nothing of it was written yet.
@@ -128,15 +138,60 @@ pub(super) async fn register_tables(tx: &mut Tx) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Says at which address references are to our own resources; another one than before has all rows made
-/// again.
+/// Says at which address references are to our own resources. Another one than before has the rows of those types made
+/// again that have absolute references to either: relative ones have no address in the index.
 pub(super) async fn set_own(tx: &mut Tx, own: &str) -> Result<(), sqlx::Error> {
     let before: String = run!(tx.on(), fetch_one: sqlx::query_scalar(OWN))?;
     if before == own {
         return Ok(());
     }
     run!(tx.on(), execute: sqlx::query(SET_OWN).bind(own))?;
-    renew_all(tx).await
+    // Of rows that were made without an address it is not known what they leave out.
+    if before.is_empty() {
+        return renew_all(tx).await;
+    }
+    let index = Index::read(tx).await?;
+    let mut looked_up: BTreeMap<i64, String> = BTreeMap::new();
+    let mut concerned: BTreeSet<String> = BTreeSet::new();
+    for kind in kinds(tx).await? {
+        match addresses(&index, &kind) {
+            Some(numbers) => looked_up.extend(numbers.into_iter().map(|number| (number, kind.clone()))),
+            None => drop(concerned.insert(kind)),
+        }
+    }
+    for base in [before.as_str(), own] {
+        let found = with_address(tx, looked_up.keys(), base).await?;
+        concerned.extend(found.iter().filter_map(|number| looked_up.get(number).cloned()));
+    }
+    tracing::info!(
+        types = concerned.len(),
+        "the base URL changed: resources with absolute references are indexed again"
+    );
+    for kind in concerned {
+        renew(tx, &kind, index.definitions).await?;
+    }
+    Ok(())
+}
+
+/// The numbers of the rows in which a type has the addresses of its references; `None` where its rows do not say: they
+/// are still being made, or the type has references that no parameter finds.
+fn addresses(index: &Index, kind: &str) -> Option<Vec<i64>> {
+    let kind: ResourceType = kind.parse().ok()?;
+    let Numbers { ready, written } = index.numbers(&kind)?;
+    let (number, _) = (*ready).filter(|_| written.len() == 1)?;
+    let references = index.catalog.parameters(&kind).filter(|parameter| parameter.kind == Kind::Reference);
+    let numbers: Vec<i64> = references.map(|parameter| uri_number(row_number(number, parameter.number))).collect();
+    let is_complete = !numbers.is_empty() || !matches!(membership(&kind), Membership::Reference(_));
+    is_complete.then_some(numbers)
+}
+
+/// Those of the numbers that have addresses below a base URL.
+async fn with_address(tx: &mut Tx, numbers: impl Iterator<Item = &i64>, base: &str) -> Result<Vec<i64>, sqlx::Error> {
+    let numbers: Vec<[i64; 1]> = numbers.map(|number| [*number]).collect();
+    let numbers = serde_json::json!(numbers).to_string();
+    let (from, to) = (format!("{base}/"), format!("{base}/{LAST}"));
+    let sql = WITH_ADDRESS.on(tx.dialect());
+    run!(tx.on(), fetch_all: sqlx::query_scalar(sql).bind(&numbers).bind(&from).bind(&to))
 }
 
 async fn kinds(tx: &mut Tx) -> Result<Vec<String>, sqlx::Error> {

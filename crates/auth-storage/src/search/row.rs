@@ -69,6 +69,31 @@ impl Place {
         }
     }
 
+    /// The column behind the number in the table's key, where that is a value to be equal to.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Token => "code",
+            Self::Reference => "target",
+            Self::Text => "folded",
+            Self::Range | Self::Quantity => "id",
+        }
+    }
+
+    /// Whether an index leads from a parameter and a resource to the rows, whatever they hold. Codes have none: they
+    /// are most of all rows.
+    pub(super) const fn has_index_by_id(self) -> bool {
+        !matches!(self, Self::Token)
+    }
+
+    /// The index from a parameter and a resource to the rows, as it is named behind the table.
+    pub(super) const fn by_id(self) -> &'static str {
+        match self {
+            Self::Token | Self::Range | Self::Quantity => "{by:NOT INDEXED}",
+            Self::Reference => "{by:INDEXED BY search_reference_source}",
+            Self::Text => "{by:INDEXED BY search_string_resource}",
+        }
+    }
+
     /// Deletes the rows of the numbers from `$1` to before `$2`.
     pub(super) const fn clearing(self) -> &'static str {
         match self {

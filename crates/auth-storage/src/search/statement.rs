@@ -1,17 +1,18 @@
 //! A search as one statement.
 //!
 //! A clause is written in one of two ways: as the set of the ids that meet it, or as a test on an id
-//! that is known. One clause, the one that leaves the fewest, is the set the statement walks; the others
-//! are tests. Every value is bound; what becomes part of a statement is written in this crate.
+//! that is known. One clause is the set the statement walks ([`super::driver`]); the others are tests. A test looks
+//! up the rows of one resource, so what it costs does not depend on how many others meet it. Every value is bound;
+//! what becomes part of a statement is written in this crate.
+//!
+//! Neither engine may turn a test into a set again. On SQLite the test of a range hides its columns from the indexes
+//! that are ordered by them (`i.high + 0`), on Postgres `OFFSET 0` keeps a test a test (`{fence}`).
 
 use std::collections::BTreeMap;
-use std::slice;
 use std::sync::Arc;
 
-use fhir_store::compartment::{Membership, membership};
-use fhir_store::search::{COMPARTMENT, Chain, Clause, Column, Component, Has, Kind, Parameter, Test};
-use fhir_store::selection::Criterion;
-use fhir_store::{Filter, Region, ResourceType, Selection};
+use fhir_store::search::{Clause, Column, Component, Kind, Parameter, Test};
+use fhir_store::{ResourceType, Selection};
 
 use super::compare::{self, Condition};
 use super::composite::{bare, compared_places};
@@ -19,7 +20,6 @@ use super::index::Index;
 use super::row::{Place, part_number, typed_number, uri_number};
 use crate::db::Db;
 use crate::dialect::Dialect;
-use crate::resources::Conditions;
 
 /// A value of a statement.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,11 +58,11 @@ pub(super) enum Unanswerable {
 /// A statement under way.
 pub(super) struct Statement<'a> {
     pub(super) index: &'a Index,
-    db: &'a Db,
-    reaches: &'a BTreeMap<ResourceType, Selection>,
+    pub(super) db: &'a Db,
+    pub(super) reaches: &'a BTreeMap<ResourceType, Selection>,
     pub(super) bound: Vec<Bound>,
-    /// Whether the ids that are tested are few, so that a test is cheaper done for each of them than for all at once.
-    pub(super) few: bool,
+    /// Aliases given so far to rows that tests on other types begin with.
+    pub(super) aliases: usize,
 }
 
 /// Longest statement that is kept prepared, in bytes. Longer ones have lists of values, are seldom asked again, and
@@ -75,14 +75,14 @@ pub(super) const fn is_kept_prepared(sql: &str) -> bool {
 }
 
 /// The ids of no resource.
-const NOTHING: &str = "SELECT '' AS id WHERE FALSE";
+pub(super) const NOTHING: &str = "SELECT '' AS id WHERE FALSE";
 
 pub(super) type Written = Result<String, Unanswerable>;
 
 impl<'a> Statement<'a> {
     /// `reaches` says what of other types chains may look at.
     pub(super) const fn new(db: &'a Db, index: &'a Index, reaches: &'a BTreeMap<ResourceType, Selection>) -> Self {
-        Self { index, db, reaches, bound: Vec::new(), few: false }
+        Self { index, db, reaches, bound: Vec::new(), aliases: 0 }
     }
 
     /// Binds a value and returns its place.
@@ -109,7 +109,7 @@ impl<'a> Statement<'a> {
     }
 
     /// The parameters that have the rows of one that has none of its own.
-    fn sources(&self, kind: &ResourceType, parameter: &Parameter) -> Vec<Arc<Parameter>> {
+    pub(super) fn sources(&self, kind: &ResourceType, parameter: &Parameter) -> Vec<Arc<Parameter>> {
         self.index.catalog.sources(kind, parameter).cloned().collect()
     }
 
@@ -154,13 +154,13 @@ impl<'a> Statement<'a> {
                 };
                 if *missing { format!("NOT ({present})") } else { present }
             }
-            Clause::Chain(chain) => format!("{id} IN ({})", self.chain(kind, chain)?),
+            Clause::Chain(chain) => self.chain_at(kind, chain, id)?,
             Clause::Has(has) => self.has_at(kind, has, id)?,
         })
     }
 
     /// The ids of a type that meet a condition on the row `t`.
-    fn of_table(&self, kind: &ResourceType, condition: &str) -> String {
+    pub(super) fn of_table(&self, kind: &ResourceType, condition: &str) -> String {
         match self.db.known_table(kind.as_str()) {
             Some(table) => format!("SELECT t.id FROM {} t WHERE {condition}", table.quoted()),
             None => NOTHING.to_owned(),
@@ -180,9 +180,11 @@ impl<'a> Statement<'a> {
         }
         let number = self.number(kind, parameter)?;
         let mut sets = self.composites((kind, parameter), tests, None)?;
-        for group in groups(tests, self.contains()) {
+        for group in merged(groups(tests, self.contains())) {
             let condition = self.group(number, &group);
-            sets.push(format!("SELECT i.id FROM {} i WHERE {condition}", group.place.table()));
+            // Where the id is a calculation, SQLite does not walk by ids what the values bound.
+            let id = if group.place.has_index_by_id() && group.keys.is_empty() { "i.id || ''" } else { "i.id" };
+            sets.push(format!("SELECT {id} AS id FROM {} i WHERE {condition}", group.place.table()));
         }
         Ok(union(&sets))
     }
@@ -201,13 +203,17 @@ impl<'a> Statement<'a> {
         }
         let number = self.number(kind, parameter)?;
         let mut alternatives = self.composites((kind, parameter), tests, Some(id))?;
-        for group in groups(tests, self.contains()) {
+        let groups = groups(tests, self.contains());
+        for group in together(groups) {
             let condition = self.group(number, &group);
             let table = group.place.table();
-            // Texts have an index by their resource.
-            let by_id = group.is_point || (self.few && group.place == Place::Text);
-            alternatives.push(if by_id {
-                format!("EXISTS (SELECT 1 FROM {table} i WHERE {condition} AND i.id = {id})")
+            alternatives.push(if group.is_found_by_id() {
+                // A code or a target is in the primary key, before the id.
+                let index = if group.keys.is_empty() { group.place.by_id() } else { "{by:NOT INDEXED}" };
+                format!(
+                    "EXISTS (SELECT 1 FROM {table} i {index} WHERE {} AND i.id = {id} {{fence}})",
+                    hidden(&condition)
+                )
             } else {
                 format!("{id} IN (SELECT i.id FROM {table} i WHERE {condition})")
             });
@@ -215,7 +221,7 @@ impl<'a> Statement<'a> {
         Ok(any_of(&alternatives))
     }
 
-    /// The engine's word for the place of one text in another.
+    /// The engine's function for the position of one text in another.
     pub(super) fn contains(&self) -> &'static str {
         match self.dialect() {
             Dialect::Postgres => "strpos",
@@ -223,10 +229,21 @@ impl<'a> Statement<'a> {
         }
     }
 
-    fn group(&mut self, number: i64, group: &Group) -> String {
-        let place = self.bind(number + group.number);
-        let tests: Vec<String> = group.tests.iter().map(|(sql, bound)| self.filled(sql, bound)).collect();
-        format!("i.parameter = {place} AND {}", any_of(&tests))
+    /// The condition that a row meets all of a group.
+    pub(super) fn group(&mut self, number: i64, group: &Group) -> String {
+        let mut all = vec![format!("i.parameter = {}", self.bind(number + group.number))];
+        let keys: Vec<String> = group.keys.iter().map(|key| self.bind(key.clone())).collect();
+        match keys.as_slice() {
+            [] => {}
+            [one] => all.push(format!("i.{} = {one}", group.place.key())),
+            several => all.push(format!("i.{} IN ({})", group.place.key(), several.join(", "))),
+        }
+        let tests = group.tests.iter().filter(|(sql, _)| !sql.is_empty());
+        let tests: Vec<String> = tests.map(|(sql, bound)| self.filled(sql, bound)).collect();
+        if !tests.is_empty() {
+            all.push(any_of(&tests));
+        }
+        all.join(" AND ")
     }
 
     /// A condition with its values bound.
@@ -246,7 +263,7 @@ impl<'a> Statement<'a> {
         filled
     }
 
-    fn of_column(&mut self, column: Column, tests: &[Test]) -> String {
+    pub(super) fn of_column(&mut self, column: Column, tests: &[Test]) -> String {
         let mut alternatives = Vec::with_capacity(tests.len());
         for test in tests {
             match (column, test) {
@@ -301,190 +318,86 @@ impl<'a> Statement<'a> {
 
     /// Whether the resource with this id has any value of a parameter.
     fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
-        let by_id = is_found_by_id(parameter.kind) || (self.few && parameter.kind == Kind::String);
+        let by_id = is_found_by_id(parameter.kind);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
-        Ok(if by_id { format!("EXISTS ({set})") } else { format!("{id} IN ({set})") })
-    }
-
-    fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {
-        let number = self.number(kind, &chain.parameter)?;
-        let mut sets = Vec::with_capacity(chain.any_of.len());
-        let mut closed = false;
-        for (target, clause) in &chain.any_of {
-            let inner = match self.reached(target, clause) {
-                // Of several types a reference may be to, those count that the caller may search.
-                Err(Unanswerable::Closed) => {
-                    closed = true;
-                    continue;
-                }
-                inner => inner?,
-            };
-            let (place, target) = (self.bind(number), self.bind(target.as_str()));
-            sets.push(format!(
-                "SELECT i.id FROM search_reference i WHERE i.parameter = {place} AND i.kind = {target} AND i.target IN ({inner})"
-            ));
-        }
-        if sets.is_empty() && closed {
-            return Err(Unanswerable::Closed);
-        }
-        Ok(union(&sets))
-    }
-
-    fn has(&mut self, kind: &ResourceType, has: &Has) -> Written {
-        let inner = self.reached(&has.kind, &has.clause)?;
-        if self.db.known_table(has.kind.as_str()).is_none() {
-            return Ok(NOTHING.to_owned());
-        }
-        let number = self.number(&has.kind, &has.parameter)?;
-        let (place, target) = (self.bind(number), self.bind(kind.as_str()));
-        Ok(format!(
-            "SELECT i.target AS id FROM search_reference i WHERE i.parameter = {place} AND i.kind = {target} AND i.id IN ({inner})"
-        ))
-    }
-
-    fn has_at(&mut self, kind: &ResourceType, has: &Has, id: &str) -> Written {
-        Ok(format!("{id} IN ({})", self.has(kind, has)?))
-    }
-
-    /// The ids of another type that meet a clause and that the caller reaches.
-    fn reached(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
-        let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
-        if self.db.known_table(kind.as_str()).is_none() {
-            return Ok(NOTHING.to_owned());
-        }
-        if !within.is_confined() {
-            return self.set(kind, clause);
-        }
-        let is_by_ids = rank(clause).is_some_and(|rank| rank == RANK_OF_IDS);
-        let walked = if is_by_ids { None } else { self.compartment(kind, within)? };
-        let (set, test) = match walked {
-            Some(walked) => {
-                let outer = std::mem::replace(&mut self.few, true);
-                let test = self.test(kind, clause, "o.id");
-                self.few = outer;
-                (walked, test?)
-            }
-            None => (self.set(kind, clause)?, "TRUE".to_owned()),
-        };
-        let within = self.within(kind, within, "o.id")?;
-        Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {test} AND {within}"))
-    }
-
-    /// Whether the resource with this id lies in what a caller reaches; `id` as in [`Statement::test`].
-    pub(super) fn within(&mut self, kind: &ResourceType, within: &Selection, id: &str) -> Written {
-        let Selection::Within(regions) = within else { return Ok("TRUE".to_owned()) };
-        let regions: Result<Vec<String>, Unanswerable> =
-            regions.iter().map(|region| self.region(kind, region, id)).collect();
-        Ok(any_of(&regions?))
-    }
-
-    fn region(&mut self, kind: &ResourceType, region: &Region, id: &str) -> Written {
-        let mut all = vec!["TRUE".to_owned()];
-        if let Some(compartment) = &region.compartment {
-            all.push(match membership(kind) {
-                Membership::Itself => format!("{id} = {}", self.bind(compartment.patient().as_str())),
-                Membership::Reference(_) => {
-                    let condition = self.in_compartment(kind, compartment.patient().as_str())?;
-                    format!("EXISTS (SELECT 1 FROM search_reference i WHERE {condition} AND i.id = {id})")
-                }
-                Membership::Shared | Membership::Closed => "FALSE".to_owned(),
-            });
-        }
-        for criterion in &region.criteria {
-            all.push(self.criterion(kind, criterion, id)?);
-        }
-        Ok(format!("({})", all.join(" AND ")))
-    }
-
-    fn criterion(&mut self, kind: &ResourceType, criterion: &Criterion, id: &str) -> Written {
-        match criterion {
-            Criterion::Coded(_) | Criterion::Ownership(_) => {
-                let criteria = Conditions::criteria(self.dialect(), slice::from_ref(criterion), self.bound.len() + 1);
-                self.bound.extend(criteria.bound.into_iter().map(Bound::from));
-                let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
-                Ok(format!("EXISTS ({set})"))
-            }
-            Criterion::Search(scoped) if scoped.kind() == kind => {
-                let mut tests = vec!["TRUE".to_owned()];
-                for clause in scoped.clauses() {
-                    tests.push(self.test(kind, clause, id)?);
-                }
-                Ok(format!("({})", tests.join(" AND ")))
-            }
-            // It was read for another type, of which it says nothing.
-            Criterion::Search(_) => Ok("FALSE".to_owned()),
-        }
-    }
-
-    fn in_compartment(&mut self, kind: &ResourceType, patient: &str) -> Written {
-        let number = self.index.number(kind, COMPARTMENT);
-        let number = number.ok_or_else(|| Unanswerable::Indexing(format!("{kind}.patient")))?;
-        let (number, patient) = (self.bind(number), self.bind(patient));
-        Ok(format!("i.parameter = {number} AND i.target = {patient} AND i.kind = 'Patient'"))
-    }
-
-    /// The ids in what a caller reaches, where that is one patient's compartment.
-    pub(super) fn compartment(
-        &mut self,
-        kind: &ResourceType,
-        within: &Selection,
-    ) -> Result<Option<String>, Unanswerable> {
-        let Selection::Within(regions) = within else { return Ok(None) };
-        let mut patients = regions.iter().map(|region| Some(region.compartment.as_ref()?.patient().as_str()));
-        // Several regions are those of several scopes, all for the same patient.
-        let Some(patient) = patients.next().flatten().filter(|first| patients.all(|other| other == Some(*first)))
-        else {
-            return Ok(None);
-        };
-        match membership(kind) {
-            Membership::Reference(_) => {
-                let condition = self.in_compartment(kind, patient)?;
-                Ok(Some(format!("SELECT i.id FROM search_reference i WHERE {condition}")))
-            }
-            Membership::Itself => {
-                let patient = self.bind(patient);
-                Ok(Some(self.of_table(kind, &format!("t.id = {patient}"))))
-            }
-            Membership::Shared | Membership::Closed => Ok(None),
-        }
-    }
-
-    /// Whether the resource with this id meets conditions on its elements; `None` when none can.
-    pub(super) fn filtered(&mut self, kind: &ResourceType, filters: &[Filter], id: &str) -> Option<String> {
-        let filters = Conditions::filters(self.dialect(), filters, self.bound.len() + 1)?;
-        self.bound.extend(filters.bound.into_iter().map(Bound::from));
-        Some(format!("EXISTS ({})", self.of_table(kind, &format!("{} AND t.id = {id}", filters.sql))))
+        Ok(if by_id { format!("EXISTS ({set} {{fence}})") } else { format!("{id} IN ({set})") })
     }
 }
 
-/// Tests on rows of one table and number.
-struct Group {
-    place: Place,
+/// Conditions on rows of one table and number: one of the keys, and one of the tests.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub(super) place: Place,
     number: i64,
-    is_point: bool,
+    /// The values of which the row has to have one ([`Place::key`]); any when there is none.
+    pub(super) keys: Vec<Bound>,
     tests: Vec<(String, Vec<Bound>)>,
 }
 
-fn groups(tests: &[Test], contains: &str) -> Vec<Group> {
+impl Group {
+    /// Whether the row is found when its resource is known.
+    const fn is_found_by_id(&self) -> bool {
+        !self.keys.is_empty() || self.place.has_index_by_id()
+    }
+
+    /// A group for each key.
+    pub(super) fn by_key(self) -> impl Iterator<Item = Self> {
+        let Self { place, number, keys, tests } = self;
+        keys.into_iter().map(move |key| Self { place, number, keys: vec![key], tests: tests.clone() })
+    }
+}
+
+/// The conditions for tests; those that differ in their key alone are one.
+pub(super) fn groups(tests: &[Test], contains: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for Condition { place, number, sql, bound, is_point } in
-        tests.iter().filter_map(|test| compare::condition(test, contains))
+    for Condition { place, number, key, sql, bound } in
+        tests.iter().flat_map(|test| compare::conditions(test, contains))
     {
-        let known = groups.iter_mut().find(|group| (group.place, group.number) == (place, number));
-        match known {
-            Some(group) => {
-                group.is_point &= is_point;
-                group.tests.push((sql, bound));
-            }
-            None => groups.push(Group { place, number, is_point, tests: vec![(sql, bound)] }),
+        let tests = vec![(sql, bound)];
+        let same = |group: &&mut Group| {
+            (group.place, group.number) == (place, number) && !group.keys.is_empty() && group.tests == tests
+        };
+        match (key, groups.iter_mut().find(same)) {
+            (Some(key), Some(group)) => group.keys.push(key),
+            (key, _) => groups.push(Group { place, number, keys: key.into_iter().collect(), tests }),
         }
     }
     groups
 }
 
+/// Most sets that a list of ranges or texts is looked up in one by one, each with its bounds; for a longer list all rows
+/// of the parameter are read once.
+const BOUNDED_MAX: usize = 16;
+
+/// Groups as the sets of a union.
+fn merged(groups: Vec<Group>) -> Vec<Group> {
+    if groups.len() <= BOUNDED_MAX { groups } else { together(groups) }
+}
+
+/// Groups of which those without a key are one for each table and number: an alternative more costs nothing where the
+/// rows of one resource are looked at.
+fn together(groups: Vec<Group>) -> Vec<Group> {
+    let mut together: Vec<Group> = Vec::new();
+    for group in groups {
+        let same =
+            |other: &&mut Group| other.keys.is_empty() && (other.place, other.number) == (group.place, group.number);
+        match together.iter_mut().find(same) {
+            Some(other) if group.keys.is_empty() => other.tests.extend(group.tests),
+            _ => together.push(group),
+        }
+    }
+    together
+}
+
+/// A condition whose columns no index is chosen by: the resource is known, and its rows are few.
+pub(super) fn hidden(condition: &str) -> String {
+    let hidden = condition.replace("i.high", "(i.high + 0)").replace("i.low", "(i.low + 0)");
+    hidden.replace("i.folded", "(i.folded || '')")
+}
+
 /// Whether the keys of these rows go on with the id, so that no more of them are read than the resource has.
 pub(super) const fn is_found_by_id(kind: Kind) -> bool {
-    matches!(kind, Kind::Date | Kind::Number | Kind::Quantity)
+    matches!(kind, Kind::Date | Kind::Number | Kind::Quantity | Kind::String)
 }
 
 /// Where the values of a parameter of this kind are.
@@ -530,30 +443,4 @@ pub(super) fn union(sets: &[String]) -> String {
     let parts: Vec<String> =
         sets.chunks(UNITED_MAX).map(|part| format!("SELECT u.id FROM ({}) AS u", part.join(" UNION ALL "))).collect();
     union(&parts)
-}
-
-/// How few resources a clause leaves, the fewest first; `None` for what leaves most.
-pub(super) fn rank(clause: &Clause) -> Option<u8> {
-    match clause {
-        Clause::Any { parameter, .. } if parameter.column() == Some(Column::Id) => Some(0),
-        Clause::Any { parameter, .. } if parameter.column().is_some() => Some(8),
-        Clause::Any { parameter, tests } => tests.iter().map(|test| rank_of(parameter, test)).max(),
-        Clause::Chain(_) | Clause::Has(_) => Some(5),
-        Clause::Missing { missing: false, .. } => Some(9),
-        Clause::None { .. } | Clause::Missing { .. } => None,
-    }
-}
-
-/// The rank of a clause that names the ids: it leaves fewer than a compartment does, as no other clause surely does.
-pub(super) const RANK_OF_IDS: u8 = 0;
-
-fn rank_of(parameter: &Parameter, test: &Test) -> u8 {
-    match test {
-        Test::OfType { .. } | Test::Reference { .. } | Test::In(_) => 1,
-        Test::Token { code: Some(_), .. } if parameter.code == "identifier" => 1,
-        Test::Uri { .. } | Test::Token { code: Some(_), .. } => 3,
-        Test::Text { .. } | Test::Display(_) | Test::Composite(_) => 4,
-        Test::Period(_) | Test::Number(_) | Test::Quantity { .. } => 6,
-        Test::Token { code: None, .. } => 7,
-    }
 }

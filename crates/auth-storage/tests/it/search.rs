@@ -1,10 +1,12 @@
 //! Searches: what the statements find is what the model finds, on every engine.
 
+mod base_url;
 mod composite;
 mod conditional;
 mod included;
 mod limits;
 mod modifiers;
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -39,14 +39,20 @@ fn unversioned(text: &str) -> &str {
 }
 
 /// The targets a reference names. It has one spelling, but nothing keeps a writer from sending several,
-/// and then all of them count, as they do for a compartment.
+/// and then all of them count, as they do for a compartment. An absolute reference to this server is also an address: by
+/// those rows it is known which resources another base URL concerns.
 pub(super) fn each<'a>(reference: &'a Value, own: &str, out: &mut dyn FnMut(Target<'a>)) {
     let text = |name: &str| reference.get(name).and_then(Value::as_str);
     if let (Some(kind), Some(id)) = (text("resourceType"), text("id")) {
         out(Target::Resource { kind, id });
     }
-    let spelled = [text("reference"), text("uri")];
-    spelled.into_iter().flatten().filter_map(|text| Target::read(text, own)).for_each(out);
+    for spelled in [text("reference"), text("uri")].into_iter().flatten() {
+        let Some(target) = Target::read(spelled, own) else { continue };
+        out(target);
+        if matches!(target, Target::Resource { .. }) && crate::reference::is_absolute(spelled) {
+            out(Target::Elsewhere(unversioned(spelled)));
+        }
+    }
 }
 
 /// The type of what a reference is to, without following it.

@@ -112,11 +112,15 @@ fn a_reference_is_to_here_or_elsewhere_in_either_spelling() {
     for here in [
         json!({"reference": "Patient/p"}),
         json!({"reference": "Patient/p/_history/3"}),
-        json!({"reference": format!("{OWN}/Patient/p")}),
         json!({"resourceType": "Patient", "id": "p"}),
-        json!({"uri": format!("{OWN}/Patient/p")}),
     ] {
         assert_eq!(subject(here.clone()), [reference("Patient/p")], "{here}");
+    }
+    // By its address it is known which resources another base URL concerns.
+    let address = format!("{OWN}/Patient/p");
+    let versioned = format!("{address}/_history/3");
+    for here in [json!({"reference": address}), json!({"uri": address}), json!({"reference": versioned})] {
+        assert_eq!(subject(here.clone()), [reference("Patient/p"), uri(&address, None)], "{here}");
     }
     let elsewhere = "https://elsewhere.example/fhir/Patient/p";
     for address in [elsewhere, "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001", "https://payer.example/fhirs/Patient/p"]

@@ -7,6 +7,7 @@
 //! all the rows that are written for 32 Observations and does nothing else, in tables as large.
 
 mod population;
+mod shapes;
 
 use std::time::Instant;
 
@@ -59,7 +60,7 @@ const MEMBER: usize = 7;
 pub(in super::super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let shell = Shell::new()?;
     shell.change_dir(&bench.workspace.root);
-    cmd!(shell, "cargo bench --quiet --package auth-storage --bench fhir --no-run").quiet().run()?;
+    cmd!(shell, "cargo bench --quiet --package auth-storage --bench fhir --bench grow --no-run").quiet().run()?;
     // In the build folder, because what is for temporary files may be memory, where a sync costs nothing.
     let folder = tempfile::Builder::new()
         .prefix("bench-")
@@ -69,9 +70,38 @@ pub(in super::super) fn run(bench: &Bench<'_>) -> Result<Vec<Row>> {
     let mut rows =
         Measured::start(bench, &embedded, &folder.path().join("auth-server/auth.db").to_string_lossy())?.rows()?;
     drop(embedded);
+    rows.extend(shaped(bench, None)?);
     let postgres = Postgres::start(bench.workspace, Binaries::find_or_install()?)?;
     let served = Deployment::start(bench, folder.path(), Engine::Postgres(&postgres))?;
     rows.extend(Measured::start(bench, &served, &served.database().context("there is no database")?)?.rows()?);
+    drop(served);
+    rows.extend(shaped(bench, Some(Binaries::find_or_install()?))?);
+    Ok(rows)
+}
+
+/// The shapes of searches at every size, in a database of their own.
+fn shaped(bench: &Bench<'_>, binaries: Option<Binaries>) -> Result<Vec<Row>> {
+    if bench.resources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let folder = tempfile::Builder::new()
+        .prefix("bench-")
+        .tempdir_in(&bench.workspace.target)
+        .context("cannot create a folder for the databases")?;
+    let postgres = binaries.map(|binaries| Postgres::start(bench.workspace, binaries)).transpose()?;
+    shapes::run(bench, folder.path(), postgres.as_ref())
+}
+
+/// The shapes of searches alone, on both engines.
+///
+/// # Errors
+/// As [`run`].
+pub(in super::super) fn run_shapes(bench: &Bench<'_>) -> Result<Vec<Row>> {
+    let shell = Shell::new()?;
+    shell.change_dir(&bench.workspace.root);
+    cmd!(shell, "cargo bench --quiet --package auth-storage --bench grow --no-run").quiet().run()?;
+    let mut rows = shaped(bench, None)?;
+    rows.extend(shaped(bench, Some(Binaries::find_or_install()?))?);
     Ok(rows)
 }
 
