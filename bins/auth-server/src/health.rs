@@ -1,33 +1,20 @@
-//! Whether the server can do its work: whether its database takes writes.
-
-use std::time::Duration;
+//! The health of the server: whether its database accepts writes, and whether it answers at all.
 
 use async_trait::async_trait;
-use auth_http::HealthProbe;
 use auth_storage::Db;
+use server_kit::health::{DatabaseHealth as WriteProbe, HealthProbe};
 
-/// A balancer that waits longer than this has given up on its own.
-const ANSWER_MAX: Duration = Duration::from_secs(1);
-
-/// Has the database write at every call.
-#[derive(Debug)]
+/// The health of one database.
 pub(crate) struct DatabaseHealth(pub(crate) Db);
 
 #[async_trait]
 impl HealthProbe for DatabaseHealth {
     async fn is_healthy(&self) -> bool {
-        let answered = tokio::time::timeout(ANSWER_MAX, self.0.probe()).await;
-        match answered {
-            Ok(Ok(())) => true,
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the database takes no writes");
-                false
-            }
-            Err(_) => {
-                tracing::error!("the database did not answer in a second");
-                false
-            }
-        }
+        let write = || {
+            let db = self.0.clone();
+            async move { db.probe().await }
+        };
+        WriteProbe::new(write).is_healthy().await
     }
 
     async fn stalled(&self) {

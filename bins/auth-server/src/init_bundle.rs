@@ -10,21 +10,25 @@ use anyhow::Context as _;
 use auth_http::Parts;
 use auth_storage::Db;
 use migrations::init::{self, FILE_MAX_BYTES, InitBundle, Variables};
+use server_kit::config::ConfigExit;
 
-use crate::config::{Command, Config, End};
+use crate::config::{Command, Config};
 
 /// Reads the bundle the configuration names, if it names one and the server is to serve. `variable` is
 /// the environment.
 ///
 /// # Errors
 /// What is wrong with the file, in one line.
-pub(crate) fn load(config: &Config, variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<InitBundle>, End> {
+pub(crate) fn load(
+    config: &Config,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<InitBundle>, ConfigExit> {
     let Some(path) = config.platform.init_bundle().filter(|_| matches!(config.task(), Command::Serve)) else {
         return Ok(None);
     };
     let fault = |what: String| {
         let line = format!("--init-bundle is file://{}: {what}", path.display());
-        End::Fault(line.replace('\n', " "))
+        ConfigExit::Invalid(line.replace('\n', " "))
     };
     let content = content(path).map_err(fault)?;
     let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
@@ -83,8 +87,8 @@ mod tests {
         let arguments = arguments.map(OsString::from);
         let config = config::read(arguments, |_| None).unwrap();
         load(&config, |name| (name == "WORD").then(|| "said".into())).map_err(|end| match end {
-            End::Fault(line) => line,
-            End::Help(_) => panic!("help"),
+            ConfigExit::Invalid(line) => line,
+            ConfigExit::Help(_) => panic!("help"),
         })
     }
 

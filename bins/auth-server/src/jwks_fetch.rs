@@ -11,11 +11,11 @@ use oauth_core::limits::JWKS_MAX_BYTES;
 use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
+use server_kit::public_address::{NotPublicError, is_public_host};
 use url::Url;
 
 use crate::clock::SystemClock;
-use crate::outbound;
-use crate::public_address::{NotPublic, PublicResolver, is_public_host};
+use crate::outbound::{self, PublicResolver};
 
 /// How long a fetch may take.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ async fn body(response: &mut Response) -> Result<Vec<u8>, JwksFetchError> {
 }
 
 fn cause(error: &reqwest::Error) -> JwksFetchError {
-    match outbound::inner::<NotPublic>(error) {
+    match outbound::inner::<NotPublicError>(error) {
         Some(not_public) => JwksFetchError::Refused(not_public.to_string()),
         None => JwksFetchError::Unreachable(outbound::reason(error)),
     }

@@ -4,9 +4,6 @@
 //! sets, clock, chance), the listener and its limits, logs, metrics and shutdown. Refuses rules:
 //! those are in `oauth-core`, their wire form in `auth-http`, their SQL in `auth-storage`.
 //!
-//! Key decision: the accept loop is our own, over `hyper`. The ready-made ones stop accepting at
-//! the connection limit, where the caller then waits for nothing; ours answers 503.
-//!
 //! ```text
 //! auth-server --root-client-id root --root-client-secret change-me
 //! ```
@@ -24,20 +21,14 @@ mod init_bundle;
 mod jwks_fetch;
 mod outbound;
 mod package_registry;
-mod public_address;
-
-mod ending;
-mod listen;
-mod logging;
-mod metrics;
-mod shutdown;
-mod tls;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use migrations::init::InitBundle;
+use server_kit::error_chain::describe_error;
+use server_kit::logging;
 
 use crate::config::{Command, Config};
 
@@ -45,20 +36,23 @@ use crate::config::{Command, Config};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The name of the program, before its errors.
+const PROGRAM: &str = "auth-server";
+
 fn main() -> ExitCode {
     let config = match config::read(std::env::args_os(), variable) {
         Ok(config) => config,
-        Err(end) => return end.exit_code(),
+        Err(end) => return end.exit_code(PROGRAM),
     };
     let bundle = match init_bundle::load(&config, variable) {
         Ok(bundle) => bundle,
-        Err(end) => return end.exit_code(),
+        Err(end) => return end.exit_code(PROGRAM),
     };
-    logging::start(&config.observing);
+    logging::start(config.observing.log_format, config.observing.filter());
     match run(&config, bundle) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("stopping: {}", reason(&error));
+            tracing::error!("stopping: {}", describe_error(error.as_ref()));
             ExitCode::FAILURE
         }
     }
@@ -86,15 +80,4 @@ fn run(config: &Config, bundle: Option<InitBundle>) -> anyhow::Result<()> {
 )]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
-}
-
-/// All causes in one line, each said once: some say their own cause already.
-fn reason(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if !line.contains(&cause) {
-            line.extend([if line.is_empty() { "" } else { ": " }, &cause]);
-        }
-    }
-    line.replace('\n', " ")
 }

@@ -1,7 +1,21 @@
-//! What went wrong with a call to the outside, in words of our own: the library's texts name addresses.
+//! Calls to the outside: the names they may resolve, and the reasons of a failure in our own words, because the texts of
+//! the library name addresses.
 
 use std::error::Error;
 use std::io;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use server_kit::public_address::resolve_public;
+
+/// A resolver that returns public addresses only.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PublicResolver;
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move { Ok(Box::new(resolve_public(name.as_str()).await?.into_iter()) as Addrs) })
+    }
+}
 
 /// Why no answer came.
 pub(crate) fn reason(error: &reqwest::Error) -> String {

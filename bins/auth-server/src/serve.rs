@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use auth_http::{Clock, HttpSettings, Parts};
-use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs, TaskEnded, TaskSet};
+use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use migrations::Progress;
 use migrations::init::InitBundle;
@@ -17,19 +17,20 @@ use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
 use oauth_core::seal::Sealer;
 use oauth_core::settings::Settings;
+use server_kit::instance_lock::InstanceLock;
+use server_kit::listen::{BodyRate, BoundListener, Listener, ListenerLimits, Refusals, WRITE_TIMEOUT};
+use server_kit::metrics::MetricsServer;
+use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_signal, drain_timeout};
+use server_kit::tls::{TlsCertificate, TlsError};
+use task_set::{TaskEnded, TaskSet};
 use tokio::runtime::Handle;
-use tokio::sync::watch::Sender;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::clock::{self, SystemClock, SystemRandom};
 use crate::config::{Canonicals, Config};
-use crate::ending::{self, Ending};
 use crate::health::DatabaseHealth;
 use crate::jwks_fetch::{HttpJwksFetch, Patience, Reach};
-use crate::listen::{Limits, Listener, Reserved, Tolerance};
-use crate::shutdown::Stop;
-use crate::tls::{self, Tls};
-use crate::{bootstrap, database, init_bundle, keys, metrics, package_registry};
+use crate::{bootstrap, database, init_bundle, keys, package_registry};
 
 /// How soon a key that another node or an operator added is known here.
 const KEYS_REFRESH: Duration = Duration::from_secs(5);
@@ -38,60 +39,61 @@ const INDEX_INTERVAL: Duration = Duration::from_secs(5);
 /// How often what expired is swept out of the database.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 
+/// The answers of the listener, in the format of this server's other errors.
+const REFUSALS: Refusals = Refusals {
+    busy: r#"{"error":"temporarily_unavailable","error_description":"too many connections"}"#,
+    late: r#"{"error":"invalid_request","error_description":"the request took too long to arrive"}"#,
+    request_id: || clock::env().identifier(),
+};
+
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: &Handle) -> anyhow::Result<()> {
     let mut background = TaskSet::default();
-    let (trigger, mut stop) = Stop::on_signal(&mut background).context("cannot wait for signals")?;
+    let stopping = cancel_on_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, bundle, hashing, &mut background) => started,
-        () = stop.stopped() => return Ok(()),
+        () = stopping.cancelled() => return Ok(()),
     };
-    let Server { main, router, metrics, own, _hold } = started?;
-    let mut stopped = stop.clone();
+    let Server { main, router, metrics, own, _instance_lock } = started?;
     let (begun, failed, cut, ()) = tokio::join!(
         async {
-            stopped.stopped().await;
+            stopping.cancelled().await;
             Instant::now()
         },
-        watch(&mut background, &own, (&trigger, stop.clone())),
-        main.serve(router, stop.clone()),
-        serve_metrics(metrics, stop)
+        watch(&mut background, &own, &stopping),
+        main.serve(router, stopping.clone()),
+        serve_metrics(metrics, stopping.clone())
     );
-    let mut ending = Ending::new(begun, config.limits.shutdown_timeout());
-    ending.connections_cut(cut);
-    ending.end("background tasks", background.shutdown()).await;
-    ending.end("token requests", own.admissions.stop()).await;
-    ending.end("jobs", own.jobs.stop()).await;
-    ending.end("audit events", own.audit.stop()).await;
-    ending.end("database", own.db.close()).await;
-    ending.report();
+    let mut shutdown = BoundedShutdown::new(begun, config.limits.shutdown_timeout());
+    shutdown.record_connections(cut);
+    shutdown.end("background tasks", background.shutdown()).await;
+    shutdown.end("token requests", own.admissions.stop()).await;
+    shutdown.end("jobs", own.jobs.stop()).await;
+    shutdown.end("audit events", own.audit.stop()).await;
+    shutdown.end("database", own.db.close()).await;
+    shutdown.report();
     failed.map_or(Ok(()), |task| Err(task.into()))
 }
 
 /// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
 /// of no use. Jobs are told at once that it stops, so that a long one is given back while requests finish.
-async fn watch(
-    background: &mut TaskSet,
-    own: &Running,
-    (trigger, mut stop): (&Sender<bool>, Stop),
-) -> Option<TaskEnded> {
+async fn watch(background: &mut TaskSet, own: &Running, stopping: &CancellationToken) -> Option<TaskEnded> {
     let ended = tokio::select! {
         ended = poll_fn(|context| background.poll_ended(context)) => ended,
         ended = own.admissions.task_ended() => ended,
         ended = own.jobs.task_ended() => ended,
         ended = own.audit.task_ended() => ended,
         ended = own.db.task_ended() => ended,
-        () = stop.stopped() => {
+        () = stopping.cancelled() => {
             own.jobs.begin_stop();
             return None;
         }
     };
     tracing::error!(task = ended.name, "stopping: a task ended that was to run on");
-    // Everything that runs has a receiver.
-    let _ = trigger.send(true);
+    stopping.cancel();
     Some(ended)
 }
 
@@ -99,9 +101,9 @@ async fn watch(
 struct Server {
     main: Listener,
     router: Router,
-    metrics: Option<(Listener, Router)>,
+    metrics: Option<MetricsServer>,
     own: Running,
-    _hold: database::Hold,
+    _instance_lock: Option<InstanceLock>,
 }
 
 /// What runs behind the routes, and ends after them.
@@ -119,12 +121,12 @@ async fn start(
     background: &mut TaskSet,
 ) -> anyhow::Result<Server> {
     tracing::info!("starting auth-server {}", env!("CARGO_PKG_VERSION"));
-    let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
-    let metrics = metrics_listener(config, background)?;
-    let base_url = base_url(config, &reserved);
+    let bound = BoundListener::bind(config.address.listen, tls(config, background)?)?;
+    let metrics = metrics_server(config, background)?;
+    let base_url = base_url(config, &bound);
     let db = database::open(&config.database, config.limits.search_time()).await?;
     db.set_fhir_base(&format!("{base_url}/fhir")).await.context("cannot prepare the index of searches")?;
-    let hold = database::hold(&config.database)?;
+    let instance_lock = database::instance_lock(&config.database)?;
     let admissions = Arc::new(Admissions::start(&db));
     let audit = Arc::new(AuditLog::start(db.clone()));
     let stores = stores(&db, &admissions, &audit);
@@ -142,8 +144,8 @@ async fn start(
     background.spawn("forget jobs", forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
     let own = Own { authority, packages, jobs: Arc::clone(&jobs) };
     let parts = parts(config, base_url, own, &db);
-    let url = reserved.url();
-    let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
+    let url = bound.url();
+    let main = bound.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     if let Some(bundle) = bundle {
         let starting = auth_http::starting(parts.clone());
         let executed = Box::pin(init_bundle::execute(&db, parts.clone(), bundle));
@@ -152,26 +154,22 @@ async fn start(
     let router = auth_http::router(parts);
     tracing::info!("listening on {url}");
     let own = Running { admissions, audit, jobs, db };
-    Ok(Server { main, router, metrics, own, _hold: hold })
+    Ok(Server { main, router, metrics, own, _instance_lock: instance_lock })
 }
 
-fn tls(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<Arc<Tls>>> {
-    let Some((certificate, key)) = config.address.tls_files() else {
-        return Ok(None);
-    };
-    let tls = Tls::load(certificate, key)?;
-    background.spawn("reload the certificate", Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
-    Ok(Some(tls))
+fn tls(config: &Config, background: &mut TaskSet) -> Result<Option<Arc<TlsCertificate>>, TlsError> {
+    let files = config.address.tls_files();
+    files.map(|(certificate, key)| TlsCertificate::serve(certificate, key, background)).transpose()
 }
 
-fn base_url(config: &Config, reserved: &Reserved) -> String {
+fn base_url(config: &Config, bound: &BoundListener) -> String {
     if let Some(base_url) = config.address.base_url() {
         return base_url.to_owned();
     }
-    if reserved.address().ip().is_unspecified() {
-        tracing::warn!("tokens will name {} as their issuer, which nobody can call: set --base-url", reserved.url());
+    if bound.address().ip().is_unspecified() {
+        tracing::warn!("tokens will name {} as their issuer, which nobody can call: set --base-url", bound.url());
     }
-    reserved.url()
+    bound.url()
 }
 
 fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Stores {
@@ -265,30 +263,27 @@ impl Clock for SystemClock {
     }
 }
 
-fn limits(config: &Config) -> Limits {
-    Limits {
+fn limits(config: &Config) -> ListenerLimits {
+    ListenerLimits {
         header_timeout: config.limits.header_timeout(),
         keep_alive_timeout: config.limits.keep_alive_timeout(),
-        drain: ending::drain(config.limits.shutdown_timeout()),
+        drain_timeout: drain_timeout(config.limits.shutdown_timeout()),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
-        tolerance: Tolerance::default(),
+        body_rate: BodyRate::default(),
+        write_timeout: WRITE_TIMEOUT,
+        refusals: REFUSALS,
     }
 }
 
-fn metrics_listener(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<(Listener, Router)>> {
-    let Some(address) = config.observing.metrics_listen else {
-        return Ok(None);
-    };
-    let router = metrics::install(background)?;
-    let reserved = Reserved::bind(address, None)?;
-    tracing::info!("metrics at {}/metrics", reserved.url());
-    Ok(Some((reserved.listen(limits(config))?, router)))
+fn metrics_server(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<MetricsServer>> {
+    let address = config.observing.metrics_listen;
+    Ok(address.map(|address| MetricsServer::start(address, limits(config), background)).transpose()?)
 }
 
-async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
-    if let Some((listener, router)) = metrics {
-        let _cut = listener.serve(router, stop).await;
+async fn serve_metrics(metrics: Option<MetricsServer>, stopping: CancellationToken) {
+    if let Some(metrics) = metrics {
+        metrics.serve(stopping).await;
     }
 }
 

@@ -1,10 +1,9 @@
 //! The choice of the engine.
 
-use std::fs::{File, TryLockError};
-
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use chat_storage::{Db, SecretError, Store};
-use url::Url;
+use server_kit::config::describe_database;
+use server_kit::instance_lock::{InstanceLock, InstanceLockError};
 
 use crate::config::{Config, DatabaseConfig};
 
@@ -13,7 +12,7 @@ use crate::config::{Config, DatabaseConfig};
 /// # Errors
 /// When it cannot be reached, or is not ours.
 pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
-    tracing::info!("database: {}", place(config));
+    tracing::info!("database: {}", describe_database(config.url(), &config.data_dir));
     Db::open(config.url(), &config.data_dir, config.connections()).await.context("cannot open the database")
 }
 
@@ -22,7 +21,7 @@ pub(crate) async fn open(config: &DatabaseConfig) -> anyhow::Result<Db> {
 /// # Errors
 /// When there is none, it cannot be reached, or is not ours. Nothing is created.
 pub(crate) async fn open_existing(config: &DatabaseConfig) -> anyhow::Result<Db> {
-    tracing::info!("database: {}", place(config));
+    tracing::info!("database: {}", describe_database(config.url(), &config.data_dir));
     let opened = Db::open_existing(config.url(), &config.data_dir, config.connections()).await;
     opened.context("cannot open the database")
 }
@@ -66,77 +65,15 @@ pub(crate) fn explain(error: SecretError) -> anyhow::Error {
     anyhow::Error::new(error).context(advice)
 }
 
-/// Keeps other servers off an embedded database, for as long as it lives. Several nodes need Postgres:
-/// on SQLite a node hears of another's messages only by looking, once a second. The commands beside a running
-/// server take no such hold.
-#[derive(Debug)]
-pub(crate) struct Hold {
-    /// The operating system ends the lock with the process, however that ends.
-    _lock: Option<File>,
-}
-
-/// Takes the hold.
+/// Excludes other servers from an embedded database while the lock lives; `None` on Postgres. Several nodes need
+/// Postgres: on SQLite a node learns of the messages of another only by polling, once a second. The
+/// commands beside a running server take no such lock.
 ///
 /// # Errors
-/// When another server has it.
-pub(crate) fn hold(config: &DatabaseConfig) -> anyhow::Result<Hold> {
+/// Another server has it.
+pub(crate) fn instance_lock(config: &DatabaseConfig) -> Result<Option<InstanceLock>, InstanceLockError> {
     if config.url().is_some() {
-        return Ok(Hold { _lock: None });
+        return Ok(None);
     }
-    let path = config.data_dir.join("chat.serving");
-    let lock = File::options().create(true).truncate(false).write(true).open(&path);
-    let lock = lock.with_context(|| format!("cannot open {}", path.display()))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Hold { _lock: Some(lock) }),
-        Err(TryLockError::WouldBlock) => bail!(
-            "another chat-server serves from {}: several nodes need Postgres (--database-url)",
-            config.data_dir.display()
-        ),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
-    }
-}
-
-/// Engine and place, without user and password.
-fn place(config: &DatabaseConfig) -> String {
-    match config.url().map(Url::parse) {
-        None => format!("SQLite (embedded) in {}", config.data_dir.display()),
-        Some(Ok(url)) => {
-            let host = url.host_str().unwrap_or("the local socket");
-            let port = url.port().unwrap_or(5432);
-            format!("Postgres at {host}:{port}{}", url.path())
-        }
-        Some(Err(_)) => "Postgres".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsString;
-
-    use super::*;
-
-    fn said(flags: &[&str]) -> String {
-        let arguments = std::iter::once("chat-server").chain(flags.iter().copied()).map(OsString::from);
-        place(&crate::config::read(arguments).unwrap().database)
-    }
-
-    #[test]
-    fn a_second_server_on_one_embedded_database_is_refused_by_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let arguments = ["chat-server".into(), "--data-dir".into(), dir.path().as_os_str().to_owned()];
-        let config = crate::config::read(arguments).unwrap().database;
-        let first = hold(&config).unwrap();
-        let refusal = hold(&config).unwrap_err().to_string();
-        assert!(refusal.contains("several nodes need Postgres"), "{refusal}");
-        drop(first);
-        hold(&config).unwrap();
-    }
-
-    #[test]
-    fn the_place_is_said_without_user_and_password() {
-        let url = "postgres://chat:hunter2@db.example:6432/chat?sslmode=require&password=hunter2";
-        assert_eq!(said(&["--database-url", url]), "Postgres at db.example:6432/chat");
-        assert_eq!(said(&["--database-url", "postgres://chat@db/chat"]), "Postgres at db:5432/chat");
-        assert_eq!(said(&["--data-dir", "/srv/chat"]), "SQLite (embedded) in /srv/chat");
-    }
+    InstanceLock::acquire("chat-server", &config.data_dir, "chat.serving").map(Some)
 }

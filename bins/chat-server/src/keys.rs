@@ -27,7 +27,7 @@ async fn execute(config: &Config, db: &Db, command: &KeysCommand) -> anyhow::Res
                 .to_owned())
         }
         KeysCommand::Discard => {
-            let _hold = database::hold(&config.database)?;
+            let _instance_lock = database::instance_lock(&config.database)?;
             let given_up = db.discard_secrets(config.keys.secret()).await.context("nothing was given up")?;
             Ok(format!(
                 "given up: {} API keys, {} links of invitations, {} letters",
@@ -113,9 +113,9 @@ mod tests {
     async fn keys_are_not_given_up_under_a_running_server() {
         let dir = tempfile::tempdir().unwrap();
         let key = started(dir.path(), FIRST).await.unwrap();
-        let hold = database::hold(&config(dir.path(), FIRST, &[]).database).unwrap();
+        let instance_lock = database::instance_lock(&config(dir.path(), FIRST, &[]).database).unwrap();
         assert!(command(dir.path(), FIRST, &["keys", "discard"]).await.is_err());
-        drop(hold);
+        drop(instance_lock);
         assert_eq!(started(dir.path(), FIRST).await.unwrap(), key);
     }
 }

@@ -4,9 +4,6 @@
 //! and its limits, logs, metrics and shutdown. Refuses rules: those are in `chat-core`, their wire form in
 //! `chat-http`, their SQL in `chat-storage`.
 //!
-//! Key decision: the accept loop is our own, over `hyper`. The ready-made ones stop accepting at
-//! the connection limit, where the caller then waits for nothing; ours answers 503.
-//!
 //! ```text
 //! chat-server --owner-email ada@example.org --owner-password change-me
 //! ```
@@ -20,7 +17,6 @@ mod confined;
 mod database;
 mod export;
 mod files;
-mod health;
 mod import;
 mod keys;
 mod machine;
@@ -30,18 +26,17 @@ mod passwords;
 mod progress;
 mod push;
 
-mod ending;
-mod listen;
-mod logging;
-mod metrics;
-mod shutdown;
-mod tls;
+mod fast_repoll;
+mod long_poll_detach;
 
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use server_kit::config::ConfigExit;
+use server_kit::error_chain::describe_error;
+use server_kit::logging;
 
-use crate::config::{Command, Config, End};
+use crate::config::{Command, Config};
 
 /// A request allocates a few hundred times, and the system's allocator keeps for each thread what one hash of a
 /// password took.
@@ -52,19 +47,22 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// runtime's 61 the first of them are back with their next request, and served, before the last have their answer.
 const EVENT_INTERVAL: u32 = 512;
 
+/// The name of the program, before its errors.
+const PROGRAM: &str = "chat-server";
+
 fn main() -> ExitCode {
     let config = match config::read(std::env::args_os()) {
         Ok(config) => config,
-        Err(end) => return end.exit_code(),
+        Err(end) => return end.exit_code(PROGRAM),
     };
     if let Err(error) = serve::check(&config) {
-        return End::Fault(reason(&error)).exit_code();
+        return ConfigExit::Invalid(describe_error(error.as_ref())).exit_code(PROGRAM);
     }
-    logging::start(&config.observing);
+    logging::start(config.observing.log_format, config.observing.filter());
     match run(&config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("stopping: {}", reason(&error));
+            tracing::error!("stopping: {}", describe_error(error.as_ref()));
             ExitCode::FAILURE
         }
     }
@@ -85,15 +83,4 @@ fn run(config: &Config) -> anyhow::Result<()> {
     // What still runs on threads for blocking work ends with the process.
     runtime.shutdown_background();
     done
-}
-
-/// All causes in one line, each said once: some say their own cause already.
-fn reason(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if !line.contains(&cause) {
-            line.extend([if line.is_empty() { "" } else { ": " }, &cause]);
-        }
-    }
-    line.replace('\n', " ")
 }

@@ -6,27 +6,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use axum::Router;
 use chat_core::ports::{EventLog as _, QueueStore as _};
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
 use chat_core::retention;
 use chat_http::{ApiSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
-use chat_storage::{Store, TaskEnded, TaskSet};
-use tokio::sync::watch::Sender;
+use chat_storage::Store;
+use server_kit::health::{DatabaseHealth, HealthProbe};
+use server_kit::instance_lock::InstanceLock;
+use server_kit::listen::{BodyRate, BoundListener, Listener, ListenerLimits, Refusals, WRITE_TIMEOUT};
+use server_kit::metrics::MetricsServer;
+use server_kit::shutdown::{BoundedShutdown, CancellationToken, cancel_on_signal, drain_timeout};
+use server_kit::tls::{TlsCertificate, TlsError};
+use task_set::{TaskEnded, TaskSet};
 use tokio::time::{Instant, MissedTickBehavior};
+use uuid::Uuid;
 
 use crate::config::{Command, Config};
-use crate::ending::{self, Ending};
 use crate::files::{self, Files};
-use crate::health::DatabaseHealth;
-use crate::listen::{Limits, Listener, Reserved, Tolerance};
+use crate::long_poll_detach::InFlight;
 use crate::machine::Machine;
 use crate::mail::Post;
 use crate::passwords::Argon2id;
 use crate::push::Watch;
-use crate::shutdown::Stop;
-use crate::tls::{self, Tls};
-use crate::{bootstrap, database, import, memory, metrics, push};
+use crate::{bootstrap, database, import, memory, push};
 
 /// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
 /// no queue can ask for any more.
@@ -40,6 +42,13 @@ const LOG_MARGIN_S: i64 = 3600;
 /// differences, of who writes, confirms, expires and prunes, and the minutes until a confirmation is written, fit
 /// into [`LOG_MARGIN_S`].
 const SKEW_MAX_S: i64 = 600;
+
+/// The answers of the listener, in the format of this server's other errors.
+const REFUSALS: Refusals = Refusals {
+    busy: r#"{"result":"error","msg":"Too many connections","code":"BAD_REQUEST"}"#,
+    late: r#"{"result":"error","msg":"Request took too long to arrive","code":"BAD_REQUEST"}"#,
+    request_id: || Uuid::new_v4().simple().to_string(),
+};
 
 /// Whether the files that a server's settings name can be used, as far as nothing else is needed to know it. Other
 /// commands do without them: who runs those need not be able to read them.
@@ -59,46 +68,40 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
 /// When the server cannot become ready.
 pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
     let mut background = TaskSet::default();
-    let (trigger, mut stop) = Stop::on_signal(&mut background).context("cannot wait for signals")?;
+    let stopping = cancel_on_signal(&mut background).context("cannot wait for signals")?;
     let started = tokio::select! {
         started = start(config, &mut background) => started,
-        () = stop.stopped() => return Ok(()),
+        () = stopping.cancelled() => return Ok(()),
     };
-    let Server { main, router, metrics, store, polls, _hold } = started?;
-    let mut stopped = stop.clone();
+    let Server { main, router, metrics, store, polls, _instance_lock } = started?;
     let (begun, failed, cut, (), ()) = tokio::join!(
         async {
-            stopped.stopped().await;
+            stopping.cancelled().await;
             Instant::now()
         },
-        watch(&mut background, &store, (&trigger, stop.clone())),
-        main.serve(router, stop.clone()),
-        end_polls(&polls, stop.clone()),
-        serve_metrics(metrics, stop)
+        watch(&mut background, &store, &stopping),
+        main.serve_detaching::<InFlight>(router, stopping.clone()),
+        end_polls(&polls, &stopping),
+        serve_metrics(metrics, stopping.clone())
     );
-    let mut ending = Ending::new(begun, config.limits.shutdown_timeout());
-    ending.connections_cut(cut);
-    ending.end("background tasks", background.shutdown()).await;
-    ending.end("database", store.stop()).await;
-    ending.report();
+    let mut shutdown = BoundedShutdown::new(begun, config.limits.shutdown_timeout());
+    shutdown.record_connections(cut);
+    shutdown.end("background tasks", background.shutdown()).await;
+    shutdown.end("database", store.stop()).await;
+    shutdown.report();
     failed.map_or(Ok(()), |task| Err(task.into()))
 }
 
 /// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
 /// of no use.
-async fn watch(
-    background: &mut TaskSet,
-    store: &Store,
-    (trigger, mut stop): (&Sender<bool>, Stop),
-) -> Option<TaskEnded> {
+async fn watch(background: &mut TaskSet, store: &Store, stopping: &CancellationToken) -> Option<TaskEnded> {
     let ended = tokio::select! {
         ended = poll_fn(|context| background.poll_ended(context)) => ended,
         ended = store.task_ended() => ended,
-        () = stop.stopped() => return None,
+        () = stopping.cancelled() => return None,
     };
     tracing::error!(task = ended.name, "stopping: a task ended that was to run on");
-    // Everything that runs has a receiver.
-    let _ = trigger.send(true);
+    stopping.cancel();
     Some(ended)
 }
 
@@ -106,19 +109,19 @@ async fn watch(
 struct Server {
     main: Listener,
     router: Chat,
-    metrics: Option<(Listener, Router)>,
+    metrics: Option<MetricsServer>,
     store: Arc<Store>,
     polls: Arc<Polls>,
-    _hold: database::Hold,
+    _instance_lock: Option<InstanceLock>,
 }
 
 async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Server> {
     tracing::info!("starting chat-server {}", env!("CARGO_PKG_VERSION"));
-    let reserved = Reserved::bind(config.address.listen, tls(config, background)?)?;
-    let metrics = metrics_listener(config, background)?;
-    let base_url = base_url(config, &reserved);
+    let bound = BoundListener::bind(config.address.listen, tls(config, background)?)?;
+    let metrics = metrics_server(config, background)?;
+    let base_url = base_url(config, &bound);
     let db = database::open(&config.database).await?;
-    let hold = database::hold(&config.database)?;
+    let instance_lock = database::instance_lock(&config.database)?;
     let store = Arc::new(database::read(config, db).await?);
     if config.keys.secret().is_none() {
         tracing::warn!(
@@ -156,35 +159,31 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     let router = chat_http::router(parts(config, &store), Some(domain));
     router.announce_restart().await;
     background.spawn("send scheduled messages", deliver(router.clone()));
-    let url = reserved.url();
-    let main = reserved.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
+    let url = bound.url();
+    let main = bound.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
     tracing::info!("listening on {url}");
-    Ok(Server { main, router, metrics, store, polls, _hold: hold })
+    Ok(Server { main, router, metrics, store, polls, _instance_lock: instance_lock })
 }
 
-fn tls(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<Arc<Tls>>> {
-    let Some((certificate, key)) = config.address.tls_files() else {
-        return Ok(None);
-    };
-    let tls = Tls::load(certificate, key)?;
-    background.spawn("reload the certificate", Arc::clone(&tls).reload_on_hangup(tls::hangup()?));
-    Ok(Some(tls))
+fn tls(config: &Config, background: &mut TaskSet) -> Result<Option<Arc<TlsCertificate>>, TlsError> {
+    let files = config.address.tls_files();
+    files.map(|(certificate, key)| TlsCertificate::serve(certificate, key, background)).transpose()
 }
 
-fn base_url(config: &Config, reserved: &Reserved) -> String {
+fn base_url(config: &Config, bound: &BoundListener) -> String {
     if let Some(base_url) = config.address.base_url() {
         return base_url.to_owned();
     }
-    if reserved.address().ip().is_unspecified() {
-        tracing::warn!("clients will be sent to {}, which nobody can call: set --base-url", reserved.url());
+    if bound.address().ip().is_unspecified() {
+        tracing::warn!("clients will be sent to {}, which nobody can call: set --base-url", bound.url());
     }
-    reserved.url()
+    bound.url()
 }
 
 fn parts(config: &Config, store: &Store) -> Parts {
     Parts {
         outside: Arc::new(Machine),
-        health: Arc::new(DatabaseHealth(store.clone())),
+        health: health(store.clone()),
         rate_limit_per_ip: config.limits.rate_limit_per_ip(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
@@ -228,36 +227,40 @@ fn settings(config: &Config, base_url: String) -> ApiSettings {
     }
 }
 
-fn limits(config: &Config) -> Limits {
-    Limits {
+fn health(store: Store) -> Arc<dyn HealthProbe> {
+    Arc::new(DatabaseHealth::new(move || {
+        let store = store.clone();
+        async move { store.probe().await }
+    }))
+}
+
+fn limits(config: &Config) -> ListenerLimits {
+    ListenerLimits {
         header_timeout: config.limits.header_timeout(),
         keep_alive_timeout: config.limits.keep_alive_timeout(),
-        drain: ending::drain(config.limits.shutdown_timeout()),
+        drain_timeout: drain_timeout(config.limits.shutdown_timeout()),
         connections_max: config.limits.connections_max(),
         connections_per_address: config.limits.connections_per_address(),
-        tolerance: Tolerance::default(),
+        body_rate: BodyRate::default(),
+        write_timeout: WRITE_TIMEOUT,
+        refusals: REFUSALS,
     }
 }
 
-fn metrics_listener(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<(Listener, Router)>> {
-    let Some(address) = config.observing.metrics_listen else {
-        return Ok(None);
-    };
-    let router = metrics::install(background)?;
-    let reserved = Reserved::bind(address, None)?;
-    tracing::info!("metrics at {}/metrics", reserved.url());
-    Ok(Some((reserved.listen(limits(config))?, router)))
+fn metrics_server(config: &Config, background: &mut TaskSet) -> anyhow::Result<Option<MetricsServer>> {
+    let address = config.observing.metrics_listen;
+    Ok(address.map(|address| MetricsServer::start(address, limits(config), background)).transpose()?)
 }
 
-async fn serve_metrics(metrics: Option<(Listener, Router)>, stop: Stop) {
-    if let Some((listener, router)) = metrics {
-        let _cut = listener.serve(router, stop).await;
+async fn serve_metrics(metrics: Option<MetricsServer>, stopping: CancellationToken) {
+    if let Some(metrics) = metrics {
+        metrics.serve(stopping).await;
     }
 }
 
 /// A poll waits for up to a minute: connections that drain shall not wait for it.
-async fn end_polls(polls: &Polls, mut stop: Stop) {
-    stop.stopped().await;
+async fn end_polls(polls: &Polls, stopping: &CancellationToken) {
+    stopping.cancelled().await;
     polls.stop();
 }
 

@@ -77,7 +77,7 @@ mod middleware;
 pub use page::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
 pub use router::router;
 pub use start::{BundleReport, BundleStop, execute_bundle, starting};
-pub use state::{Clock, HealthProbe, HttpSettings, Parts};
+pub use state::{Clock, HttpSettings, Parts};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

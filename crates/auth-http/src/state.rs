@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::{IdentifierRule, PayerStore};
 use fhir_store::{ResourceStore, SearchStore};
@@ -12,9 +11,9 @@ use migrations::package::{Conformance, Installer};
 use migrations::{MigrationStore, Progress};
 use oauth_core::authority::Authority;
 use oauth_core::env::{Env, Random};
+use server_kit::health::{CachedHealth, HealthProbe};
 
 use crate::body::InFlight;
-use crate::endpoint::health::Health;
 use crate::endpoint::metadata;
 use crate::hashing::Hashing;
 use crate::middleware::rate::{Limiter, Pace};
@@ -62,20 +61,6 @@ pub struct Parts {
 pub trait Clock: Send + Sync {
     /// Microseconds since the UNIX epoch.
     fn now_us(&self) -> i64;
-}
-
-/// Whether the server can do its work.
-#[async_trait]
-pub trait HealthProbe: Send + Sync {
-    /// `false` while the database does not answer, and before the init bundle has been executed.
-    /// Called once a second at most, however often `GET /health` is; it should take milliseconds.
-    async fn is_healthy(&self) -> bool;
-
-    /// Returns when the database has answered nothing for some seconds, and at once while that lasts: what waits for it
-    /// is then refused. Polled beside every request.
-    async fn stalled(&self) {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// The settings of the wire.
@@ -135,7 +120,7 @@ pub(crate) struct Site {
     /// How often each client asks for one member.
     pub(crate) guesses: Pace,
     pub(crate) progress: Progress,
-    pub(crate) health: Health,
+    pub(crate) health: CachedHealth,
     pub(crate) settings: HttpSettings,
     pub(crate) limiter: Limiter,
     pub(crate) metadata: metadata::Statement,
@@ -171,7 +156,7 @@ impl Site {
             polls: Pace::new(POLLS_PER_MINUTE, POLLS_AT_ONCE, Arc::clone(&parts.clock)),
             guesses: Pace::new(GUESSES_PER_MINUTE, GUESSES_PER_MINUTE, Arc::clone(&parts.clock)),
             progress: parts.progress,
-            health: Health::new(parts.health),
+            health: CachedHealth::new(parts.health),
             settings: parts.settings,
             clock: parts.clock,
             random: parts.random,

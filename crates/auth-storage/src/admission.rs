@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use oauth_core::ports::{Admission, AdmissionStore, Admitted, Claim, StoreError};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, Postgres, Sqlite, SqliteConnection};
+use task_set::TaskEnded;
 use tokio::sync::Mutex;
 
 use crate::batcher::{BatchHandler, Batcher, Kept};
@@ -21,7 +22,6 @@ use crate::engine::On;
 use crate::fault::{self, retried};
 use crate::readers::Readers;
 use crate::replay::{self, WINDOW_S, Window};
-use crate::tasks::TaskEnded;
 
 /// Versions alone, for requests without a nonce: [`Statements::admit`] without its inserts.
 ///

@@ -14,10 +14,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::query::Query;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Postgres};
+use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
-
-use crate::tasks::{TaskEnded, TaskSet};
 
 /// When the attendant does what.
 #[derive(Debug, Clone, Copy)]

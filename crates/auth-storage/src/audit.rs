@@ -20,6 +20,7 @@ use std::time::Duration;
 use fhir_store::{ResourceId, ResourceType};
 use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
+use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Interval;
 
@@ -27,7 +28,6 @@ use crate::db::Db;
 use crate::engine::Tx;
 use crate::fault::retried;
 use crate::resources::{append, upsert};
-use crate::tasks::{TaskEnded, TaskSet};
 
 use alike::{Entry, Refusals};
 

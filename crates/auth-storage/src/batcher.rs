@@ -16,11 +16,11 @@ use async_trait::async_trait;
 use oauth_core::ports::StoreError;
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
+use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
 use crate::fault;
-use crate::tasks::{TaskEnded, TaskSet};
 
 /// Most requests of one statement, where the handler has no other limit.
 const BATCH_MAX: usize = 256;

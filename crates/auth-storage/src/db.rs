@@ -13,6 +13,7 @@ use oauth_core::ports::IssuedCode;
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use task_set::TaskEnded;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
@@ -35,7 +36,6 @@ use crate::script::{self, ScriptFault};
 use crate::search::{FEW, Index};
 use crate::shared_work::SharedWork;
 use crate::stopwatch::Stopwatch;
-use crate::tasks::TaskEnded;
 use crate::tokens::IssuedOpaque;
 
 /// Key of the advisory lock that nodes sharing a Postgres database take; any constant does.

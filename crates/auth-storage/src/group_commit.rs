@@ -11,12 +11,12 @@ use std::task::{Context, Poll};
 use async_trait::async_trait;
 use oauth_core::ports::StoreError;
 use sqlx::SqlitePool;
+use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::db::{Db, begin};
 use crate::engine::{On, Tx};
 use crate::fault::{self, retried};
-use crate::tasks::{TaskEnded, TaskSet};
 
 /// Most transactions that share a commit.
 const BATCH_MAX: usize = 64;

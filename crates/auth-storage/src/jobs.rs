@@ -27,11 +27,11 @@ use async_trait::async_trait;
 use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, TooManyJobs};
 use fhir_store::payer::group;
 use fhir_store::{Operation, ResourceId, ResourceKey, ResourceStore as _, StoreError, Write};
+use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, watch};
 
 use crate::db::Db;
 use crate::fault::{fhir, retried};
-use crate::tasks::{TaskEnded, TaskSet};
 
 use worker::Worker;
 

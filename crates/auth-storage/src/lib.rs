@@ -77,14 +77,12 @@ mod insert_batch;
 mod script;
 mod shared_work;
 mod stopwatch;
-mod tasks;
 
 pub use admission::Admissions;
 pub use audit::AuditLog;
 pub use db::Db;
 pub use fault::{OpenError, StartLockError};
 pub use jobs::{JobSettings, Jobs};
-pub use tasks::{TaskEnded, TaskSet};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use oauth_core::ports::IssuedCode;
 use sqlx::PgPool;
+use task_set::TaskEnded;
 
 use crate::batcher::Batcher;
 use crate::caller_status::CallerStatuses;
@@ -14,7 +15,6 @@ use crate::insert_batch::Inserts;
 use crate::members::Visits;
 use crate::readers::Readers;
 use crate::resources::{Reading, Reads};
-use crate::tasks::TaskEnded;
 use crate::tokens::IssuedOpaque;
 
 /// What concurrent callers share statements and commits for.

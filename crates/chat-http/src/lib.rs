@@ -59,7 +59,7 @@ pub use long_wait::{LongWait, Repeat};
 pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::{Chat, router};
-pub use state::{ApiSettings, Domain, HealthProbe, Invitations, Outside, Parts, Passwords, Push, UploadSettings};
+pub use state::{ApiSettings, Domain, Invitations, Outside, Parts, Passwords, Push, UploadSettings};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

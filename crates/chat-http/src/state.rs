@@ -21,8 +21,8 @@ use chat_core::snapshot::RealmSnapshot;
 use chat_core::typing::TypingFeed;
 use chat_core::user::{ApiKey, PasswordHash};
 use chat_core::widget::WidgetStore;
+use server_kit::health::{CachedHealth, HealthProbe};
 
-use crate::endpoint::health::Health;
 use crate::error::{Failure, Fault};
 use crate::middleware::request_id::Names;
 use crate::polls::Polls;
@@ -129,14 +129,6 @@ pub trait Outside: Send + Sync {
     fn random(&self) -> [u8; 64];
 }
 
-/// Whether the server can do its work.
-#[async_trait]
-pub trait HealthProbe: Send + Sync {
-    /// `false` while the database does not answer. Called once a second at most, however often `GET /health` is; it
-    /// should take milliseconds.
-    async fn is_healthy(&self) -> bool;
-}
-
 /// The settings of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiSettings {
@@ -187,7 +179,7 @@ impl UploadSettings {
 pub(crate) struct Frame {
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) names: Names,
-    pub(crate) health: Health,
+    pub(crate) health: CachedHealth,
     pub(crate) version: String,
     /// When this process started, in unix seconds: clients compare it to learn that a server was started again.
     pub(crate) generation: i64,
@@ -200,7 +192,7 @@ impl Frame {
         let by_address = Limiter::new(rate_limit_per_ip, Arc::clone(&outside));
         let names = Names::new(outside.as_ref());
         let generation = outside.now_us().div_euclid(1_000_000);
-        Self { by_address, outside, names, health: Health::new(health), version, generation }
+        Self { by_address, outside, names, health: CachedHealth::new(health), version, generation }
     }
 }
 

@@ -71,7 +71,6 @@ mod queue;
 mod realm;
 mod round;
 mod tail;
-mod tasks;
 mod words;
 mod write;
 
@@ -114,7 +113,6 @@ pub use data_key::Discarded;
 pub use db::Db;
 pub use fault::{OpenError, SecretError};
 pub use store::Store;
-pub use tasks::{TaskEnded, TaskSet};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

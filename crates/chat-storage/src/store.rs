@@ -12,6 +12,7 @@ use chat_core::event::EventRecord;
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
 use secrecy::SecretString;
+use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::append::{Waiting, append_all};
@@ -30,7 +31,6 @@ use crate::presence::{self, Presences};
 use crate::recent::Recent;
 use crate::round::Rounds;
 use crate::tail::Tail;
-use crate::tasks::{TaskEnded, TaskSet};
 use crate::typing::{self, Spread};
 use crate::{data_key, follow, log, queue, realm, words};
 

@@ -15,20 +15,22 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 use fhir_store::payer::IdentifierRule;
 use oauth_core::jose::SigningAlg;
 use oauth_core::password::check_new_password;
 use secrecy::{ExposeSecret as _, SecretString};
+use server_kit::config::{
+    ConfigExit, both_or_neither, given_path, given_secret, given_secret_text, given_text, show_only,
+    with_common_settings,
+};
+use server_kit::logging::LogFormat;
+use server_kit::trusted_proxies::TrustedProxies;
 use tracing_subscriber::EnvFilter;
 use url::Url;
-
-use crate::listen::TrustedProxies;
 
 const ABOUT: &str = "Authorization server of a FHIR data platform for health payers: OAuth 2.0, OpenID and SMART.";
 const AFTER: &str = "\
@@ -101,7 +103,7 @@ impl AddressConfig {
 
     /// Certificate and key, when TLS is to be served.
     pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
-        Some((file(self.tls_cert.as_ref())?, file(self.tls_key.as_ref())?))
+        Some((given_path(self.tls_cert.as_ref())?, given_path(self.tls_key.as_ref())?))
     }
 }
 
@@ -125,7 +127,7 @@ pub(crate) struct DatabaseConfig {
 impl DatabaseConfig {
     /// The URL of the Postgres database, if that is the engine. It may hold a password.
     pub(crate) fn url(&self) -> Option<&str> {
-        text(self.database_url.as_ref())
+        given_secret_text(self.database_url.as_ref())
     }
 
     pub(crate) fn connections(&self) -> u32 {
@@ -180,7 +182,7 @@ pub(crate) struct PlatformConfig {
 impl PlatformConfig {
     /// The file of the init bundle, when there is one.
     pub(crate) fn init_bundle(&self) -> Option<&Path> {
-        file(self.init_bundle.as_ref())
+        given_path(self.init_bundle.as_ref())
     }
 }
 
@@ -231,12 +233,12 @@ pub(crate) struct TrustConfig {
 impl TrustConfig {
     /// Id and secret of the bootstrap administrator.
     pub(crate) fn root_client(&self) -> Option<(&str, &SecretString)> {
-        Some((word(self.root_client_id.as_ref())?, secret(self.root_client_secret.as_ref())?))
+        Some((given_text(self.root_client_id.as_ref())?, given_secret(self.root_client_secret.as_ref())?))
     }
 
     /// Id and password of the User that is to exist.
     pub(crate) fn admin(&self) -> Option<(&str, &SecretString)> {
-        Some((word(self.admin_id.as_ref())?, secret(self.admin_password.as_ref())?))
+        Some((given_text(self.admin_id.as_ref())?, given_secret(self.admin_password.as_ref())?))
     }
 
     pub(crate) fn launch_lifetime_s(&self) -> i64 {
@@ -252,7 +254,7 @@ impl TrustConfig {
     }
 
     pub(crate) fn key_encryption_secret(&self) -> Option<&SecretString> {
-        secret(self.key_encryption_secret.as_ref())
+        given_secret(self.key_encryption_secret.as_ref())
     }
 }
 
@@ -420,77 +422,25 @@ impl ObservingConfig {
     }
 }
 
-/// The form of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
-/// Why there is no configuration to go on with.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Help or version was asked for.
-    Help(String),
-    /// A value is wrong; the text is one line.
-    Fault(String),
-}
-
-impl End {
-    /// Prints what there is to say: help on stdout, a fault on stderr with status 2.
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Help(text) => {
-                print!("{text}");
-                ExitCode::SUCCESS
-            }
-            Self::Fault(line) => {
-                eprintln!("auth-server: {line}");
-                ExitCode::from(2)
-            }
-        }
-    }
-}
-
 /// Reads `arguments` (the program's name first), the environment, and by `branded` the one
 /// variable whose name depends on a value.
 ///
 /// # Errors
 /// When help was asked for, or a value is wrong.
-pub(crate) fn read<I>(arguments: I, branded: impl Fn(&str) -> Option<OsString>) -> Result<Config, End>
+pub(crate) fn read<I>(arguments: I, branded: impl Fn(&str) -> Option<OsString>) -> Result<Config, ConfigExit>
 where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let mut command = Config::command().mut_args(settled);
+    let mut command = Config::command().mut_args(with_common_settings);
     // Only now does a subcommand have the flags of the whole.
     command.build();
     let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
-    let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
-    let mut config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
-    config.read_branded(&matches, branded).map_err(End::Fault)?;
-    config.check().map_err(End::Fault)?;
+    let matches = command.try_get_matches_from(arguments)?;
+    let mut config = Config::from_arg_matches(&matches)?;
+    config.read_branded(&matches, branded).map_err(ConfigExit::Invalid)?;
+    config.check().map_err(ConfigExit::Invalid)?;
     Ok(config)
-}
-
-/// What holds for every flag: its variable's value is not shown, and a negative number is a value of
-/// it, wrong as that may be, not a flag of its own.
-fn settled(arg: clap::Arg) -> clap::Arg {
-    let takes_value = arg.get_action().takes_values();
-    arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
-}
-
-/// Leaves in the help of `command`, and of what is below it, the flags with a variable that are
-/// named in `flags`. The others are taken all the same: one environment file serves every command.
-fn show_only(command: clap::Command, flags: &[&str]) -> clap::Command {
-    command
-        .mut_args(|arg| {
-            let hidden = arg.get_env().is_some() && !arg.get_long().is_some_and(|name| flags.contains(&name));
-            arg.hide(hidden)
-        })
-        .mut_subcommands(|below| show_only(below, flags))
 }
 
 impl Config {
@@ -516,15 +466,15 @@ impl Config {
 
     fn check(&self) -> Result<(), String> {
         let (address, trust) = (&self.address, &self.trust);
-        let cert = ("--tls-cert", file(address.tls_cert.as_ref()).is_some());
-        let key = ("--tls-key", file(address.tls_key.as_ref()).is_some());
-        together(cert, key)?;
-        let id = ("--root-client-id", word(trust.root_client_id.as_ref()).is_some());
-        let password = ("--root-client-secret", secret(trust.root_client_secret.as_ref()).is_some());
-        together(id, password)?;
-        let id = ("--admin-id", word(trust.admin_id.as_ref()).is_some());
-        let password = ("--admin-password", secret(trust.admin_password.as_ref()).is_some());
-        together(id, password)?;
+        let cert = ("--tls-cert", given_path(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", given_path(address.tls_key.as_ref()).is_some());
+        both_or_neither(cert, key)?;
+        let id = ("--root-client-id", given_text(trust.root_client_id.as_ref()).is_some());
+        let password = ("--root-client-secret", given_secret(trust.root_client_secret.as_ref()).is_some());
+        both_or_neither(id, password)?;
+        let id = ("--admin-id", given_text(trust.admin_id.as_ref()).is_some());
+        let password = ("--admin-password", given_secret(trust.admin_password.as_ref()).is_some());
+        both_or_neither(id, password)?;
         self.check_key_encryption_secret()?;
         self.check_admin_password()?;
         self.database.url().map_or(Ok(()), value::database_url)
@@ -546,49 +496,13 @@ impl Config {
             return checked.map_err(|allowed| format!("the value of '--new-key-encryption-secret <SECRET>' {allowed}"));
         }
         let encrypts = matches!(self.task(), Command::Serve | Command::Keys(KeysCommand::Rotate(_)));
-        match text(self.trust.key_encryption_secret.as_ref()).filter(|_| encrypts) {
+        match given_secret_text(self.trust.key_encryption_secret.as_ref()).filter(|_| encrypts) {
             None => Ok(()),
             Some(secret) => value::key_encryption_secret(secret).map_err(|allowed| {
                 format!("the value of '--key-encryption-secret <SECRET>' {allowed}; `keys reseal` changes the secret")
             }),
         }
     }
-}
-
-fn together((first, has_first): (&str, bool), (second, has_second): (&str, bool)) -> Result<(), String> {
-    match (has_first, has_second) {
-        (true, false) => Err(format!("{first} is set, and needs {second} with it")),
-        (false, true) => Err(format!("{second} is set, and needs {first} with it")),
-        _ => Ok(()),
-    }
-}
-
-fn file(path: Option<&PathBuf>) -> Option<&Path> {
-    path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
-}
-
-fn word(text: Option<&String>) -> Option<&str> {
-    text.map(String::as_str).filter(|text| !text.is_empty())
-}
-
-fn secret(secret: Option<&SecretString>) -> Option<&SecretString> {
-    secret.filter(|secret| !secret.expose_secret().is_empty())
-}
-
-fn text(given: Option<&SecretString>) -> Option<&str> {
-    secret(given).map(SecretString::expose_secret)
-}
-
-/// Folds the parser's paragraph into one line, without its hints on usage.
-fn end(error: &clap::Error) -> End {
-    let text = error.render().to_string();
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return End::Help(text);
-    }
-    let hint = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more");
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.take_while(|line| !hint(line)).collect::<Vec<_>>().join(" ");
-    End::Fault(line.trim_start_matches("error: ").to_owned())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 use super::*;
 
-fn given(flags: &[&str]) -> Result<Config, End> {
+fn given(flags: &[&str]) -> Result<Config, ConfigExit> {
     let arguments = std::iter::once("auth-server").chain(flags.iter().copied());
     read(arguments.map(OsString::from), |_| None)
 }
 
 fn fault(flags: &[&str]) -> String {
     match given(flags) {
-        Err(End::Fault(line)) => line,
+        Err(ConfigExit::Invalid(line)) => line,
         other => panic!("{flags:?} is {other:?}"),
     }
 }
@@ -192,7 +192,7 @@ fn a_wrong_value_of_the_brands_variable_is_named() {
     let arguments = ["x", "--platform-name", "acme"].map(OsString::from);
     let error = read(arguments, |_| Some(OsString::from("on"))).unwrap_err();
     let expected = "invalid value 'on' for BOX_FHIR_CORRECT_ACME_FORMAT: must be true, false, 1 or 0";
-    assert_eq!(error, End::Fault(expected.to_owned()));
+    assert_eq!(error, ConfigExit::Invalid(expected.to_owned()));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_password_by_flag_is_held_to_the_rule_of_passwords() {
 
 #[test]
 fn help_names_every_variable_and_no_value_of_one() {
-    let Err(End::Help(help)) = given(&["--help"]) else {
+    let Err(ConfigExit::Help(help)) = given(&["--help"]) else {
         panic!("no help");
     };
     for arg in Config::command().get_arguments().filter(|arg| arg.get_long().is_some()) {
@@ -304,7 +304,7 @@ fn help_names_every_variable_and_no_value_of_one() {
 #[test]
 fn the_help_of_a_key_command_shows_the_flags_it_uses_alone() {
     for command in [&["keys", "--help"][..], &["keys", "list", "--help"], &["keys", "rotate", "--help"]] {
-        let Err(End::Help(help)) = given(command) else {
+        let Err(ConfigExit::Help(help)) = given(command) else {
             panic!("no help");
         };
         for arg in Config::command().get_arguments().filter(|arg| arg.get_env().is_some()) {

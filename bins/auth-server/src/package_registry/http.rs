@@ -17,13 +17,13 @@ use migrations::package::{Fetched, PackageRegistry, RegistryFault, limits};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response};
 use serde_json::Value;
+use server_kit::public_address::{NotPublicError, is_public_host};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 use url::Url;
 
 use super::checksum::Expected;
 use super::tarball::FileTarball;
-use crate::outbound;
-use crate::public_address::{NotPublic, PublicResolver, is_public_host};
+use crate::outbound::{self, PublicResolver};
 
 /// Largest description of a package, with all of its versions.
 const DOCUMENT_MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -277,7 +277,7 @@ fn client(builder: ClientBuilder) -> Option<Client> {
 }
 
 fn cause(error: reqwest::Error) -> RegistryFault {
-    if let Some(not_public) = outbound::inner::<NotPublic>(&error) {
+    if let Some(not_public) = outbound::inner::<NotPublicError>(&error) {
         return RegistryFault::Refused(format!("it leads to another server: {not_public}"));
     }
     RegistryFault::Unreachable { reason: outbound::reason(&error), source: Some(Box::new(error)) }

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use secrecy::SecretString;
+use server_kit::config::{given_secret_text, given_text};
 
-use super::{text, value, word};
+use super::value;
 
 const FILES_URL_HELP: &str = "\
 Where uploads and pictures are kept: s3://BUCKET or s3://BUCKET/PREFIX
@@ -51,10 +52,10 @@ pub(crate) struct Bucket<'a> {
 impl FileConfig {
     /// The bucket that files are kept in; `None` for the folder.
     pub(crate) fn bucket(&self) -> Option<Bucket<'_>> {
-        let place = word(self.files_url.as_ref())?.strip_prefix(value::S3)?;
+        let place = given_text(self.files_url.as_ref())?.strip_prefix(value::S3)?;
         let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
-        let key = word(self.s3_access_key_id.as_ref()).zip(text(self.s3_secret_access_key.as_ref()));
-        let (endpoint, region) = (word(self.s3_endpoint.as_ref()), word(self.s3_region.as_ref()));
+        let key = given_text(self.s3_access_key_id.as_ref()).zip(given_secret_text(self.s3_secret_access_key.as_ref()));
+        let (endpoint, region) = (given_text(self.s3_endpoint.as_ref()), given_text(self.s3_region.as_ref()));
         Some(Bucket { name, prefix, endpoint, region, key })
     }
 
@@ -70,8 +71,8 @@ impl FileConfig {
     /// The key's two halves, each with whether it is there.
     pub(super) fn key_halves(&self) -> [(&'static str, bool); 2] {
         [
-            ("--s3-access-key-id", word(self.s3_access_key_id.as_ref()).is_some()),
-            ("--s3-secret-access-key", text(self.s3_secret_access_key.as_ref()).is_some()),
+            ("--s3-access-key-id", given_text(self.s3_access_key_id.as_ref()).is_some()),
+            ("--s3-secret-access-key", given_secret_text(self.s3_secret_access_key.as_ref()).is_some()),
         ]
     }
 }

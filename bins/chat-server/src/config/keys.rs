@@ -2,8 +2,9 @@
 
 use clap::{Args, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
+use server_kit::config::given_secret;
 
-use super::{secret, value};
+use super::value;
 
 /// Fewest characters of a key-encryption secret. Not specified; a shorter one can be guessed by those who have a copy of
 /// the database, in spite of Argon2id.
@@ -58,7 +59,7 @@ pub(crate) struct ResealArgs {
 impl KeyConfig {
     /// The secret, when the operator set one.
     pub(crate) fn secret(&self) -> Option<&SecretString> {
-        secret(self.key_encryption_secret.as_ref())
+        given_secret(self.key_encryption_secret.as_ref())
     }
 
     /// Not by the parsers of the values, which would print them.

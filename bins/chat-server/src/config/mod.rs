@@ -14,17 +14,19 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use chat_core::export::Release;
 use chat_core::role::Role;
-use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use secrecy::{ExposeSecret as _, SecretString};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use secrecy::SecretString;
+use server_kit::config::{
+    ConfigExit, both_or_neither, given_path, given_secret, given_secret_text, given_text, show_only,
+    with_common_settings,
+};
+use server_kit::logging::LogFormat;
+use server_kit::trusted_proxies::TrustedProxies;
 use tracing_subscriber::EnvFilter;
-
-use crate::listen::TrustedProxies;
 
 pub(crate) use development::DevelopmentConfig;
 pub(crate) use files::{Bucket, FileConfig};
@@ -242,7 +244,7 @@ impl AddressConfig {
 
     /// Certificate and key, when TLS is to be served.
     pub(crate) fn tls_files(&self) -> Option<(&Path, &Path)> {
-        Some((file(self.tls_cert.as_ref())?, file(self.tls_key.as_ref())?))
+        Some((given_path(self.tls_cert.as_ref())?, given_path(self.tls_key.as_ref())?))
     }
 }
 
@@ -265,7 +267,7 @@ pub(crate) struct DatabaseConfig {
 impl DatabaseConfig {
     /// The URL of the Postgres database, if that is the engine. It may hold a password.
     pub(crate) fn url(&self) -> Option<&str> {
-        text(self.database_url.as_ref())
+        given_secret_text(self.database_url.as_ref())
     }
 
     pub(crate) fn connections(&self) -> u32 {
@@ -303,15 +305,15 @@ pub(crate) struct Owner<'a> {
 impl RealmConfig {
     /// What a new organization is called.
     pub(crate) fn realm_name(&self) -> &str {
-        word(self.realm_name.as_ref()).unwrap_or(REALM_NAME)
+        given_text(self.realm_name.as_ref()).unwrap_or(REALM_NAME)
     }
 
     /// The owner of a new organization, when the operator named one.
     pub(crate) fn owner(&self) -> Option<Owner<'_>> {
         Some(Owner {
-            email: word(self.owner_email.as_ref())?,
-            name: word(self.owner_name.as_ref()).unwrap_or(OWNER_NAME),
-            password: secret(self.owner_password.as_ref())?,
+            email: given_text(self.owner_email.as_ref())?,
+            name: given_text(self.owner_name.as_ref()).unwrap_or(OWNER_NAME),
+            password: given_secret(self.owner_password.as_ref())?,
         })
     }
 }
@@ -427,78 +429,26 @@ impl ObservingConfig {
     }
 }
 
-/// The form of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
-/// Why there is no configuration to go on with.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Help or version was asked for.
-    Help(String),
-    /// A value is wrong; the text is one line.
-    Fault(String),
-}
-
-impl End {
-    /// Prints what there is to say: help on stdout, a fault on stderr with status 2.
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Help(text) => {
-                print!("{text}");
-                ExitCode::SUCCESS
-            }
-            Self::Fault(line) => {
-                eprintln!("chat-server: {line}");
-                ExitCode::from(2)
-            }
-        }
-    }
-}
-
 /// Reads `arguments` (the program's name first) and the environment.
 ///
 /// # Errors
 /// When help was asked for, or a value is wrong.
-pub(crate) fn read<I>(arguments: I) -> Result<Config, End>
+pub(crate) fn read<I>(arguments: I) -> Result<Config, ConfigExit>
 where
     I: IntoIterator<Item = OsString>,
 {
     // Every flag may stand before or after the subcommand.
-    let mut command = Config::command().mut_args(settled);
+    let mut command = Config::command().mut_args(with_common_settings);
     // Only now does a subcommand have the flags of the whole.
     command.build();
     let command = command.mut_subcommand("user", |user| show_only(user, &USER_FLAGS));
     let command = command.mut_subcommand("keys", |keys| show_only(keys, &KEYS_FLAGS));
     let command = command.mut_subcommand("import", |import| show_only(import, &IMPORT_FLAGS));
     let command = command.mut_subcommand("export", |export| show_only(export, &IMPORT_FLAGS[1..]));
-    let matches = command.try_get_matches_from(arguments).map_err(|error| end(&error))?;
-    let config = Config::from_arg_matches(&matches).map_err(|error| end(&error))?;
-    config.check().map_err(End::Fault)?;
+    let matches = command.try_get_matches_from(arguments)?;
+    let config = Config::from_arg_matches(&matches)?;
+    config.check().map_err(ConfigExit::Invalid)?;
     Ok(config)
-}
-
-/// What holds for every flag: its variable's value is not shown, and a negative number is a value of
-/// it, wrong as that may be, not a flag of its own.
-fn settled(arg: clap::Arg) -> clap::Arg {
-    let takes_value = arg.get_action().takes_values();
-    arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
-}
-
-/// Leaves in the help of `command`, and of what is below it, the flags with a variable that are
-/// named in `flags`. The others are taken all the same: one environment file serves every command.
-fn show_only(command: clap::Command, flags: &[&str]) -> clap::Command {
-    command
-        .mut_args(|arg| {
-            let hidden = arg.get_env().is_some() && !arg.get_long().is_some_and(|name| flags.contains(&name));
-            arg.hide(hidden)
-        })
-        .mut_subcommands(|below| show_only(below, flags))
 }
 
 impl Config {
@@ -509,15 +459,16 @@ impl Config {
 
     fn check(&self) -> Result<(), String> {
         let (address, realm) = (&self.address, &self.realm);
-        let cert = ("--tls-cert", file(address.tls_cert.as_ref()).is_some());
-        let key = ("--tls-key", file(address.tls_key.as_ref()).is_some());
-        together(cert, key)?;
-        let email = ("--owner-email", word(realm.owner_email.as_ref()).is_some());
-        let password = ("--owner-password", secret(realm.owner_password.as_ref()).is_some());
-        together(email, password)?;
+        let cert = ("--tls-cert", given_path(address.tls_cert.as_ref()).is_some());
+        let key = ("--tls-key", given_path(address.tls_key.as_ref()).is_some());
+        both_or_neither(cert, key)?;
+        let email = ("--owner-email", given_text(realm.owner_email.as_ref()).is_some());
+        let password = ("--owner-password", given_secret(realm.owner_password.as_ref()).is_some());
+        both_or_neither(email, password)?;
         let [id, secret] = self.files.key_halves();
-        together(id, secret)?;
-        text(realm.owner_password.as_ref()).map_or(Ok(()), |text| value::password("--owner-password", text))?;
+        both_or_neither(id, secret)?;
+        given_secret_text(realm.owner_password.as_ref())
+            .map_or(Ok(()), |text| value::password("--owner-password", text))?;
         self.mail.check()?;
         self.push.check()?;
         self.development.check(address)?;
@@ -528,42 +479,6 @@ impl Config {
         self.keys.check(keys)?;
         self.database.url().map_or(Ok(()), value::database_url)
     }
-}
-
-fn together((first, has_first): (&str, bool), (second, has_second): (&str, bool)) -> Result<(), String> {
-    match (has_first, has_second) {
-        (true, false) => Err(format!("{first} is set, and needs {second} with it")),
-        (false, true) => Err(format!("{second} is set, and needs {first} with it")),
-        _ => Ok(()),
-    }
-}
-
-fn file(path: Option<&PathBuf>) -> Option<&Path> {
-    path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
-}
-
-fn word(text: Option<&String>) -> Option<&str> {
-    text.map(String::as_str).filter(|text| !text.is_empty())
-}
-
-fn secret(secret: Option<&SecretString>) -> Option<&SecretString> {
-    secret.filter(|secret| !secret.expose_secret().is_empty())
-}
-
-fn text(given: Option<&SecretString>) -> Option<&str> {
-    secret(given).map(SecretString::expose_secret)
-}
-
-/// Folds the parser's paragraph into one line, without its hints on usage.
-fn end(error: &clap::Error) -> End {
-    let text = error.render().to_string();
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return End::Help(text);
-    }
-    let hint = |line: &&str| line.starts_with("Usage:") || line.starts_with("For more");
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.take_while(|line| !hint(line)).collect::<Vec<_>>().join(" ");
-    End::Fault(line.trim_start_matches("error: ").to_owned())
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use secrecy::{ExposeSecret as _, SecretString};
+use server_kit::config::{both_or_neither, given_path, given_secret, given_text};
 
-use super::{file, secret, together, value, word};
+use super::value;
 
 /// Who notifies telephones.
 #[derive(Debug, Args)]
@@ -66,40 +67,40 @@ pub(crate) struct AppleConfig<'a> {
 impl PushConfig {
     /// The bouncer's address, and name and key there.
     pub(crate) fn bouncer(&self) -> Option<(&str, &str, &str)> {
-        let key = secret(self.key.as_ref())?.expose_secret();
-        Some((word(self.url.as_ref())?, word(self.id.as_ref())?, key))
+        let key = given_secret(self.key.as_ref())?.expose_secret();
+        Some((given_text(self.url.as_ref())?, given_text(self.id.as_ref())?, key))
     }
 
     /// Whom Apple knows the operator as, when its devices are notified without a bouncer.
     pub(crate) fn apple(&self) -> Option<AppleConfig<'_>> {
         Some(AppleConfig {
-            key: file(self.apple_key.as_ref())?,
-            key_id: word(self.apple_key_id.as_ref())?,
-            team_id: word(self.apple_team_id.as_ref())?,
-            topic: word(self.apple_topic.as_ref())?,
+            key: given_path(self.apple_key.as_ref())?,
+            key_id: given_text(self.apple_key_id.as_ref())?,
+            team_id: given_text(self.apple_team_id.as_ref())?,
+            topic: given_text(self.apple_topic.as_ref())?,
             is_sandbox: self.is_sandbox,
         })
     }
 
     /// The key file for FCM, when devices of Google are notified without a bouncer.
     pub(crate) fn google(&self) -> Option<&Path> {
-        file(self.google_account.as_ref())
+        given_path(self.google_account.as_ref())
     }
 
     /// What belongs together comes together, and a bouncer alone.
     pub(super) fn check(&self) -> Result<(), String> {
-        let url = ("--push-url", word(self.url.as_ref()).is_some());
-        let id = ("--push-id", word(self.id.as_ref()).is_some());
-        let key = ("--push-key", secret(self.key.as_ref()).is_some());
-        together(url, id)?;
-        together(url, key)?;
-        let apple = ("--apns-key", file(self.apple_key.as_ref()).is_some());
+        let url = ("--push-url", given_text(self.url.as_ref()).is_some());
+        let id = ("--push-id", given_text(self.id.as_ref()).is_some());
+        let key = ("--push-key", given_secret(self.key.as_ref()).is_some());
+        both_or_neither(url, id)?;
+        both_or_neither(url, key)?;
+        let apple = ("--apns-key", given_path(self.apple_key.as_ref()).is_some());
         for (name, value) in [
             ("--apns-key-id", &self.apple_key_id),
             ("--apns-team-id", &self.apple_team_id),
             ("--apns-topic", &self.apple_topic),
         ] {
-            together(apple, (name, word(value.as_ref()).is_some()))?;
+            both_or_neither(apple, (name, given_text(value.as_ref()).is_some()))?;
         }
         let direct = [apple, ("--fcm-service-account", self.google().is_some())];
         match direct.into_iter().find(|(_, is_set)| *is_set && url.1) {

@@ -1,8 +1,6 @@
 //! What one value must be. Every refusal says what is allowed.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use chat_core::export::Release;
 use chat_core::limits::MIN_PASSWORD_CHARS;
@@ -10,11 +8,13 @@ use chat_core::printable::unprintable;
 use chat_core::role::Role;
 use chat_core::user;
 use lettre::message::Mailbox;
-use secrecy::SecretString;
-use tracing_subscriber::EnvFilter;
+use server_kit::config::value;
 use url::Url;
 
-use crate::listen::{NotProxies, TrustedProxies};
+pub(super) use server_kit::config::value::{
+    boolean, database_url, log_filter, path, secret, trusted_proxies as proxies, whole_number as whole,
+};
+
 use crate::passwords::PASSWORD_MAX_BYTES;
 
 /// The roles, for help texts.
@@ -23,53 +23,14 @@ pub(super) const ROLES: &str = "owner, administrator, moderator, member, guest, 
 const REALM_NAME_MAX_CHARS: usize = 40;
 /// The sender of letters when nobody said: nobody reads what is sent there.
 pub(super) const DEFAULT_FROM: &str = "noreply@localhost";
-/// Longest brand word, in bytes.
-const BRAND_MAX_BYTES: usize = 32;
 
-pub(super) fn address(text: &str) -> Result<SocketAddr, &'static str> {
-    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:9991 or [::]:9991")
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    value::socket_address(text, 9991)
 }
 
-/// Empty counts as absent.
-pub(super) fn proxies(text: &str) -> Result<TrustedProxies, NotProxies> {
-    text.parse()
-}
-
-pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        _ => Err(format!("must be a whole number from {least} to {most}")),
-    }
-}
-
-/// Yes or no.
-pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {
-    match text {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err("must be true, false, 1 or 0"),
-    }
-}
-
-/// An absolute address that paths are appended to. Empty counts as absent.
-pub(super) fn base_url(text: &str) -> Result<String, &'static str> {
-    let fits = |url: &Url| {
-        matches!(url.scheme(), "http" | "https")
-            && url.has_host()
-            && url.username().is_empty()
-            && url.password().is_none()
-            && url.query().is_none()
-            && url.fragment().is_none()
-    };
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-    let ends_plainly = !text.ends_with(['/', '?', '#']);
-    let fits = plain && ends_plainly && Url::parse(text).is_ok_and(|url| fits(&url));
-    if text.is_empty() || fits {
-        return Ok(text.to_owned());
-    }
-    Err(
-        "must be an absolute http or https URL without a trailing slash, query or fragment, such as https://chat.example.org",
-    )
+/// The public address of the server.
+pub(super) fn base_url(text: &str) -> Result<String, String> {
+    value::base_url(text, "https://chat.example.org")
 }
 
 /// What an address of S3 begins with.
@@ -88,9 +49,7 @@ pub(super) fn bucket(text: &str) -> Result<String, &'static str> {
 
 /// A word, or nothing.
 pub(super) fn brand(text: &str) -> Result<String, &'static str> {
-    let begins = text.bytes().next().is_none_or(|byte| byte.is_ascii_lowercase());
-    let goes_on = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    if begins && goes_on && text.len() <= BRAND_MAX_BYTES {
+    if text.is_empty() || value::is_brand_word(text) {
         return Ok(text.to_owned());
     }
     Err("must be a lower-case letter followed by lower-case letters and digits, 32 at most, or empty")
@@ -145,20 +104,9 @@ pub(super) fn apple_id(text: &str) -> Result<String, &'static str> {
     if text.bytes().all(allowed) { Ok(text.to_owned()) } else { Err("must be letters, digits, full stops and hyphens") }
 }
 
-/// A file. Empty counts as absent, which the parser of the library refuses.
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
-pub(super) fn path(text: &str) -> Result<PathBuf, Infallible> {
-    Ok(PathBuf::from(text))
-}
-
 pub(super) fn release(text: &str) -> Result<Release, String> {
     let names = || Release::ALL.map(Release::name).join(" or ");
     Release::named(text).ok_or_else(|| format!("must be {}", names()))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a value parser")]
-pub(super) fn secret(text: &str) -> Result<SecretString, Infallible> {
-    Ok(SecretString::from(text))
 }
 
 /// Says nothing of a wrong password but how long it may be. It is held to what everybody's passwords are.
@@ -184,23 +132,4 @@ pub(super) fn smtp_url(text: &str) -> Result<(), String> {
         "invalid value '{scheme}…' for '--smtp-url <URL>': must be smtps://user:password@host or smtp://host, or \
          absent for a folder of files"
     ))
-}
-
-/// Says of a wrong URL its scheme alone: the rest may hold a password.
-pub(super) fn database_url(text: &str) -> Result<(), String> {
-    let (scheme, rest) = text.split_once("://").unwrap_or_default();
-    if matches!(scheme, "postgres" | "postgresql") && !rest.is_empty() {
-        return Ok(());
-    }
-    Err(format!(
-        "invalid value '{scheme}…' for '--database-url <URL>': must be postgres://user@host:port/database, \
-         or absent for the embedded database"
-    ))
-}
-
-pub(super) fn log_filter(text: &str) -> Result<String, &'static str> {
-    match EnvFilter::try_new(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err("must be a level (error, warn, info, debug, trace, off) or module=level,…"),
-    }
 }

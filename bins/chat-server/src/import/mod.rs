@@ -96,7 +96,7 @@ impl Export {
 pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Result<Mark> {
     let store = database::start(config).await?;
     // The folder of an embedded database is there by now.
-    let _hold = database::hold(&config.database)?;
+    let _instance_lock = database::instance_lock(&config.database)?;
     let kept = kept_files::Files::open(config)?;
     let files = Files { folder: &export.folder, store: &kept, source: &export.source };
     let begun = begin(&store, (export, &files), (base_url, accepts_loss(config))).await;

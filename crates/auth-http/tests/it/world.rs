@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use auth_http::{BundleReport, BundleStop, Clock, HealthProbe, HttpSettings, Look, Parts};
+use auth_http::{BundleReport, BundleStop, Clock, HttpSettings, Look, Parts};
 use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
@@ -538,7 +538,7 @@ impl Health {
 }
 
 #[async_trait]
-impl HealthProbe for Health {
+impl server_kit::health::HealthProbe for Health {
     async fn is_healthy(&self) -> bool {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.healthy.load(Ordering::SeqCst)

@@ -21,8 +21,7 @@ use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
 use chat_http::{
-    ApiSettings, Chat, Domain, HealthProbe, Invitations, LongWait, Outside, Parts, Passwords, Push, Repeat,
-    UploadSettings, router,
+    ApiSettings, Chat, Domain, Invitations, LongWait, Outside, Parts, Passwords, Push, Repeat, UploadSettings, router,
 };
 use chat_storage::Store;
 use http::{HeaderMap, Request, StatusCode};
@@ -472,7 +471,7 @@ impl Outside for Clock {
 struct Healthy;
 
 #[async_trait]
-impl HealthProbe for Healthy {
+impl server_kit::health::HealthProbe for Healthy {
     async fn is_healthy(&self) -> bool {
         true
     }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use super::world::{Asking, Health, World, domain, parts};
-use crate::{HealthProbe, router};
+use server_kit::health::HealthProbe;
+
+use crate::router;
 
 #[tokio::test]
 async fn an_address_nobody_answers_at_is_404_in_the_envelope() {

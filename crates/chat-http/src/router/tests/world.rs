@@ -34,7 +34,7 @@ use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{Chat, framed, operations};
 use crate::state::{
-    ApiSettings, App, Domain, Frame, HealthProbe, Invitations, Outside, Parts, Passwords, Push, Site, UploadSettings,
+    ApiSettings, App, Domain, Frame, Invitations, Outside, Parts, Passwords, Push, Site, UploadSettings,
 };
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
@@ -141,7 +141,7 @@ async fn accounts(store: &Store, is_deactivated: bool) {
 pub(super) struct Health(pub(super) bool);
 
 #[async_trait]
-impl HealthProbe for Health {
+impl server_kit::health::HealthProbe for Health {
     async fn is_healthy(&self) -> bool {
         self.0
     }

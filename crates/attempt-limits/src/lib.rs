@@ -1,0 +1,11 @@
+//! Limits of attempts: which addresses count as one, and how often a secret may be tried.
+//!
+//! **Decision:** this is a crate of its own because core crates apply these rules, and a core crate must not depend on
+//! the accept loop of `server-kit`. It reads no clock and draws no random bytes: its callers pass both.
+
+pub mod network;
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,128 @@
+//! Parsers of one value each. Every refusal says what is allowed.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+use crate::trusted_proxies::{ParseProxiesError, TrustedProxies};
+
+/// Longest brand word, in bytes.
+const BRAND_MAX_BYTES: usize = 32;
+
+/// Parses an IP address with a port; the refusal names `port` as an example.
+///
+/// # Errors
+/// The text says what is allowed.
+pub fn socket_address(text: &str, port: u16) -> Result<SocketAddr, String> {
+    let allowed = |_| format!("must be an IP address and a port, such as 127.0.0.1:{port} or [::]:{port}");
+    text.parse().map_err(allowed)
+}
+
+/// Parses addresses and networks of proxies. Empty counts as absent.
+///
+/// # Errors
+/// See [`ParseProxiesError`].
+pub fn trusted_proxies(text: &str) -> Result<TrustedProxies, ParseProxiesError> {
+    text.parse()
+}
+
+/// Parses a whole number from `least` to `most`.
+///
+/// # Errors
+/// The text says what is allowed.
+pub fn whole_number(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from {least} to {most}")),
+    }
+}
+
+/// Parses a boolean.
+///
+/// # Errors
+/// The text says what is allowed.
+pub fn boolean(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("must be true, false, 1 or 0"),
+    }
+}
+
+/// Parses an absolute URL that paths are appended to; the refusal names `example`. Empty counts as absent.
+///
+/// # Errors
+/// The text says what is allowed.
+pub fn base_url(text: &str, example: &str) -> Result<String, String> {
+    let fits = |url: &Url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    };
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let ends_plainly = !text.ends_with(['/', '?', '#']);
+    let fits = plain && ends_plainly && Url::parse(text).is_ok_and(|url| fits(&url));
+    if text.is_empty() || fits {
+        return Ok(text.to_owned());
+    }
+    Err(format!("must be an absolute http or https URL without a trailing slash, query or fragment, such as {example}"))
+}
+
+/// Returns whether `text` is a lower-case letter followed by lower-case letters and digits, at most 32 characters.
+#[must_use]
+pub fn is_brand_word(text: &str) -> bool {
+    let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let goes_on = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    begins && goes_on && text.len() <= BRAND_MAX_BYTES
+}
+
+/// Takes a path. Empty counts as absent, which the parser of the library refuses.
+///
+/// # Errors
+/// None.
+#[must_use]
+pub fn path(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(PathBuf::from(text))
+}
+
+/// Takes a secret.
+///
+/// # Errors
+/// None.
+#[must_use]
+pub fn secret(text: &str) -> Result<SecretString, Infallible> {
+    Ok(SecretString::from(text))
+}
+
+/// Checks the URL of a database.
+///
+/// # Errors
+/// The text names the scheme of a wrong URL alone, because the rest may contain a password.
+pub fn database_url(text: &str) -> Result<(), String> {
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    if matches!(scheme, "postgres" | "postgresql") && !rest.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "invalid value '{scheme}…' for '--database-url <URL>': must be postgres://user@host:port/database, \
+         or absent for the embedded database"
+    ))
+}
+
+/// Checks what is logged: a level, or levels by module.
+///
+/// # Errors
+/// The text says what is allowed.
+pub fn log_filter(text: &str) -> Result<String, &'static str> {
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("must be a level (error, warn, info, debug, trace, off) or module=level,…"),
+    }
+}

@@ -1,0 +1,188 @@
+//! Requests that may be taken away from the HTTP library while they wait for their response.
+
+use std::convert::Infallible;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_util::sync::CancellationToken;
+
+use super::connection_timer::ConnectionTimer;
+
+/// What a connection reads from and writes to.
+pub trait ConnectionStream: AsyncRead + AsyncWrite + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Send> ConnectionStream for T {}
+
+/// The stream of a connection: TCP, or TLS over TCP.
+pub type Stream = Pin<Box<dyn ConnectionStream>>;
+
+/// The response to one request, in the making.
+pub type ResponseFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+/// The request in flight on one connection, where its owner may take it away from the HTTP library.
+///
+/// The library keeps its buffers for a connection whose request waits. A server with long polls takes such a connection
+/// apart, and gives the library the stream again when the response is there ([`Resumed`]).
+pub trait Detach: Send + Sync + Sized + 'static {
+    /// A request that was taken away.
+    type Detached: Send;
+
+    /// Creates the state of a connection; `response` answers the first request that the library reads.
+    fn new(response: Option<Response<Body>>) -> Arc<Self>;
+
+    /// Answers the next request of the connection by `route`. When the request is taken away, the future never ends.
+    fn respond(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        route: impl FnOnce(Request<Incoming>) -> ResponseFuture,
+    ) -> impl Future<Output = Response<Body>> + Send + 'static;
+
+    /// Called with what was just read from the client.
+    fn bytes_read(&self, _bytes: &[u8]) {}
+
+    /// Called before a write to the client.
+    fn write_begun(&self) {}
+
+    /// Called when everything that was to be written is written.
+    fn all_written(&self) {}
+
+    /// Takes the request away if it may be. Called when the connection was polled and has nothing to do.
+    fn take(&self) -> Option<Self::Detached>;
+
+    /// Waits until the library is needed again; `None` when the connection is over. A client has `keep_alive_timeout`
+    /// for its next request.
+    fn wait(
+        detached: DetachedConnection<Self::Detached>,
+        stopping: &CancellationToken,
+        keep_alive_timeout: Duration,
+    ) -> impl Future<Output = Option<Resumed>> + Send;
+}
+
+/// A connection whose request was taken away from the HTTP library.
+pub struct DetachedConnection<T> {
+    /// What the connection reads from and writes to.
+    pub stream: Stream,
+    /// The request.
+    pub request: T,
+    /// What the client has sent after the request.
+    pub early: Vec<u8>,
+}
+
+/// A connection on its way to the HTTP library.
+pub struct Resumed {
+    /// What the library reads from and writes to.
+    pub stream: Stream,
+    /// What the library reads before the stream.
+    pub start: Bytes,
+    /// The response to the request that the library reads first.
+    pub response: Option<Response<Body>>,
+}
+
+impl Resumed {
+    /// Creates a connection that nothing was read from.
+    #[must_use]
+    pub fn first(stream: Stream) -> Self {
+        Self { stream, start: Bytes::new(), response: None }
+    }
+}
+
+/// Requests that stay with the HTTP library.
+pub(super) struct Attached;
+
+impl Detach for Attached {
+    type Detached = Infallible;
+
+    fn new(_: Option<Response<Body>>) -> Arc<Self> {
+        Arc::new(Self)
+    }
+
+    fn respond(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        route: impl FnOnce(Request<Incoming>) -> ResponseFuture,
+    ) -> impl Future<Output = Response<Body>> + Send + 'static {
+        route(request)
+    }
+
+    fn take(&self) -> Option<Infallible> {
+        None
+    }
+
+    async fn wait(never: DetachedConnection<Infallible>, _: &CancellationToken, _: Duration) -> Option<Resumed> {
+        match never.request {}
+    }
+}
+
+/// A stream that reports to the timer of its connection, and to its request, what is read and written.
+pub(super) struct ObservedStream<D> {
+    stream: Stream,
+    start: Bytes,
+    timer: Arc<ConnectionTimer>,
+    in_flight: Arc<D>,
+}
+
+impl<D> ObservedStream<D> {
+    pub(super) fn new((stream, start): (Stream, Bytes), timer: &Arc<ConnectionTimer>, in_flight: &Arc<D>) -> Self {
+        Self { stream, start, timer: Arc::clone(timer), in_flight: Arc::clone(in_flight) }
+    }
+
+    pub(super) fn into_inner(self) -> Stream {
+        self.stream
+    }
+}
+
+impl<D: Detach> AsyncRead for ObservedStream<D> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = to.filled().len();
+        if self.start.is_empty() {
+            ready!(self.stream.as_mut().poll_read(context, to))?;
+            self.in_flight.bytes_read(to.filled().get(before..).unwrap_or_default());
+        } else {
+            let size_bytes = self.start.len().min(to.remaining());
+            to.put_slice(&self.start.split_to(size_bytes));
+        }
+        if to.filled().len() > before {
+            self.timer.bytes_read();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<D: Detach> AsyncWrite for ObservedStream<D> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        self.in_flight.write_begun();
+        self.stream.as_mut().poll_write(context, from)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.in_flight.write_begun();
+        self.stream.as_mut().poll_write_vectored(context, from)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    /// Called by the HTTP library when it has handed over everything, and not before.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.stream.as_mut().poll_flush(context))?;
+        self.in_flight.all_written();
+        self.timer.flushed();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_shutdown(context)
+    }
+}
