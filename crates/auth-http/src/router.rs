@@ -13,7 +13,7 @@ use crate::endpoint::{
     rpc, search, session, style, token, userinfo, validate, version,
 };
 use crate::error::Fault;
-use crate::middleware::{accept, cors, drain, observe, panic, rate, stall};
+use crate::middleware::{self, accept, cors, observe, panic, rate, stall};
 use crate::page;
 use crate::state::{App, Parts, Site};
 use crate::surface::Surface;
@@ -32,14 +32,14 @@ pub fn router(parts: Parts) -> Router {
     };
     // Inside out: a request passes the layers from the last one here to the first.
     Router::new()
-        .merge(counted(documents()).layer(panic::layer()).layer(cors::any_origin()))
-        .merge(counted(pages()).layer(panic::layer()).layer(from_fn_with_state(Arc::clone(&app), page::shield)))
-        .merge(oauth().layer(panic::layer()).layer(cors::echoed_origin()))
-        .merge(counted(people()).layer(panic::layer()).layer(cors::echoed_origin()))
-        .merge(counted(resources()).layer(panic::layer()).layer(cors::echoed_origin()))
+        .merge(counted(documents()).layer(from_fn(panic::catch)).layer(cors::any_origin()))
+        .merge(counted(pages()).layer(from_fn(panic::catch)).layer(from_fn_with_state(Arc::clone(&app), page::shield)))
+        .merge(oauth().layer(from_fn(panic::catch)).layer(cors::echoed_origin()))
+        .merge(counted(people()).layer(from_fn(panic::catch)).layer(cors::echoed_origin()))
+        .merge(counted(resources()).layer(from_fn(panic::catch)).layer(cors::echoed_origin()))
         .merge(operations())
         .layer(from_fn_with_state(Arc::clone(&app), stall::refuse))
-        .layer(from_fn(drain::drain))
+        .layer(from_fn(middleware::drain))
         .layer(from_fn_with_state(Arc::clone(&app), observe::observe))
         .with_state(app)
 }

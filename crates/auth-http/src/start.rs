@@ -15,7 +15,7 @@ use crate::asked::Asked;
 use crate::call::Call;
 use crate::endpoint::bundle as executed;
 use crate::error::{self, Fault};
-use crate::middleware::{drain, observe};
+use crate::middleware::{self, observe};
 use crate::state::{App, Parts, Site};
 use crate::surface::Dialect;
 use crate::{answer, brand};
@@ -94,7 +94,7 @@ pub fn starting(parts: Parts) -> Router {
     Router::new()
         .route("/health", get(health))
         .fallback(not_ready)
-        .layer(from_fn(drain::drain))
+        .layer(from_fn(middleware::drain))
         .layer(from_fn_with_state(Arc::clone(&app), observe::observe))
         .with_state(app)
 }

@@ -27,7 +27,6 @@ use crate::limits::FORM_MAX_BYTES;
 use crate::long_wait::LongWait;
 use crate::middleware::method::Overridden;
 use crate::middleware::observe::Route;
-use crate::middleware::request_id;
 use crate::params::{Encoding, File, Params, RawRequest, Reader, client, declared};
 use crate::rate::{Standing, address};
 use crate::routes::{Said, Saying};
@@ -285,7 +284,7 @@ async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Bod
     let params = P::read(&mut reader)?;
     let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
     let headers = Arc::new(std::mem::take(&mut head.headers));
-    let is_plain = ignored.is_empty() && !headers.contains_key(request_id::HEADER);
+    let is_plain = ignored.is_empty() && !headers.contains_key(server_kit::middleware::request_id::HEADER);
     // Files are too large to be kept, and an endpoint that waits keeps nothing.
     let repeats = !P::WAITS && !raw.has_files();
     let (changed, again) = (app.realm().changed(), repeats.then(|| (app.clone(), who.clone(), Arc::clone(&headers))));

@@ -4,21 +4,21 @@
 //! their allowances would be one.
 
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
-use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use attempt_limits::network::subscriber;
 use axum::extract::ConnectInfo;
 use chat_core::attempts::Held;
-use governor::clock::{self, Clock as _, Reference};
+use governor::clock::Clock as _;
 use governor::middleware::StateInformationMiddleware;
-use governor::nanos::Nanos;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap, HeaderName};
+use server_kit::rate_clock::RateClock;
 
 use crate::state::Outside;
 
@@ -28,8 +28,6 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// After this many checks, callers that have their whole allowance back are forgotten.
 const SWEEP_EVERY: u32 = 4096;
-/// Bits of an IPv6 address that name a customer; whoever has one address has all that share them.
-const IPV6_PREFIX_BITS: u32 = 64;
 
 /// The requests a minute of every `K`.
 pub(crate) struct Limiter<K: Hash + Eq + Clone> {
@@ -38,7 +36,7 @@ pub(crate) struct Limiter<K: Hash + Eq + Clone> {
 }
 
 struct Inner<K: Hash + Eq + Clone> {
-    limiter: RateLimiter<K, DashMapStateStore<K>, Ticks, StateInformationMiddleware>,
+    limiter: RateLimiter<K, DashMapStateStore<K>, RateClock, StateInformationMiddleware>,
     per_minute: u32,
     checks: AtomicU32,
 }
@@ -64,7 +62,7 @@ impl<K: Hash + Eq + Clone> Limiter<K> {
     /// A limit of `per_minute` requests, all of which may come at once; 0 is no limit.
     pub(crate) fn new(per_minute: u32, outside: Arc<dyn Outside>) -> Self {
         let inner = NonZeroU32::new(per_minute).map(|allowed| Inner {
-            limiter: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), Ticks(Arc::clone(&outside)))
+            limiter: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), rate_clock(Arc::clone(&outside)))
                 .with_middleware(),
             per_minute,
             checks: AtomicU32::new(0),
@@ -123,54 +121,12 @@ impl Exceeded {
     }
 }
 
-/// Where a request comes from: `None` where the listener names no peer.
+/// Returns the network that a request comes from; `None` where the listener names no peer.
 pub(crate) fn address(of: &Extensions) -> Option<IpAddr> {
-    let address = of.get::<ConnectInfo<SocketAddr>>()?.0.ip().to_canonical();
-    Some(match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(v6) => {
-            let prefix = v6.to_bits() >> IPV6_PREFIX_BITS << IPV6_PREFIX_BITS;
-            Ipv6Addr::from_bits(prefix).into()
-        }
-    })
+    Some(subscriber(of.get::<ConnectInfo<SocketAddr>>()?.0.ip()))
 }
 
-/// The server's clock as the limiter reads it.
-struct Ticks(Arc<dyn Outside>);
-
-impl clock::Clock for Ticks {
-    type Instant = Instant;
-
-    fn now(&self) -> Instant {
-        let now_us = u64::try_from(self.0.now_us()).unwrap_or(0);
-        Instant(now_us.saturating_mul(1000))
-    }
-}
-
-impl Clone for Ticks {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-/// Nanoseconds since the UNIX epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Instant(u64);
-
-impl Add<Nanos> for Instant {
-    type Output = Self;
-
-    fn add(self, later: Nanos) -> Self {
-        Self(self.0.saturating_add(later.as_u64()))
-    }
-}
-
-impl Reference for Instant {
-    fn duration_since(&self, earlier: Self) -> Nanos {
-        Nanos::new(self.0.saturating_sub(earlier.0))
-    }
-
-    fn saturating_sub(&self, duration: Nanos) -> Self {
-        Self(self.0.saturating_sub(duration.as_u64()))
-    }
+/// Returns the server's clock as the limiter reads it.
+fn rate_clock(clock: Arc<dyn Outside>) -> RateClock {
+    RateClock::new(move || clock.now_us())
 }

@@ -11,6 +11,7 @@ use axum::middleware::from_fn;
 use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
+use server_kit::middleware::drain::drain;
 use tower::Service;
 
 use crate::delivery;
@@ -22,7 +23,7 @@ use crate::endpoint::{
     user_settings_defaults, users,
 };
 use crate::error::Fault;
-use crate::middleware::{drain, method, observe, panic};
+use crate::middleware::{method, observe, panic};
 use crate::rate::address;
 use crate::routes::Routes;
 use crate::state::{App, Domain, Frame, Parts, Site};
@@ -169,7 +170,7 @@ fn around(frame: &Arc<Frame>, mut routes: Router, request: Request) -> impl Futu
     };
     let around_routes = Arc::clone(frame);
     observe::observe(Arc::clone(frame), request, |request| {
-        drain::drain(request, |request| method::settle(around_routes, request, route))
+        drain(request, |request| method::settle(around_routes, request, route))
     })
 }
 

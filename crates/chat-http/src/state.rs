@@ -22,9 +22,9 @@ use chat_core::typing::TypingFeed;
 use chat_core::user::{ApiKey, PasswordHash};
 use chat_core::widget::WidgetStore;
 use server_kit::health::{CachedHealth, HealthProbe};
+use server_kit::middleware::request_id::RequestIds;
 
 use crate::error::{Failure, Fault};
-use crate::middleware::request_id::Names;
 use crate::polls::Polls;
 use crate::rate::{Exceeded, Limiter};
 use crate::traffic::Traffic;
@@ -178,7 +178,7 @@ impl UploadSettings {
 /// The state around every endpoint.
 pub(crate) struct Frame {
     pub(crate) outside: Arc<dyn Outside>,
-    pub(crate) names: Names,
+    pub(crate) names: RequestIds,
     pub(crate) health: CachedHealth,
     pub(crate) version: String,
     /// When this process started, in unix seconds: clients compare it to learn that a server was started again.
@@ -190,7 +190,7 @@ impl Frame {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { outside, health, rate_limit_per_ip, version } = parts;
         let by_address = Limiter::new(rate_limit_per_ip, Arc::clone(&outside));
-        let names = Names::new(outside.as_ref());
+        let names = RequestIds::new(outside.fresh_id());
         let generation = outside.now_us().div_euclid(1_000_000);
         Self { by_address, outside, names, health: CachedHealth::new(health), version, generation }
     }

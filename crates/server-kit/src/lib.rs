@@ -18,6 +18,9 @@ pub mod shutdown;
 
 pub mod config;
 
+pub mod middleware;
+pub mod rate_clock;
+
 pub mod error_chain;
 pub mod logging;
 pub mod metrics;

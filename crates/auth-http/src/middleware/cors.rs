@@ -13,9 +13,8 @@ use http::header::{
     RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use http::{HeaderName, Method};
+use server_kit::middleware::request_id;
 use tower_http::cors::{AllowOrigin, CorsLayer};
-
-use super::request_id;
 
 /// For how long a browser may remember the answer to a preflight.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_hours(1);

@@ -6,22 +6,22 @@
 //! names is held by a second limit on the address alone, ten times as large.
 
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
-use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use attempt_limits::network::subscriber;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use governor::clock::{self, Clock as _, Reference};
+use governor::clock::Clock as _;
 use governor::middleware::NoOpMiddleware;
-use governor::nanos::Nanos;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap};
+use server_kit::rate_clock::{RateClock, RateInstant};
 
 use crate::credentials;
 use crate::error::Fault;
@@ -40,7 +40,7 @@ pub(crate) struct Limiter {
     inner: Option<Inner>,
 }
 
-type Counters<K> = RateLimiter<K, DashMapStateStore<K>, Ticks, NoOpMiddleware<Instant>>;
+type Counters<K> = RateLimiter<K, DashMapStateStore<K>, RateClock, NoOpMiddleware<RateInstant>>;
 
 struct Inner {
     callers: Counters<Caller>,
@@ -63,8 +63,8 @@ impl Limiter {
         let inner = NonZeroU32::new(per_minute).map(|allowed| {
             let of_address = allowed.saturating_mul(NonZeroU32::new(PER_ADDRESS).unwrap_or(NonZeroU32::MIN));
             Inner {
-                callers: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), Ticks(Arc::clone(&clock))),
-                addresses: RateLimiter::dashmap_with_clock(Quota::per_minute(of_address), Ticks(clock)),
+                callers: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), rate_clock(Arc::clone(&clock))),
+                addresses: RateLimiter::dashmap_with_clock(Quota::per_minute(of_address), rate_clock(clock)),
                 checks: AtomicU32::new(0),
                 crowded: AtomicBool::new(false),
             }
@@ -75,7 +75,7 @@ impl Limiter {
     /// Counts one request of the caller at the other end that claims to be `claimed`.
     pub(crate) fn check(&self, of: &Extensions, claimed: Option<&str>) -> Result<(), Fault> {
         let peer = of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        self.inner.as_ref().map_or(Ok(()), |inner| inner.check(peer.map(network), claimed))
+        self.inner.as_ref().map_or(Ok(()), |inner| inner.check(peer.map(subscriber), claimed))
     }
 }
 
@@ -89,7 +89,7 @@ impl Pace {
     /// At most `per_minute`, `at_once` of which may come together.
     pub(crate) fn new(per_minute: NonZeroU32, at_once: NonZeroU32, clock: Arc<dyn Clock>) -> Self {
         let quota = Quota::per_minute(per_minute).allow_burst(at_once);
-        Self { counters: RateLimiter::dashmap_with_clock(quota, Ticks(clock)), checks: AtomicU32::new(0) }
+        Self { counters: RateLimiter::dashmap_with_clock(quota, rate_clock(clock)), checks: AtomicU32::new(0) }
     }
 
     /// Counts one call. Keys are of those who were let in, so there are as many as there is work.
@@ -127,13 +127,9 @@ fn count<K: Clone + Eq + Hash>(counters: &Counters<K>, key: &K) -> Result<(), Fa
     })
 }
 
-/// What is counted as one address. Whoever has one address of IPv6 has a network of them, so they count
-/// as one.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        v4 @ IpAddr::V4(_) => v4,
-        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
-    }
+/// Returns the server's clock as the limiter reads it.
+fn rate_clock(clock: Arc<dyn Clock>) -> RateClock {
+    RateClock::new(move || clock.now_us())
 }
 
 /// Rounded up: whoever waits as long as told is let in.
@@ -152,46 +148,6 @@ pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) 
 
 fn claimed(headers: &HeaderMap) -> Option<String> {
     credentials::claimed_client(headers.get(http::header::AUTHORIZATION)?.to_str().ok()?)
-}
-
-/// The server's clock as the limiter reads it.
-struct Ticks(Arc<dyn Clock>);
-
-impl clock::Clock for Ticks {
-    type Instant = Instant;
-
-    fn now(&self) -> Instant {
-        let now_us = u64::try_from(self.0.now_us()).unwrap_or(0);
-        Instant(now_us.saturating_mul(1000))
-    }
-}
-
-impl Clone for Ticks {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-/// Nanoseconds since the UNIX epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Instant(u64);
-
-impl Add<Nanos> for Instant {
-    type Output = Self;
-
-    fn add(self, later: Nanos) -> Self {
-        Self(self.0.saturating_add(later.as_u64()))
-    }
-}
-
-impl Reference for Instant {
-    fn duration_since(&self, earlier: Self) -> Nanos {
-        Nanos::new(self.0.saturating_sub(earlier.0))
-    }
-
-    fn saturating_sub(&self, duration: Nanos) -> Self {
-        Self(self.0.saturating_sub(duration.as_u64()))
-    }
 }
 
 #[cfg(test)]
@@ -217,14 +173,5 @@ mod tests {
         let bound = TOLD_APART_MAX + SWEEP_EVERY as usize;
         assert!(inner.callers.len() <= bound, "{}", inner.callers.len());
         assert!(inner.crowded.load(Ordering::Relaxed));
-    }
-
-    #[test]
-    fn a_network_of_ipv6_is_one_address_and_an_address_of_ipv4_one_however_written() {
-        let network = |text: &str| network(text.parse().unwrap());
-        assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:1:2:3"));
-        assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
-        assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
-        assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
     }
 }

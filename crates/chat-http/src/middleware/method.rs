@@ -8,8 +8,8 @@ use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use server_kit::listen::ResponseFuture;
 
-use super::Answering;
 use crate::body;
 use crate::error::Fault;
 use crate::limits::OVERRIDE_MAX_BYTES;
@@ -31,7 +31,7 @@ pub(crate) fn settle<R>(
     frame: Arc<Frame>,
     request: Request,
     next: impl FnOnce(Request) -> R + Send + 'static,
-) -> Answering
+) -> ResponseFuture
 where
     R: Future<Output = Response> + Send + 'static,
 {

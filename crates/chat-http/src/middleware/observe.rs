@@ -1,15 +1,17 @@
 //! Around everything else: the request's name, its span, its counters and its line in the log.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{Extensions, HeaderValue, Method, StatusCode};
+use http::{Extensions, HeaderValue, Method};
+use server_kit::middleware::observe::count_response;
+use server_kit::middleware::request_id;
 use tracing::{Instrument as _, Level, Span, debug, enabled, error_span};
 
-use super::request_id;
+use crate::limits::REQUEST_ID_MAX_BYTES;
 use crate::state::Frame;
 
 /// Where a route leaves its template, in the extensions of each request; outside of it, axum does not tell.
@@ -50,7 +52,7 @@ pub(crate) fn observe<R>(
 where
     R: Future<Output = Response>,
 {
-    let id = request_id::of(request.headers(), &frame.names);
+    let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, || frame.names.fresh());
     let (method, route) = (request.method().clone(), Route::default());
     request.extensions_mut().insert(route.clone());
     observed(id, (method, route), || next(request))
@@ -102,31 +104,7 @@ fn span(id: &HeaderValue) -> Span {
 fn tell((method, route): (&Method, &str), started: Instant, response: Response) -> Response {
     let status = response.status();
     let elapsed = started.elapsed();
-    count(method, route, status, elapsed);
+    count_response(method, route, status, elapsed);
     debug!(%method, route, status = status.as_u16(), elapsed_us = elapsed.as_micros(), "request answered");
     response
-}
-
-/// Labels are the route's template and never the path: a label per message would grow without bound.
-fn count(method: &Method, route: &str, status: StatusCode, elapsed: Duration) {
-    let method = method_label(method);
-    let status = status.as_u16().to_string();
-    metrics::counter!("http_requests_total", "method" => method, "route" => route.to_owned(), "status" => status)
-        .increment(1);
-    metrics::histogram!("http_request_duration_seconds", "method" => method, "route" => route.to_owned())
-        .record(elapsed.as_secs_f64());
-}
-
-/// Anybody can invent a method; those the server knows not share one label.
-fn method_label(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "other",
-    }
 }

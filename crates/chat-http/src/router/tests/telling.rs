@@ -10,7 +10,6 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::world::{Stopped, parts};
 use crate::middleware::observe::{Failing, observe_again};
-use crate::middleware::request_id;
 use crate::state::{Frame, Parts};
 
 /// Notes the level of what is told, and whether it was told within a request's span.
@@ -52,7 +51,7 @@ async fn told(most: Level, outcome: Result<Response, Failing>) -> Vec<(Level, bo
     let listening = tracing::subscriber::set_default(notes.clone());
     let response = observe_again(Arc::new(Frame::new(parts())), "/x", async { outcome }).await;
     drop(listening);
-    assert!(response.headers().contains_key(request_id::HEADER));
+    assert!(response.headers().contains_key(server_kit::middleware::request_id::HEADER));
     let told = notes.told.lock().unwrap();
     told.clone()
 }

@@ -1,9 +1,9 @@
-//! What becomes of a body that nobody read.
+//! Request bodies that no handler has read.
 //!
-//! Many refusals are made before the body is read. The connection then still has the body in it, so
-//! the HTTP library closes it, and a client that keeps connections open learns of it only when its next
-//! request fails; worse, what it has not sent yet may cost it the answer. So the rest is read and thrown
-//! away, up to a bound, and past the bound the answer says that the connection closes.
+//! Many refusals are made before the body is read. The connection then still has the body in it, so the HTTP library
+//! closes it, and a client that keeps connections open learns of it only when its next request fails; worse, a client
+//! that is still sending may lose the response. So the rest is read and discarded, up to a limit, and beyond the limit
+//! the response says that the connection closes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,39 +12,43 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::Response;
 use http::HeaderValue;
 use http::header::{CONNECTION, EXPECT};
 use http_body_util::BodyExt as _;
 
-/// Most bytes of a body that are read for nothing.
+use crate::listen::ResponseFuture;
+
+/// Most bytes of a body that are read and discarded.
 const DRAIN_MAX_BYTES: usize = 32 * 1024 * 1024;
-/// Longest time they are waited for.
+/// Longest time to wait for them.
 const DRAIN_MAX_TIME: Duration = Duration::from_secs(5);
 
-/// Answers, and sees to it that the connection can be used again or says that it cannot.
-pub(crate) async fn drain(request: Request, next: Next) -> Response {
+/// Answers `request` by `next`, then makes the connection ready for the next request, or says in the response that it
+/// closes.
+pub fn drain(request: Request, next: impl FnOnce(Request) -> ResponseFuture) -> ResponseFuture {
     if request.body().is_end_stream() {
-        return next.run(request).await;
+        return next(request);
     }
     let (parts, body) = request.into_parts();
     // Such a client has not sent its body yet, and will not when it sees the answer.
     let waits = parts.headers.contains_key(EXPECT);
-    let body = Shared(Arc::new(Mutex::new(body)));
-    let mut response = next.run(Request::from_parts(parts, Body::new(body.clone()))).await;
-    if !body.is_end_stream() && (waits || !body.read_to_end().await) {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
+    let body = SharedBody(Arc::new(Mutex::new(body)));
+    let responding = next(Request::from_parts(parts, Body::new(body.clone())));
+    Box::pin(async move {
+        let mut response = responding.await;
+        if !body.is_end_stream() && (waits || !body.read_to_end().await) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    })
 }
 
-/// A body that can be read on after whoever had it let it go.
+/// A body that can be read on after its handler has dropped it.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Body>>);
+struct SharedBody(Arc<Mutex<Body>>);
 
-impl Shared {
-    /// Reads what is left; whether that was all of it.
+impl SharedBody {
+    /// Reads what is left, and returns whether that was all of it.
     async fn read_to_end(mut self) -> bool {
         let read = async {
             let mut left_bytes = DRAIN_MAX_BYTES;
@@ -66,7 +70,7 @@ impl Shared {
     }
 }
 
-impl HttpBody for Shared {
+impl HttpBody for SharedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -88,14 +92,11 @@ impl HttpBody for Shared {
 
 #[cfg(test)]
 mod tests {
-    use axum::Router;
-    use axum::middleware::from_fn;
-    use axum::routing::post;
-    use tower::ServiceExt as _;
+    use axum::response::{IntoResponse as _, Response};
 
     use super::*;
 
-    /// An address that answers without looking at the body.
+    /// Calls a handler that does not read the body.
     async fn answer(body: Body, expects: bool) -> (Response, Arc<Mutex<usize>>) {
         let read_bytes = Arc::new(Mutex::new(0));
         let counter = Arc::clone(&read_bytes);
@@ -103,10 +104,15 @@ mod tests {
             *counter.lock().unwrap() += frame.data_ref().map_or(0, Bytes::len);
             frame
         });
-        let router = Router::new().route("/", post(|| async { "no" })).layer(from_fn(drain));
         let request = Request::post("/").body(Body::new(body)).unwrap();
         let request = if expects { with_expect(request) } else { request };
-        (router.oneshot(request).await.unwrap(), read_bytes)
+        let response = drain(request, |request| {
+            Box::pin(async {
+                drop(request);
+                "no".into_response()
+            })
+        });
+        (response.await, read_bytes)
     }
 
     fn with_expect(mut request: Request) -> Request {
@@ -115,20 +121,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unread_body_is_read_for_nothing_and_the_connection_stays() {
+    async fn an_unread_body_is_discarded_and_the_connection_stays() {
         let (response, read_bytes) = answer(Body::from(vec![0; 100_000]), false).await;
         assert_eq!(response.headers().get(CONNECTION), None);
         assert_eq!(*read_bytes.lock().unwrap(), 100_000);
     }
 
     #[tokio::test]
-    async fn past_the_bound_the_answer_says_that_the_connection_closes() {
+    async fn a_body_over_the_limit_closes_the_connection() {
         let (response, _) = answer(Body::from(vec![0; DRAIN_MAX_BYTES + 1]), false).await;
         assert_eq!(response.headers()[CONNECTION], "close");
     }
 
     #[tokio::test]
-    async fn a_client_that_waits_to_send_is_not_asked_to() {
+    async fn a_client_that_waits_for_100_continue_sends_no_body() {
         let (response, read_bytes) = answer(Body::from(vec![0; 1000]), true).await;
         assert_eq!(response.headers()[CONNECTION], "close");
         assert_eq!(*read_bytes.lock().unwrap(), 0);
