@@ -46,8 +46,6 @@ pub(crate) fn instance_lock(config: &DatabaseConfig) -> Result<Option<InstanceLo
 mod tests {
     use std::ffi::OsString;
 
-    use super::*;
-
     #[tokio::test]
     async fn a_key_command_in_a_folder_without_a_database_is_refused_and_creates_nothing() {
         let dir = tempfile::tempdir().unwrap();

@@ -2,18 +2,15 @@
 
 use std::net::IpAddr;
 
-use chat_core::attempts::{AdmitError, Admitted, Held, Outcome};
+use attempt_limits::attempts::{AdmitError, Admitted, CountedBy, Held, Origin, Outcome};
 use chat_core::id::UserId;
 use chat_core::ports::Credentials;
-use tokio::sync::Notify;
 
 use crate::error::Fault;
 use crate::state::Site;
 
-/// Attempts that wait for others to be settled, on all accounts together.
-pub(crate) const WAITING_MAX: usize = 256;
-/// The refusal where more than [`WAITING_MAX`] wait.
-const CROWDED: Held = Held { at_once: 256, wait_us: 1_000_000, whole_us: 1_000_000 };
+/// The refusal where [`WAITING_MAX`](attempt_limits::attempts::WAITING_MAX) attempts wait.
+const CROWDED: Held = Held { by: CountedBy::Account, at_once: 256, wait_us: 1_000_000, whole_us: 1_000_000 };
 
 /// Whose password it is said to be, and where that is said.
 #[derive(Debug, Clone, Copy)]
@@ -39,44 +36,17 @@ pub(crate) async fn check(app: &Site, claim: Claim<'_>, password: String) -> Res
     compared
 }
 
-/// An attempt that is let through; its end wakes those that wait for its room.
-struct Attempt<'a> {
-    admitted: Option<Admitted<'a>>,
-    ended: &'a Notify,
-}
-
-impl Attempt<'_> {
-    fn settle(mut self, outcome: Outcome) {
-        if let Some(admitted) = self.admitted.take() {
-            admitted.settle(outcome);
-        }
-    }
-}
-
-impl Drop for Attempt<'_> {
-    fn drop(&mut self) {
-        drop(self.admitted.take());
-        self.ended.notify_waiters();
-    }
-}
-
-/// Lets an attempt through, once those before it are settled where they take all the room there is.
-async fn admitted<'a>(app: &'a Site, claim: Claim<'_>) -> Result<Attempt<'a>, Fault> {
-    let mut waiting = None;
-    loop {
-        // Before it is tried, so that no end is missed.
-        let ended = app.attempt_ended.notified();
-        match app.attempts.admit(app.frame.outside.now_us(), claim.account, claim.from) {
-            Ok(admitted) => return Ok(Attempt { admitted: Some(admitted), ended: &app.attempt_ended }),
-            Err(AdmitError::Held(held)) => return Err(app.exceeded(held).into()),
-            Err(AdmitError::Busy) if waiting.is_none() => {
-                let place = app.attempts_waiting.try_acquire();
-                waiting = Some(place.map_err(|_| app.exceeded(CROWDED))?);
-            }
-            Err(AdmitError::Busy) => {}
-        }
-        ended.await;
-    }
+/// Admits an attempt, once those before it are settled where they take all the room there is.
+async fn admitted<'a>(app: &'a Site, claim: Claim<'_>) -> Result<Admitted<'a>, Fault> {
+    let origin = claim.from.map_or(Origin::Unknown, Origin::Device);
+    let admitted = app.attempts.admit(|| app.frame.outside.now_us(), claim.account, origin).await;
+    admitted.map_err(|error| {
+        let held = match error {
+            AdmitError::Held(held) => held,
+            AdmitError::Crowded => CROWDED,
+        };
+        app.exceeded(held).into()
+    })
 }
 
 async fn compared(app: &Site, user_id: Option<UserId>, password: String) -> Result<Option<Credentials>, Fault> {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use attempt_limits::attempts::Held;
 use attempt_limits::network::subscriber;
 use axum::extract::ConnectInfo;
-use chat_core::attempts::Held;
 use governor::clock::Clock as _;
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;

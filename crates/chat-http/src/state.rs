@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use chat_core::attempts::{Attempts, Held};
+use attempt_limits::attempts::{Attempts, Held};
+use chat_core::attempts;
 use chat_core::bots::BotStorage;
 use chat_core::change::{Commit, Committed};
 use chat_core::draft::DraftStore;
@@ -248,10 +249,6 @@ pub(crate) struct Site {
     pub(crate) polls: Arc<Polls>,
     pub(crate) traffic: Traffic,
     pub(crate) attempts: Attempts,
-    /// An attempt on a password was settled.
-    pub(crate) attempt_ended: tokio::sync::Notify,
-    /// Places for attempts that wait for that.
-    pub(crate) attempts_waiting: tokio::sync::Semaphore,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
     /// The lexicon of the newest realm a text was read in.
@@ -308,9 +305,7 @@ impl Site {
             traffic: Traffic::default(),
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
-            attempts: Attempts::new(secret),
-            attempt_ended: tokio::sync::Notify::new(),
-            attempts_waiting: tokio::sync::Semaphore::new(crate::password::WAITING_MAX),
+            attempts: Attempts::new(secret, attempts::POLICY),
         }
     }
 

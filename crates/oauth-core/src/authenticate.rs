@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use attempt_limits::attempts::Origin;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -16,7 +17,6 @@ use crate::env::Env;
 use crate::form::{Form, printable};
 use crate::ports::{Admission, Admitted, Claim, Nonce, StoreError};
 use crate::secret_attempts::Held;
-use crate::sign_in::Origin;
 
 /// The credentials of one request, of exactly one kind.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attempt_limits::attempts::Attempts;
 use tokio::runtime::Handle;
 
 use crate::authenticate::{ClientFault, Secret};
@@ -22,7 +23,7 @@ use crate::seal::Sealer;
 use crate::secret::Pepper;
 use crate::secret_attempts::SecretAttempts;
 use crate::settings::Settings;
-use crate::sign_in::AttemptLimits;
+use crate::sign_in::ATTEMPT_POLICY;
 use crate::token::SuccessorKey;
 use crate::verifier::SecretVerifier;
 
@@ -58,7 +59,7 @@ pub struct Authority {
     pub(crate) verifier: SecretVerifier,
     pub(crate) successors: SuccessorKey,
     pub(crate) pending: PendingKey,
-    pub(crate) attempts: AttemptLimits,
+    pub(crate) attempts: Attempts,
     pub(crate) secret_attempts: SecretAttempts,
     forms: FormKey,
     documents: Documents,
@@ -128,7 +129,7 @@ impl Authority {
             verifier: SecretVerifier::new(pepper, setup.hashing),
             successors: SuccessorKey::new(&successors),
             pending,
-            attempts: AttemptLimits::new(env),
+            attempts: Attempts::new(env.bytes(), ATTEMPT_POLICY),
             forms: FormKey::new(&forms),
         })
     }

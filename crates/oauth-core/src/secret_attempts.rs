@@ -12,16 +12,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use attempt_limits::attempts::Origin;
 use aws_lc_rs::hmac;
 
 use crate::authenticate::Secret;
 use crate::env::Env;
-use crate::sign_in::Origin;
 
 /// Places of each kind of counter; two clients that share one share its limit, which cannot be aimed at, because
 /// the places depend on a key of the process.
 const PLACES: usize = 1 << 16;
-/// Wrong secrets of one client from one neighbourhood of addresses that are answered at once, unless the operator
+/// Wrong secrets of one client from one neighborhood of addresses that are answered at once, unless the operator
 /// says otherwise.
 pub(crate) const SECRET_ATTEMPTS: u32 = 10;
 
@@ -148,9 +148,9 @@ impl SecretAttempts {
     fn marks(&self, secret: &Secret) -> Marks {
         let id = secret.candidates().last().map(|(id, _)| id).unwrap_or_default();
         let origin = secret.origin();
-        let (family, neighbourhood) = origin.neighbourhood();
+        let (family, neighborhood) = origin.neighborhood();
         Marks {
-            here: self.mark(Kind::ClientHere, &[id.as_bytes(), family, &neighbourhood]),
+            here: self.mark(Kind::ClientHere, &[id.as_bytes(), family, &neighborhood]),
             client: self.mark(Kind::Client, &[id.as_bytes()]),
             address: origin.network().map(|network| self.mark(Kind::Address, &[&network])),
         }

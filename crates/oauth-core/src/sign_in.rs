@@ -5,14 +5,10 @@
 //! person who may not sign in is answered with the reason, so that the person knows what to do. A caller who tries too
 //! often is refused before anything is looked up.
 
-mod limits;
-
 use std::sync::Arc;
 
+use attempt_limits::attempts::{AdmitError, AfterSuccess, AttemptPolicy, Budget, CountedBy, Held, Origin, Outcome};
 use secrecy::{ExposeSecret as _, SecretString};
-
-use limits::Outcome;
-pub(crate) use limits::{AttemptLimits, Origin};
 
 use crate::authority::Authority;
 use crate::env::Env;
@@ -21,6 +17,13 @@ use crate::person::Person;
 use crate::ports::{AuditAction, AuditRecord, BrowserSession, StoreError};
 use crate::secret::SecretHash;
 use crate::session::{cookie_hash, fresh_cookie};
+
+/// The limits of wrong passwords. A right one gives none back: of guesses from the neighborhood of a member, no more are
+/// answered because the member signs in.
+pub(crate) const ATTEMPT_POLICY: AttemptPolicy = AttemptPolicy {
+    account_nearby: Budget { at_once: 10, pause_us: 30_000_000 },
+    after_success: AfterSuccess::KeepFailures,
+};
 
 /// Longest name that is looked up, in bytes: the longest e-mail address there is.
 const LOGIN_MAX_BYTES: usize = 320;
@@ -143,12 +146,9 @@ struct Refused {
 
 /// Checks, and counts what was wrong.
 async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
-    let origin = Origin::of(attempt.address, attempt.app);
-    let admitted = authority.attempts.admit(env, attempt.login.trim(), origin).await.map_err(|held| Refused {
-        user_id: None,
-        reason: held.reason,
-        fault: SignInFault::TooMany { retry_after_s: held.wait_s },
-    })?;
+    // In lower case, as the name is looked up, or each way to write it would have a limit for itself.
+    let account = attempt.login.trim().to_ascii_lowercase();
+    let admitted = authority.attempts.admit(|| env.now_us, &account, origin(attempt)).await.map_err(refused_attempt)?;
     let verified = verified(authority, attempt).await;
     admitted.settle(match &verified {
         Ok(_) => Outcome::Right,
@@ -158,6 +158,28 @@ async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) ->
         Err(_) => Outcome::Unchecked,
     });
     verified
+}
+
+/// The app that has authenticated, else the device, as far as the wire knows its address.
+fn origin<'a>(attempt: &Attempt<'a>) -> Origin<'a> {
+    let device = || attempt.address.and_then(|address| address.parse().ok());
+    match attempt.app {
+        Some(app) => Origin::App(app),
+        None => device().map_or(Origin::Unknown, Origin::Device),
+    }
+}
+
+fn refused_attempt(error: AdmitError) -> Refused {
+    let (reason, retry_after_s) = match error {
+        AdmitError::Held(Held { by: CountedBy::AccountNearby | CountedBy::Account, wait_us, .. }) => {
+            ("too many attempts for this account", wait_us.div_ceil(1_000_000))
+        }
+        AdmitError::Held(Held { by: CountedBy::Subscriber | CountedBy::Neighborhood, wait_us, .. }) => {
+            ("too many attempts from this address", wait_us.div_ceil(1_000_000))
+        }
+        AdmitError::Crowded => ("too many people sign in", 1),
+    };
+    Refused { user_id: None, reason, fault: SignInFault::TooMany { retry_after_s } }
 }
 
 async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {

@@ -32,7 +32,7 @@ pub enum TlsError {
     /// The file of the private key cannot be read, or is not PEM.
     #[error("cannot read --tls-key {}", .0.display())]
     Key(PathBuf, #[source] pem::Error),
-    /// The library supports none of its own protocol versions with this provider.
+    /// The library supports no protocol version with its provider.
     #[error("cannot set up TLS")]
     Setup(#[source] rustls::Error),
     /// The process may not wait for SIGHUP.

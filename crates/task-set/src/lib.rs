@@ -4,7 +4,7 @@
 //! the name of the task, so that the owner can stop the server. It refuses detached tasks: dropping the set aborts all
 //! of them.
 //!
-//! **Decision:** this is a crate of its own because the storage crates and the binaries both own tasks, and a storage
+//! **Decision:** this is a separate crate because the storage crates and the binaries both own tasks, and a storage
 //! crate must not depend on a listener. The road not taken is `tokio_util::task::TaskTracker`, which neither names
 //! tasks nor reports that one has ended.
 

@@ -33,13 +33,13 @@ const TABLE: &[Crate] = &[
     core("smart-scopes", &[]),
     core("b2b-claim", &[]),
     core("fhir-store", &[]),
-    core("chat-core", &[]),
     core("chat-pictures", &[]),
     core("attempt-limits", &[]),
     core("task-set", &[]),
     // level 1
+    core("chat-core", &["attempt-limits"]),
     Crate { name: "server-kit", layer: Layer::Kit, uses: &["attempt-limits", "task-set"], tests_use: &[] },
-    core("oauth-core", &["smart-scopes", "b2b-claim"]),
+    core("oauth-core", &["smart-scopes", "b2b-claim", "attempt-limits"]),
     core("migrations", &["fhir-store"]),
     // level 2
     Crate {

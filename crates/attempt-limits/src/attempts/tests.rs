@@ -4,12 +4,25 @@ use super::*;
 
 const START_S: i64 = 1_800_000_000;
 
+/// The policy that the numbers of these tests are about.
+const POLICY: AttemptPolicy = AttemptPolicy {
+    account_nearby: Budget { at_once: 5, pause_us: 360_000_000 },
+    after_success: AfterSuccess::ForgetFailures,
+};
+
+/// A secret with which no two names of these tests share a place.
+const SECRET: [u8; 32] = [11; 32];
+
 fn attempts() -> Attempts {
-    Attempts::new([7; 32])
+    Attempts::new(SECRET, POLICY)
 }
 
-fn try_admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, AdmitError> {
-    attempts.admit((START_S + now_s) * 1_000_000, account, Some(from.parse().unwrap()))
+fn device(address: &str) -> Origin<'static> {
+    Origin::Device(address.parse().unwrap())
+}
+
+fn try_admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, TryAdmitError> {
+    attempts.try_admit((START_S + now_s) * 1_000_000, account, device(from))
 }
 
 /// The same where no attempt is pending.
@@ -17,10 +30,10 @@ fn admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> R
     try_admit(attempts, now_s, account, from).map_err(held)
 }
 
-fn held(error: AdmitError) -> Held {
+fn held(error: TryAdmitError) -> Held {
     match error {
-        AdmitError::Held(held) => held,
-        AdmitError::Busy => panic!("attempts are pending"),
+        TryAdmitError::Held(held) => held,
+        TryAdmitError::Busy => panic!("attempts are pending"),
     }
 }
 
@@ -45,7 +58,7 @@ fn an_account_waits_after_five_wrong_passwords_where_they_came_from_and_nowhere_
         assert_eq!(wrong(&attempts, 0, "ada", &format!("192.0.2.{host}")), Ok(()));
     }
     assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.99"), Err(360));
-    assert_eq!(right(&attempts, 60, "ada", "::ffff:192.0.2.99"), Err(300), "an address in another dress");
+    assert_eq!(right(&attempts, 60, "ada", "::ffff:192.0.2.99"), Err(300), "the same address as IPv6");
     assert_eq!(right(&attempts, 60, "ada", "198.51.100.1"), Ok(()), "the owner, elsewhere");
     assert_eq!(wrong(&attempts, 60, "bob", "192.0.2.99"), Ok(()));
     assert_eq!(wrong(&attempts, 360, "ada", "192.0.2.99"), Ok(()));
@@ -53,13 +66,13 @@ fn an_account_waits_after_five_wrong_passwords_where_they_came_from_and_nowhere_
 }
 
 #[test]
-fn who_is_held_learns_when_one_more_and_when_all_are_let_through() {
+fn a_held_attempt_learns_when_one_more_and_when_all_may_go_on() {
     let attempts = attempts();
     for _ in 0..5 {
         assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
     }
     let held = admit(&attempts, 60, "ada", "192.0.2.1").unwrap_err();
-    assert_eq!(held, Held { at_once: 5, wait_us: 300_000_000, whole_us: 1_740_000_000 });
+    assert_eq!(held, Held { by: CountedBy::AccountNearby, at_once: 5, wait_us: 300_000_000, whole_us: 1_740_000_000 });
 }
 
 #[test]
@@ -81,11 +94,11 @@ fn a_right_password_gives_all_tries_back_where_it_came_from_and_waits_once_they_
 }
 
 #[test]
-fn of_attempts_made_at_once_no_more_than_the_limit_go_on() {
+fn of_concurrent_attempts_no_more_than_the_limit_go_on() {
     let attempts = attempts();
     let admitted: Vec<_> = (0..20).filter_map(|_| try_admit(&attempts, 0, "ada", "192.0.2.1").ok()).collect();
     assert_eq!(admitted.len(), 5);
-    assert_eq!(try_admit(&attempts, 7_200, "ada", "192.0.2.1").unwrap_err(), AdmitError::Busy, "nor later on");
+    assert_eq!(try_admit(&attempts, 7_200, "ada", "192.0.2.1").unwrap_err(), TryAdmitError::Busy, "nor later on");
     for attempt in admitted {
         attempt.settle(Outcome::Unchecked);
     }
@@ -96,11 +109,11 @@ fn of_attempts_made_at_once_no_more_than_the_limit_go_on() {
 fn pending_attempts_are_not_wrong_ones() {
     let attempts = attempts();
     let mut pending: Vec<_> = (0..5).map(|_| admit(&attempts, 0, "ada", "192.0.2.1").unwrap()).collect();
-    assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), AdmitError::Busy);
+    assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), TryAdmitError::Busy);
     pending.pop().unwrap().settle(Outcome::Right);
     // The room of each that was right is the next one's.
     pending.push(admit(&attempts, 0, "ada", "192.0.2.1").unwrap());
-    assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), AdmitError::Busy);
+    assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), TryAdmitError::Busy);
     drop(pending);
     assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Err(360), "five were wrong");
 }
@@ -117,7 +130,7 @@ fn an_address_waits_after_sixty_wrong_passwords_and_a_network_of_ipv6_is_one_add
 }
 
 #[test]
-fn a_neighbourhood_waits_after_six_hundred() {
+fn a_neighborhood_waits_after_six_hundred() {
     for (block, rest, neighbour) in [("192.0.2.", "", "192.0.3.1"), ("2001:db8:0:", "::1", "2001:db8:1::1")] {
         let attempts = attempts();
         for number in 0..600 {
@@ -138,7 +151,7 @@ fn besiege(attempts: &Attempts, account: &str) {
 }
 
 #[test]
-fn who_guesses_at_an_account_from_many_networks_is_slowed_down_after_five_hundred() {
+fn guesses_at_an_account_from_many_networks_are_slowed_down_after_five_hundred() {
     let attempts = attempts();
     besiege(&attempts, "ada");
     assert_eq!(admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err().at_once, 500);
@@ -148,7 +161,7 @@ fn who_guesses_at_an_account_from_many_networks_is_slowed_down_after_five_hundre
 }
 
 #[test]
-fn who_signed_in_from_here_before_is_let_in_while_others_guess() {
+fn a_member_who_signed_in_from_here_before_is_admitted_while_others_guess() {
     let attempts = attempts();
     assert_eq!(right(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
     besiege(&attempts, "ada");
@@ -165,15 +178,15 @@ fn who_signed_in_from_here_before_is_let_in_while_others_guess() {
 }
 
 #[test]
-fn nobody_is_at_home_where_addresses_are_unknown() {
+fn an_unknown_address_is_never_one_that_an_account_signs_in_from() {
     let attempts = attempts();
-    attempts.admit(0, "ada", None).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
+    attempts.try_admit(0, "ada", Origin::Unknown).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
     besiege(&attempts, "ada");
-    assert_eq!(held(attempts.admit(0, "ada", None).unwrap_err()).at_once, 500);
+    assert_eq!(held(attempts.try_admit(0, "ada", Origin::Unknown).unwrap_err()).at_once, 500);
 }
 
 #[test]
-fn what_is_refused_costs_nobody_else() {
+fn a_refused_attempt_uses_up_no_other_limit() {
     let attempts = attempts();
     for _ in 0..5 {
         assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
@@ -188,7 +201,73 @@ fn what_is_refused_costs_nobody_else() {
 }
 
 #[test]
-fn an_attempt_that_tells_an_earlier_time_gains_nothing() {
+fn the_users_of_an_app_share_no_limit_but_those_of_their_accounts() {
+    let attempts = attempts();
+    let admit = |account: &str, app| attempts.try_admit(START_S, account, Origin::App(app));
+    for number in 0..1_000 {
+        drop(admit(&format!("name-{number}"), "app").unwrap());
+    }
+    for _ in 0..5 {
+        drop(admit("ada", "app").unwrap());
+    }
+    assert_eq!(held(admit("ada", "app").unwrap_err()).by, CountedBy::AccountNearby);
+    drop(admit("ada", "other").unwrap());
+}
+
+#[test]
+fn failures_before_a_success_stay_counted_where_the_policy_keeps_them() {
+    let policy = AttemptPolicy { after_success: AfterSuccess::KeepFailures, ..POLICY };
+    let attempts = Attempts::new(SECRET, policy);
+    for _ in 0..4 {
+        assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    }
+    for _ in 0..1_000 {
+        assert_eq!(right(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
+    }
+    assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()), "the fifth");
+    assert_eq!(right(&attempts, 0, "ada", "192.0.2.1"), Err(360));
+}
+
+#[tokio::test]
+async fn right_passwords_at_once_are_all_admitted_and_of_wrong_ones_five_are_answered() {
+    let attempts = attempts();
+    let at_once = 25;
+    let attempt = async |outcome: Outcome| {
+        let admitted = attempts.admit(|| START_S * 1_000_000, "ada", device("192.0.2.1")).await?;
+        tokio::task::yield_now().await;
+        admitted.settle(outcome);
+        Ok::<_, AdmitError>(())
+    };
+    for (outcome, answered) in [(Outcome::Right, at_once), (Outcome::Wrong, 5)] {
+        let mut tries: Vec<_> = (0..at_once).map(|_| Some(Box::pin(attempt(outcome)))).collect();
+        let mut done = 0;
+        std::future::poll_fn(|context| {
+            for attempt in &mut tries {
+                if let Some(std::task::Poll::Ready(ended)) =
+                    attempt.as_mut().map(|attempt| attempt.as_mut().poll(context))
+                {
+                    done += usize::from(ended.is_ok());
+                    *attempt = None;
+                }
+            }
+            if tries.iter().all(Option::is_none) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
+        assert_eq!(done, answered, "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_beyond_those_that_may_wait_is_refused() {
+    let attempts = attempts();
+    let _pending: Vec<_> = (0..5).map(|_| admit(&attempts, 0, "ada", "192.0.2.1").unwrap()).collect();
+    let _waiting = attempts.waiting.try_acquire_many(u32::try_from(WAITING_MAX).unwrap()).unwrap();
+    let refused = attempts.admit(|| START_S * 1_000_000, "ada", device("192.0.2.1")).await;
+    assert_eq!(refused.unwrap_err(), AdmitError::Crowded);
+}
+
+#[test]
+fn an_attempt_with_an_earlier_time_gains_nothing() {
     let attempts = attempts();
     for _ in 0..5 {
         assert_eq!(wrong(&attempts, 1_000, "ada", "192.0.2.1"), Ok(()));
@@ -207,21 +286,21 @@ fn a_clock_set_back_by_a_day_does_not_hold_anyone_for_a_day() {
 }
 
 #[test]
-fn which_place_a_name_has_is_another_in_each_process() {
+fn the_place_of_a_name_differs_between_processes() {
     let places = |attempts: &Attempts| {
-        let marks = (0..8).map(|number| attempts.mark(Kind::Account, &[format!("name-{number}").as_bytes()]));
+        let marks = (0..8).map(|number| attempts.mark(CountedBy::Account, &[format!("name-{number}").as_bytes()]));
         marks.map(place).collect::<Vec<_>>()
     };
     assert_eq!(places(&attempts()), places(&attempts()));
-    assert_ne!(places(&attempts()), places(&Attempts::new([8; 32])));
+    assert_ne!(places(&attempts()), places(&Attempts::new([8; 32], POLICY)));
 }
 
 #[test]
 fn no_two_lists_of_parts_have_one_mark() {
     let attempts = attempts();
-    let mark = |parts: &[&[u8]]| attempts.mark(Kind::AccountHere, parts);
+    let mark = |parts: &[&[u8]]| attempts.mark(CountedBy::AccountNearby, parts);
     assert_ne!(mark(&[b"ab", b"c"]), mark(&[b"a", b"bc"]));
-    assert_ne!(mark(&[b"a"]), attempts.mark(Kind::Account, &[b"a"]));
+    assert_ne!(mark(&[b"a"]), attempts.mark(CountedBy::Account, &[b"a"]));
 }
 
 /// What happens to one account after so many seconds: an attempt, or the end of the oldest one that goes on.

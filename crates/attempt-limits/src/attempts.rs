@@ -1,0 +1,445 @@
+//! Limits of wrong passwords.
+//!
+//! Wrong passwords are counted in four ways. Each allows a number at once, and one more after every pause:
+//!
+//! | Counted for | At once | Pause | Slows down |
+//! |---|---|---|---|
+//! | an account, from one neighborhood | [`AttemptPolicy`] | [`AttemptPolicy`] | guesses at one account |
+//! | an account, from anywhere | 500 | 5 s | the same from many networks |
+//! | a subscriber | 60 | 1 s | one password tried with many accounts |
+//! | a neighborhood | 600 | 0.1 s | the same from all addresses of a network |
+//!
+//! A stranger cannot lock a member out cheaply: attempts from one neighborhood delay that one alone, and attempts from
+//! everywhere do not delay a member who signed in from the same neighborhood before. An account is the name that was
+//! typed, whether it exists or not, and attempts are counted before the account is looked up, so a refusal does not
+//! show whether there is an account. One thing shows: a guesser who has used up the second limit of an account sees, in
+//! a neighborhood where it was not used up, whether the account signs in there.
+//!
+//! Attempts that are not settled yet are not wrong ones: where they take all the room that is left, a further attempt
+//! waits until one of them is settled. So any number of right passwords may arrive at once, and of
+//! concurrent guesses no more are answered than the limit allows.
+//!
+//! Not specified; each node counts for itself, because the only shared place is the database, and a row for each wrong
+//! password would let strangers write to it. So behind N nodes a guesser has up to N times as many tries, and a restart
+//! forgets the counts and where members signed in from. The road not taken is a cookie for each device that signed in:
+//! it would outlive both, but needs a key, an end and a list, for the few who sign in from a new neighborhood while their
+//! account is attacked from dozens of networks.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::network;
+
+/// Places of each counter, so that memory is bounded whatever strangers send (3 MiB, once all are used). Two accounts
+/// with the same place share its limit; nobody can aim at that, because places depend on a secret of the process.
+const PLACES: usize = 1 << 16;
+
+/// Attempts that wait for others to be settled, on all accounts together.
+pub const WAITING_MAX: usize = 256;
+
+/// A time that is this much earlier than the one before, in microseconds, is of a clock that was set back: concurrent
+/// attempts do not lie an hour apart.
+const CLOCK_SET_BACK_US: u64 = 3_600_000_000;
+
+/// A number of attempts at once, and one more after every pause.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Attempts that are allowed at once.
+    pub at_once: u32,
+    /// Microseconds after which one more is allowed.
+    pub pause_us: u64,
+}
+
+/// The decisions that are not the same for every server.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptPolicy {
+    /// The limit of an account from one neighborhood.
+    pub account_nearby: Budget,
+    /// What a right password does to the wrong ones before it.
+    pub after_success: AfterSuccess,
+}
+
+/// What a right password does to the wrong ones that came before it from the same neighborhood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterSuccess {
+    /// They stay counted.
+    KeepFailures,
+    /// They are forgotten.
+    ForgetFailures,
+}
+
+/// What is counted, in the order of the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedBy {
+    /// An account, from one neighborhood.
+    AccountNearby,
+    /// An account, from anywhere.
+    Account,
+    /// A subscriber's network, whatever the account.
+    Subscriber,
+    /// A neighborhood, whatever the account.
+    Neighborhood,
+}
+
+const KINDS: [CountedBy; 4] =
+    [CountedBy::AccountNearby, CountedBy::Account, CountedBy::Subscriber, CountedBy::Neighborhood];
+
+/// Where an attempt comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin<'a> {
+    /// The listener knows no address.
+    Unknown,
+    /// The person's device.
+    Device(IpAddr),
+    /// The server of an app that has authenticated, by its id: its address is not the person's, and all its users share
+    /// it.
+    App(&'a str),
+}
+
+impl Origin<'_> {
+    /// Returns the network that is counted, for a device.
+    #[must_use]
+    pub fn network(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Device(address) => Some(bytes(network::subscriber(address))),
+            Self::Unknown | Self::App(_) => None,
+        }
+    }
+
+    /// Returns what is near enough to be one guesser, with its kind: for an app the app itself.
+    #[must_use]
+    pub fn neighborhood(self) -> (&'static [u8], Vec<u8>) {
+        match self {
+            Self::Unknown => (b"unknown", Vec::new()),
+            Self::Device(address) => (b"device", bytes(network::neighborhood(address))),
+            Self::App(id) => (b"app", id.into()),
+        }
+    }
+}
+
+fn bytes(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().into(),
+        IpAddr::V6(address) => address.octets().into(),
+    }
+}
+
+/// The attempts of one node.
+pub struct Attempts {
+    secret: [u8; 32],
+    after_success: AfterSuccess,
+    state: Mutex<State>,
+    /// Notified when an attempt was settled.
+    settled: Notify,
+    /// Places for attempts that wait for that.
+    waiting: Semaphore,
+}
+
+struct State {
+    /// The latest time of any attempt; the rule reads no clock.
+    now_us: u64,
+    counters: [Counter; 4],
+    /// Marks of accounts and the neighborhoods they signed in from; a later one replaces an earlier one.
+    regulars: Vec<u64>,
+}
+
+/// An attempt that may go on. It counts as a wrong password, also when it is dropped without a result, unless it is
+/// settled otherwise.
+#[must_use]
+pub struct Admitted<'a> {
+    attempts: &'a Attempts,
+    /// Its place in each counter that it counts in.
+    places: Places,
+    regular: Option<u64>,
+    outcome: Outcome,
+}
+
+type Places = [Option<u16>; 4];
+
+/// The result of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It counts.
+    Wrong,
+    /// It does not count, and its neighborhood is one that the account signs in from.
+    Right,
+    /// The password was not checked: it does not count.
+    Unchecked,
+}
+
+/// The reason why an attempt may not go on now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdmitError {
+    /// Too many wrong passwords came before.
+    Held(Held),
+    /// [`WAITING_MAX`] attempts wait already.
+    Crowded,
+}
+
+/// The reason why an attempt may not go on at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TryAdmitError {
+    Held(Held),
+    /// Attempts that are not settled take the room that is left.
+    Busy,
+}
+
+/// One attempt too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The counter that is used up.
+    pub by: CountedBy,
+    /// Attempts that the limit allows at once.
+    pub at_once: u32,
+    /// Microseconds until one more may go on.
+    pub wait_us: u64,
+    /// Microseconds until all may again, if none is tried.
+    pub whole_us: u64,
+}
+
+impl Attempts {
+    /// Creates empty counters. `secret` is random, and of this process alone.
+    #[must_use]
+    pub fn new(secret: [u8; 32], policy: AttemptPolicy) -> Self {
+        let budgets = [
+            policy.account_nearby,
+            Budget { at_once: 500, pause_us: 5_000_000 },
+            Budget { at_once: 60, pause_us: 1_000_000 },
+            Budget { at_once: 600, pause_us: 100_000 },
+        ];
+        let state = State { now_us: 0, counters: budgets.map(Counter::new), regulars: vec![0; PLACES] };
+        let (settled, waiting) = (Notify::new(), Semaphore::new(WAITING_MAX));
+        Self { secret, after_success: policy.after_success, state: Mutex::new(state), settled, waiting }
+    }
+
+    /// Admits an attempt on `account`, a name as it is looked up, once those before it are settled where they take all
+    /// the room there is. `now_us` is asked for the time at every try.
+    ///
+    /// # Errors
+    /// See [`AdmitError`]; nothing is counted then.
+    pub async fn admit(
+        &self,
+        now_us: impl Fn() -> i64,
+        account: &str,
+        origin: Origin<'_>,
+    ) -> Result<Admitted<'_>, AdmitError> {
+        let mut waiting = None;
+        loop {
+            // Before the try, so that no end is missed.
+            let settled = self.settled.notified();
+            match self.try_admit(now_us(), account, origin) {
+                Ok(admitted) => return Ok(admitted),
+                Err(TryAdmitError::Held(held)) => return Err(AdmitError::Held(held)),
+                Err(TryAdmitError::Busy) if waiting.is_none() => {
+                    waiting = Some(self.waiting.try_acquire().map_err(|_| AdmitError::Crowded)?);
+                }
+                Err(TryAdmitError::Busy) => {}
+            }
+            settled.await;
+        }
+    }
+
+    /// Admits an attempt. Until it is settled it takes the room of a wrong one, because of concurrent attempts no more
+    /// than the limit may be answered.
+    fn try_admit(&self, now_us: i64, account: &str, origin: Origin<'_>) -> Result<Admitted<'_>, TryAdmitError> {
+        let (kind, near) = origin.neighborhood();
+        let here = self.mark(CountedBy::AccountNearby, &[account.as_bytes(), kind, &near]);
+        let everywhere = place(self.mark(CountedBy::Account, &[account.as_bytes()]));
+        let network = origin.network();
+        let neighborhood = network.as_ref().map(|_| place(self.mark(CountedBy::Neighborhood, &[&near])));
+        let subscriber = network.map(|network| place(self.mark(CountedBy::Subscriber, &[&network])));
+        let regular = (origin != Origin::Unknown).then_some(here);
+
+        let mut state = self.state();
+        state.advance(u64::try_from(now_us).unwrap_or_default());
+        let is_regular = regular.is_some_and(|mark| state.is_regular(mark));
+        let everywhere = (!is_regular).then_some(everywhere);
+        let places = [Some(place(here)), everywhere, subscriber, neighborhood];
+        state.hold(&places)?;
+        Ok(Admitted { attempts: self, places, regular, outcome: Outcome::Wrong })
+    }
+
+    /// Returns a number for what is counted, which only this process can compute.
+    fn mark(&self, by: CountedBy, parts: &[&[u8]]) -> u64 {
+        let mut digest = Sha256::new_with_prefix(self.secret);
+        digest.update([by as u8]);
+        for part in parts {
+            // The length in front keeps two lists of parts from having one mark.
+            digest.update(part.len().to_be_bytes());
+            digest.update(part);
+        }
+        digest.finalize().first_chunk().copied().map_or(0, u64::from_be_bytes)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Admitted<'_> {
+    /// Records the result.
+    pub fn settle(mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        let mut state = self.attempts.state();
+        let (now_us, is_wrong) = (state.now_us, self.outcome == Outcome::Wrong);
+        state.each(&self.places, |counter, place| {
+            counter.release(place);
+            if is_wrong {
+                counter.take(place, now_us);
+            }
+        });
+        if self.outcome == Outcome::Right {
+            state.welcome(&self.places, self.regular, self.attempts.after_success);
+        }
+        drop(state);
+        self.attempts.settled.notify_waiters();
+    }
+}
+
+fn place(mark: u64) -> u16 {
+    let [first, second, ..] = mark.to_be_bytes();
+    u16::from_be_bytes([first, second])
+}
+
+impl State {
+    /// An attempt with an earlier time than another gains nothing by it. When the clock was set back, all that is counted
+    /// moves with it: an account that is held would otherwise stay held until the clock is as late again.
+    fn advance(&mut self, now_us: u64) {
+        match self.now_us.checked_sub(now_us) {
+            Some(back_us) if back_us >= CLOCK_SET_BACK_US => {
+                self.now_us = now_us;
+                self.counters.iter_mut().for_each(|counter| counter.set_back(back_us));
+            }
+            _ => self.now_us = self.now_us.max(now_us),
+        }
+    }
+
+    fn is_regular(&self, mark: u64) -> bool {
+        self.regulars.get(usize::from(place(mark))) == Some(&mark)
+    }
+
+    /// All counters are checked before any counts: what one refuses costs the others nothing.
+    fn hold(&mut self, places: &Places) -> Result<(), TryAdmitError> {
+        let now_us = self.now_us;
+        let counters = || self.counters.iter().zip(*places).zip(KINDS);
+        let held = counters().filter_map(|((counter, place), by)| counter.held(by, (place?, now_us), 0));
+        if let Some(held) = held.max_by_key(|held| held.wait_us) {
+            return Err(TryAdmitError::Held(held));
+        }
+        let is_full = |((counter, place), by): ((&Counter, Option<u16>), CountedBy)| {
+            place.is_some_and(|place| counter.held(by, (place, now_us), counter.pending_at(place)).is_some())
+        };
+        if counters().any(is_full) {
+            return Err(TryAdmitError::Busy);
+        }
+        self.each(places, Counter::hold);
+        Ok(())
+    }
+
+    /// Records where an account signed in from, and forgets the wrong passwords that came before from there, where the
+    /// policy says so.
+    fn welcome(&mut self, places: &Places, regular: Option<u64>, after_success: AfterSuccess) {
+        if let (AfterSuccess::ForgetFailures, [Some(here), ..], [counter, ..]) =
+            (after_success, places, &mut self.counters)
+        {
+            counter.forget(*here);
+        }
+        if let Some(mark) = regular
+            && let Some(stored) = self.regulars.get_mut(usize::from(place(mark)))
+        {
+            *stored = mark;
+        }
+    }
+
+    fn each(&mut self, places: &Places, change: impl Fn(&mut Counter, u16)) {
+        for (counter, place) in self.counters.iter_mut().zip(*places) {
+            if let Some(place) = place {
+                change(counter, place);
+            }
+        }
+    }
+}
+
+/// Attempts of one kind. The numbers are all 0 at first, in separate lists: what is never used takes no memory.
+struct Counter {
+    budget: Budget,
+    /// The time at which each place has its whole budget back: one number says how much of it is used.
+    whole_at_us: Vec<u64>,
+    /// Attempts that were admitted and are not settled.
+    pending: Vec<u16>,
+}
+
+impl Counter {
+    fn new(budget: Budget) -> Self {
+        Self { budget, whole_at_us: vec![0; PLACES], pending: vec![0; PLACES] }
+    }
+
+    fn pending_at(&self, place: u16) -> u16 {
+        self.pending.get(usize::from(place)).copied().unwrap_or_default()
+    }
+
+    /// Returns why one more is too many, if all `pending` attempts turn out wrong.
+    fn held(&self, by: CountedBy, (place, now_us): (u16, u64), pending: u16) -> Option<Held> {
+        let Budget { at_once, pause_us } = self.budget;
+        let whole_at_us = self.whole_at_us.get(usize::from(place)).copied().unwrap_or_default();
+        let used_us = whole_at_us.saturating_sub(now_us).saturating_add(u64::from(pending).saturating_mul(pause_us));
+        let room_us = u64::from(at_once).saturating_mul(pause_us);
+        let wait_us = used_us.saturating_add(pause_us).saturating_sub(room_us);
+        (wait_us > 0).then_some(Held { by, at_once, wait_us, whole_us: used_us })
+    }
+
+    fn hold(&mut self, place: u16) {
+        if let Some(pending) = self.pending.get_mut(usize::from(place)) {
+            *pending = pending.saturating_add(1);
+        }
+    }
+
+    fn release(&mut self, place: u16) {
+        if let Some(pending) = self.pending.get_mut(usize::from(place)) {
+            *pending = pending.saturating_sub(1);
+        }
+    }
+
+    fn forget(&mut self, place: u16) {
+        if let Some(whole_at_us) = self.whole_at_us.get_mut(usize::from(place)) {
+            *whole_at_us = 0;
+        }
+    }
+
+    fn set_back(&mut self, back_us: u64) {
+        for whole_at_us in &mut self.whole_at_us {
+            *whole_at_us = whole_at_us.saturating_sub(back_us);
+        }
+    }
+
+    fn take(&mut self, place: u16, now_us: u64) {
+        if let Some(whole_at_us) = self.whole_at_us.get_mut(usize::from(place)) {
+            *whole_at_us = (*whole_at_us).max(now_us).saturating_add(self.budget.pause_us);
+        }
+    }
+}
+
+impl fmt::Debug for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempts").field("after_success", &self.after_success).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Admitted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admitted").field("outcome", &self.outcome).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
