@@ -151,7 +151,7 @@ impl Town {
             api_key: key.clone(),
             now_s: NOW_S - 1_000,
         };
-        assert!(matches!(store.commit(found(founding)).await.unwrap(), Committed::Done { .. }));
+        assert!(matches!(store.commit(found(&store.realm(), founding)).await.unwrap(), Committed::Done { .. }));
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
         let files = Arc::default();
         let spool_dir = folder.path().to_owned();
