@@ -82,7 +82,7 @@ fn who_comes_and_goes_in_one_change_leaves_nobody_behind() {
 #[test]
 fn a_group_of_a_hundred_thousand_is_asked_for_each_of_them_and_emptied() {
     let ids: Vec<i64> = (1_001..101_001).collect();
-    let users = ids.iter().map(|id| Change::User(Box::new(testing::user(*id, crate::role::Role::Member))));
+    let users = ids.iter().map(|id| Change::User(Box::new(testing::user(*id, Role::Member))));
     let realm = testing::realm(Rules::default(), users.chain([group(50, &ids, &[])]).collect());
     let large = known(&realm, UserGroupId(50)).unwrap();
     assert_eq!(members_of(&realm, large, Depth::All, NOW_S).len(), ids.len());
