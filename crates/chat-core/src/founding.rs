@@ -34,8 +34,8 @@ pub struct Founding {
     pub now_s: i64,
 }
 
-/// The commit that founds the realm. It is decided on a realm that does not exist, the state `before`: of several nodes that found at
-/// once one does, and the others are told [`crate::change::Committed::Stale`].
+/// Returns the commit that founds the realm. It is decided on a realm that does not exist, the state `before`: when
+/// several nodes found it at once, one succeeds, and the others get [`crate::change::Committed::Stale`].
 #[must_use]
 pub fn found(before: &RealmSnapshot, founding: Founding) -> Commit {
     let Founding { realm_name, email, full_name, password_hash, api_key, now_s } = founding;
