@@ -64,22 +64,22 @@ mod tests {
         ids.into_iter().map(|id| PastMessage { id: MessageId(id), sent_s: NOW_S - days * DAY_S }).collect()
     }
 
-    fn backlog(after: i64, read_until: i64) -> Option<Backlog> {
-        Some(Backlog { after: EventId(after), read_until: MessageId(read_until) })
+    fn backlog(after: i64, read_until: i64) -> Backlog {
+        Backlog { after: EventId(after), read_until: MessageId(read_until) }
     }
 
     #[test]
     fn the_newest_twenty_messages_are_unread_and_those_before_are_read() {
-        assert_eq!(Backlog::of(past((11..=40).rev(), 1), NOW_S), backlog(10, 20));
-        assert_eq!(Backlog::of(past(11..=30, 1), NOW_S), backlog(10, 10));
-        assert_eq!(Backlog::of(past([7], 1), NOW_S), backlog(6, 6));
+        assert_eq!(Backlog::of(past((11..=40).rev(), 1), NOW_S), Some(backlog(10, 20)));
+        assert_eq!(Backlog::of(past(11..=30, 1), NOW_S), Some(backlog(10, 10)));
+        assert_eq!(Backlog::of(past([7], 1), NOW_S), Some(backlog(6, 6)));
     }
 
     #[test]
     fn no_more_than_a_thousand_messages_are_given_and_none_of_long_ago() {
-        assert_eq!(Backlog::of(past(1..=1_500, 1), NOW_S), backlog(500, 1_480));
+        assert_eq!(Backlog::of(past(1..=1_500, 1), NOW_S), Some(backlog(500, 1_480)));
         let recent_and_old = [past(1..=10, 85), past(11..=12, 83)].concat();
-        assert_eq!(Backlog::of(recent_and_old, NOW_S), backlog(10, 10));
+        assert_eq!(Backlog::of(recent_and_old, NOW_S), Some(backlog(10, 10)));
         assert_eq!(Backlog::of(past(1..=10, 85), NOW_S), None);
         assert_eq!(Backlog::of(Vec::new(), NOW_S), None);
     }
