@@ -35,7 +35,11 @@ async fn a_database_that_was_full_takes_writes_again_when_there_is_room() {
     }
     assert!(matches!(refused, Some(StoreError::Unavailable(_))), "{refused:?}");
     // Small writes may still fit in; soon none does.
-    while put(&db, "small", "x").await.is_ok() {}
+    let mut puts = 0;
+    while put(&db, "small", &format!("x{puts}")).await.is_ok() {
+        puts += 1;
+        assert!(puts < 20_000, "the disk does not fill up");
+    }
     // The row of a probe may fit where a resource does not; soon it does not either.
     let mut probes = 0;
     while db.probe().await.is_ok() {
