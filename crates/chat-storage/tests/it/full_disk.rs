@@ -46,7 +46,12 @@ async fn a_database_that_was_full_takes_messages_again_when_there_is_room() {
     assert!(full.is_unavailable(), "{full}");
     // Small writes may still fit in; soon none does.
     while store.append(message(&store, 1, to_channel(11), ("t", "small"))).await.is_ok() {}
-    assert!(store.probe().await.is_err());
+    // The row of a probe may fit where a message does not; soon it does not either.
+    let mut probes = 0;
+    while store.probe().await.is_ok() {
+        probes += 1;
+        assert!(probes < 2_000, "the disk does not fill up");
+    }
     assert!(store.append(message(&store, 1, to_channel(11), ("t", "small"))).await.unwrap_err().is_unavailable());
     store.ping().await.unwrap();
 
