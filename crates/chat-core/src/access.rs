@@ -15,7 +15,7 @@ use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// There is no such channel, or it may not be seen.
+/// The channel does not exist, or the user may not see it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchChannel {
     /// Asked for by number.
@@ -26,12 +26,12 @@ pub enum NoSuchChannel {
     Name(String),
 }
 
-/// There is no such message, or it may not be read.
+/// The message does not exist, or the user may not read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid message(s)")]
 pub struct NoSuchMessage;
 
-/// Which of a channel's messages a user may read.
+/// The messages of a channel that a user may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History<'a> {
     /// All.
@@ -195,7 +195,7 @@ pub fn shows_receipt(realm: &RealmSnapshot, user: &User, reader: UserId) -> bool
         && !mutes(reader, user.id)
 }
 
-/// Someone is not who an operation is for.
+/// The user lacks the role or permission that an operation requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAllowed {
     /// Administrators and owners only.

@@ -23,7 +23,7 @@ use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, ApiKey, PasswordHash, User};
 
-/// An account to be made.
+/// A user account to create.
 #[derive(Debug, Clone)]
 pub struct NewUser {
     /// The address, as typed.

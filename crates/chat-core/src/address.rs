@@ -31,7 +31,7 @@ pub(crate) const PREFERENCE: &str = "email_address_visibility";
 /// to it goes nowhere, and the same wherever the server is.
 const HIDDEN_DOMAIN: &str = "hidden.invalid";
 
-/// Who is shown the address of a user.
+/// The users who may see a user's e-mail address.
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`, `email_address_visibility`. Not specified whether those above

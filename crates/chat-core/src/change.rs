@@ -169,7 +169,7 @@ kinds! {
     }
 }
 
-/// Changes and events that become true together or not at all.
+/// Realm changes and events that are committed together.
 #[derive(Debug, Clone, Default)]
 pub struct Commit {
     /// [`crate::snapshot::RealmSnapshot::changed`] of the state the decision was taken on. When the realm has
@@ -191,7 +191,7 @@ pub struct Commit {
     pub mail: Vec<Mail>,
 }
 
-/// A secret that is now this.
+/// A new value of a stored secret: an API key, a password hash or an invitation link.
 #[derive(Debug, Clone)]
 pub enum Credential {
     /// The API key; goes together with [`Change::Key`].
@@ -224,7 +224,7 @@ impl Commit {
     }
 }
 
-/// What became of a commit.
+/// The outcome of a realm commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Committed {
     /// It is durable. The changes stand at `first`, the last event at `last`.

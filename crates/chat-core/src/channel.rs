@@ -7,7 +7,7 @@ use crate::limits::MAX_CHANNEL_NAME_CHARS;
 use crate::printable::unprintable;
 use crate::user::fold;
 
-/// A place of many users, divided into topics.
+/// A channel: a named conversation of many users, divided into topics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
     /// Its number.
@@ -34,7 +34,7 @@ pub struct Channel {
     pub is_archived: bool,
 }
 
-/// Who sees a channel.
+/// The visibility of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Privacy {
@@ -62,7 +62,7 @@ impl Privacy {
     }
 }
 
-/// Who may write to a channel. Numbers of the wire: 1 to 4 in this order.
+/// The users who may send messages to a channel. Numbers of the wire: 1 to 4 in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostPolicy {
@@ -92,7 +92,7 @@ impl PostPolicy {
     }
 }
 
-/// A user's ties to a channel they are in.
+/// A user's subscription to a channel, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
     /// The channel.
@@ -109,7 +109,7 @@ pub struct Subscription {
     pub notifications: Notifications,
 }
 
-/// How a user hears of a channel's messages; `None` follows the user's own settings.
+/// The notification settings of a subscription; `None` follows the user's own settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Notifications {
     /// On the desktop.
@@ -142,7 +142,7 @@ impl Span {
     }
 }
 
-/// All there is between a user and a channel, past and present.
+/// A user's current and past subscriptions to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Membership {
     /// When the user was in it, in order; only the last may still last.

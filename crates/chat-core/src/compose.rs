@@ -21,7 +21,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::widget::{self, Submessage};
 
-/// What someone wants to send.
+/// A request to send a message.
 #[derive(Debug, Clone)]
 pub struct Wish<'a> {
     /// Where.
@@ -38,7 +38,7 @@ pub struct Wish<'a> {
     pub widget: Option<&'a str>,
 }
 
-/// Where a message is to go, in the sender's words.
+/// The recipient of a message, as the request names it.
 #[derive(Debug, Clone, Copy)]
 pub enum To<'a> {
     /// To a channel, under a topic as typed.
@@ -49,7 +49,7 @@ pub enum To<'a> {
     Emails(&'a [String]),
 }
 
-/// A channel, in the sender's words.
+/// A channel, as a request names it: by id or by name.
 #[derive(Debug, Clone, Copy)]
 pub enum ChannelRef<'a> {
     /// By number.
@@ -75,7 +75,7 @@ pub enum ComposeError {
     Send(#[from] SendError),
 }
 
-/// What only the store knows.
+/// A fact about stored messages that a decision needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     /// Who wrote in the topic or gave a reaction there.
@@ -95,7 +95,7 @@ pub enum Known {
     HaveWritten(bool),
 }
 
-/// A message that is permitted as far as the realm tells.
+/// A message that the rules of the realm permit, before the store is asked.
 #[derive(Debug)]
 pub struct Draft {
     message: NewMessage,
@@ -103,7 +103,7 @@ pub struct Draft {
     question: Option<Question>,
 }
 
-/// Who gets a message.
+/// The users who receive a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Receivers<'a> {
     /// Who is in the channel.

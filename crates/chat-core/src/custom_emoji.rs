@@ -52,7 +52,7 @@ pub enum CustomEmojiError {
     NotAuthor,
 }
 
-/// Where the pictures of an emoji are, relative to the realm's address.
+/// The addresses of a custom emoji's images, relative to the realm's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pictures {
     /// The emoji.

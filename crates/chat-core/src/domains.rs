@@ -34,7 +34,7 @@ pub enum DomainError {
     TooMany,
 }
 
-/// Why a text is no domain.
+/// The reason why a text is not a domain name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedDomain {
     /// No character.
@@ -93,7 +93,7 @@ fn check_part(part: &str) -> Result<(), MalformedDomain> {
     if part.bytes().all(is_known) { Ok(()) } else { Err(MalformedDomain::Character) }
 }
 
-/// Why the realm takes nobody with an address.
+/// The reason why the realm does not accept an e-mail address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
     /// Its domain is none of the realm's.

@@ -23,7 +23,7 @@ pub const MAX_DRAFTS: usize = 1_000;
 /// Specification, `PATCH /realm/user_settings_defaults`: when it is disabled, drafts stored on the server are deleted.
 pub const PREFERENCE: &str = "enable_drafts_synchronization";
 
-/// A text somebody began to write.
+/// A draft of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// Where it would go, as far as that is said.
@@ -34,7 +34,7 @@ pub struct Draft {
     pub touched_s: i64,
 }
 
-/// Where a draft would go.
+/// The destination of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -46,7 +46,7 @@ pub enum Place {
     Direct(Vec<UserId>),
 }
 
-/// A kind of place, in the author's words.
+/// The type of a draft's destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Not said.
@@ -57,7 +57,7 @@ pub enum Kind {
     Direct,
 }
 
-/// A draft, in its author's words.
+/// A draft as the request sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     /// The kind of its place.
@@ -171,7 +171,7 @@ impl Draft {
     }
 }
 
-/// What a user's clients are told of their drafts.
+/// A change of drafts that is reported to the user's clients.
 #[derive(Debug, Clone, Copy)]
 pub enum News<'a> {
     /// One is new.
@@ -195,7 +195,7 @@ impl News<'_> {
     }
 }
 
-/// What became of drafts that are to be kept.
+/// The outcome of storing drafts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
     /// They are durable, under these numbers, in the order given.
@@ -206,7 +206,7 @@ pub enum Kept {
     Full,
 }
 
-/// Drafts. [`crate::change::Commit::drafts_gone`] deletes all of a user.
+/// The store of drafts. [`crate::change::Commit::drafts_gone`] deletes all of a user.
 #[async_trait]
 pub trait DraftStore: Send + Sync {
     /// Keeps drafts of a user and tells their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by which

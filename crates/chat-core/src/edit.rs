@@ -23,7 +23,7 @@ pub use history::history;
 pub use html_diff::html_diff;
 pub use text::Rewriting;
 
-/// Which messages of a topic move with the one that is moved.
+/// The messages of a topic that move together with an edited one: `propagate_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagate {
     /// None.
@@ -55,7 +55,7 @@ impl Propagate {
     }
 }
 
-/// What someone wants to change. What is `None` stays.
+/// A request to edit or move a message. What is `None` stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wish<'a> {
     /// The text, as typed; blank takes the text away.
@@ -68,7 +68,7 @@ pub struct Wish<'a> {
     pub propagate: Option<Propagate>,
 }
 
-/// What will change.
+/// The changes that an edit makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The new text.
@@ -77,7 +77,7 @@ pub struct Plan {
     pub to: Option<Move>,
 }
 
-/// Where a message goes.
+/// The destination of a moved message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
     /// The channel it will be in; the same or another.

@@ -14,7 +14,7 @@ use crate::user::User;
 /// Where they are, relative to the realm's address.
 pub const FOLDER: &str = "/user_avatars/1/realm";
 
-/// A picture of the organization.
+/// An image of the organization: its icon or a logo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Emblem {
     /// A square one, where there is little room.

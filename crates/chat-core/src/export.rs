@@ -29,7 +29,7 @@ use crate::import::layout::codes::{CHANNEL, PEOPLE, PERSON};
 use crate::ports::StoreError;
 use crate::snapshot::RealmSnapshot;
 
-/// A file of an export.
+/// A file of an export that holds table rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sheet {
     /// `realm.json`.
@@ -40,7 +40,7 @@ pub enum Sheet {
     Attachments,
 }
 
-/// A folder of an export that bytes of files are in, with a list of them.
+/// A folder of an export that holds uploaded files and their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cabinet {
     /// Uploads, under their paths.
@@ -69,7 +69,7 @@ impl Cabinet {
     }
 }
 
-/// A file whose bytes belong to an export.
+/// An uploaded file that belongs to an export.
 #[derive(Debug, Clone)]
 pub struct ExportedFile {
     /// The folder.
@@ -82,12 +82,12 @@ pub struct ExportedFile {
     pub record: Value,
 }
 
-/// The rows cannot be written down.
+/// The rows of an export could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the export cannot be written")]
 pub struct SheetError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Where rows go.
+/// The writer of an export's table rows.
 pub trait Sheets: Send {
     /// So many messages will come. Said once, before them.
     fn expect(&mut self, messages: u64);
@@ -114,7 +114,7 @@ pub enum ExportError {
     Sheet(#[from] SheetError),
 }
 
-/// How many messages there are.
+/// The number of messages in an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Messages {
     /// All of them.
@@ -123,7 +123,7 @@ pub struct Messages {
     pub last: MessageId,
 }
 
-/// The database that an organization is in.
+/// The database from which an organization is exported.
 #[async_trait]
 pub trait ExportStore: Send + Sync {
     /// Shows the organization as it is at one moment, whoever changes it meanwhile: [`Export::begin`], then its messages

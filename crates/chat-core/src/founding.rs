@@ -17,7 +17,7 @@ use crate::user::{ApiKey, PasswordHash, User};
 /// into them, so there is somewhere to write.
 const CHANNELS: [(&str, &str); 2] = [("general", "#76ce90"), ("sandbox", "#fae589")];
 
-/// What a realm is founded with.
+/// The data of a realm to create.
 #[derive(Debug)]
 pub struct Founding {
     /// The realm's name.

@@ -10,7 +10,7 @@ use crate::markdown::{self, Context, Directory, Emoticons, ImagePreviews, Linkif
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What the texts of a realm are read with.
+/// The names, emoji, linkifiers and alert words of a realm for rendering.
 ///
 /// Making one compiles every pattern of the realm, so it is kept for as long as it [`Lexicon::is_current`].
 #[derive(Debug)]
@@ -69,7 +69,7 @@ fn alert_words(realm: &RealmSnapshot, user_id: UserId) -> impl Iterator<Item = (
     words.into_iter().flatten().filter_map(move |word| Some((user_id, word.as_str()?)))
 }
 
-/// What a text is read against beside itself and the realm.
+/// The settings for rendering one message.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// The realm's own address, without a slash at the end.

@@ -18,7 +18,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::url_template::{self, UrlTemplateError};
 use crate::user::User;
 
-/// What a linkifier shall be.
+/// The pattern and template of a linkifier to add or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish<'a> {
     /// The regular expression, as typed.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ports::StoreError;
 
-/// A letter to one address.
+/// A letter to one e-mail address.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mail {
     /// Whom it is for: an address that [`crate::user::email`] takes.
@@ -36,7 +36,7 @@ pub struct MailId {
     pub place: i64,
 }
 
-/// A letter that was taken up.
+/// A queued letter that a worker has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Its name.
@@ -47,7 +47,7 @@ pub struct Waiting {
     pub mail: Mail,
 }
 
-/// Letters that wait to be sent.
+/// The queue of letters to send.
 #[async_trait]
 pub trait MailStore: Send + Sync {
     /// Returns when this node wrote down a letter since it was last asked. A letter of another node, or of a time

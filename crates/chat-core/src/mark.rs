@@ -14,7 +14,7 @@ use crate::ports::FlagOp;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// A flag, set or taken away.
+/// The addition or removal of a message flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The flag.

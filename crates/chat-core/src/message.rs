@@ -8,7 +8,7 @@ use crate::printable::unprintable;
 use crate::user::fold;
 use crate::widget::Submessage;
 
-/// Where a message goes: a channel, or a set of users.
+/// The recipient of a message: a channel, or a set of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "i64", from = "i64")]
 pub enum Recipient {
@@ -34,7 +34,7 @@ impl From<i64> for Recipient {
     }
 }
 
-/// Messages that belong together: a topic of a channel, or all messages of a set of users.
+/// A topic of a channel, or the direct messages of a set of users.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conversation {
     /// Where.
@@ -77,7 +77,7 @@ pub struct Message {
     pub submessages: Vec<Submessage>,
 }
 
-/// What a message has in it, found when it was rendered.
+/// The properties that rendering found in a message: links, images, mentions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of a text, each by itself")]
 pub struct Marks {
@@ -178,7 +178,7 @@ impl ReactionType {
     }
 }
 
-/// What a user's own copy of a message says.
+/// A flag of a user's copy of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {
@@ -279,7 +279,7 @@ pub enum FlagError {
     NotEditable(String),
 }
 
-/// Why a text cannot be a message.
+/// The reason why a text is not valid message content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
     /// Nothing but blanks.
@@ -323,7 +323,7 @@ pub fn shown_content(written: &str) -> Result<String, ContentError> {
     Ok(cut(written, MAX_MESSAGE_CHARS, CUT_MESSAGE))
 }
 
-/// Why a text cannot be a topic.
+/// The reason why a text is not a valid topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TopicError {
     /// Nothing but blanks.

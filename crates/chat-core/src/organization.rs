@@ -74,7 +74,7 @@ const NO_MAKERS: &[SystemGroup] = &[SystemGroup::Nobody, SystemGroup::Everyone, 
 /// Groups whose members cannot write to people.
 const NO_WRITERS: &[SystemGroup] = &[SystemGroup::Internet];
 
-/// Something that can be chosen.
+/// A setting of the organization.
 #[derive(Debug)]
 pub struct Setting {
     /// Its name on the wire.
@@ -85,7 +85,7 @@ pub struct Setting {
     is_told_in_a_dict: bool,
 }
 
-/// What a setting can be, and where it is kept.
+/// The value type of an organization setting.
 #[derive(Debug)]
 pub enum Kind {
     /// A text of so many characters at most.
@@ -162,7 +162,7 @@ pub const SETTINGS: &[Setting] = &[
     in_dict(setting("direct_message_permission_group", Kind::Group(NO_WRITERS, |rules| &mut rules.direct_messages))),
 ];
 
-/// A setting and what it shall be: of the JSON type its [`Kind`] says.
+/// A new value of an organization setting, of the JSON type that its [`Kind`] requires.
 pub type Wanted = (&'static Setting, Value);
 
 /// Why the organization stays as it is.

@@ -6,7 +6,7 @@ use crate::id::{EventId, MessageId, UserId};
 use crate::message::{Flag, Message, Recipient};
 use crate::snapshot::RealmSnapshot;
 
-/// A user's own copy of a message, without its text.
+/// A user's flags and recipient data of a message, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCopy {
     /// The message.
@@ -54,7 +54,7 @@ impl OwnCopy {
     }
 }
 
-/// What a user has not read.
+/// A user's unread messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unread {
     /// By where it is: each topic of a channel as its messages spell it, each set of users. None is empty.
@@ -63,7 +63,7 @@ pub struct Unread {
     pub mentions: Vec<MessageId>,
 }
 
-/// What a user has not read in one place.
+/// A user's unread messages in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadIn {
     /// Where it is.

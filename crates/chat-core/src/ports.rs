@@ -48,7 +48,7 @@ impl StoreError {
     }
 }
 
-/// The realm's state.
+/// The store of the realm's state.
 #[async_trait]
 pub trait RealmStore: Send + Sync {
     /// The realm as this node knows it: at least everything that this node's own methods returned. Costs no I/O.
@@ -73,7 +73,7 @@ pub trait RealmStore: Send + Sync {
     async fn known_everywhere(&self);
 }
 
-/// A user's secrets, as they are kept.
+/// A user's stored password hash and API key.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// The API key.
@@ -82,7 +82,7 @@ pub struct Credentials {
     pub password_hash: Option<PasswordHash>,
 }
 
-/// The realm's log.
+/// The realm's append-only log of events.
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// The last place this node knows of. Costs no I/O.
@@ -104,7 +104,7 @@ pub trait EventLog: Send + Sync {
     async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError>;
 }
 
-/// Who waits for the log.
+/// A waiter for new records of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listener {
     /// The user.
@@ -116,12 +116,12 @@ pub struct Listener {
     pub told: u64,
 }
 
-/// Records after a place are gone from the log.
+/// Records after the requested position have been removed from the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("An event newer than {0} has already been pruned!")]
 pub struct Pruned(pub EventId);
 
-/// A queue: a user's wish to hear of events.
+/// An event queue: its owner, filter and position in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// Its name, not to be guessed.
@@ -138,7 +138,7 @@ pub struct Queue {
     pub idle_limit_s: i64,
 }
 
-/// Queues. A queue is a row: it costs no memory, and any node serves it.
+/// The store of event queues. A queue is a row: it costs no memory, and any node serves it.
 #[async_trait]
 pub trait QueueStore: Send + Sync {
     /// Makes a queue.
@@ -161,7 +161,7 @@ pub trait QueueStore: Send + Sync {
     async fn expire(&self, now_s: i64) -> Result<u64, StoreError>;
 }
 
-/// A message that waits to be sent.
+/// A message to append.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     /// [`RealmSnapshot::changed`] of the state it was permitted on; it is sent unless
@@ -175,7 +175,7 @@ pub struct NewMessage {
     pub attachments: Vec<AttachmentId>,
 }
 
-/// Where a message goes.
+/// The recipient and topic of a message to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
     /// To a channel.
@@ -189,7 +189,7 @@ pub enum Destination {
     Direct(Vec<UserId>),
 }
 
-/// What became of a message.
+/// The outcome of appending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// It is durable.
@@ -203,7 +203,7 @@ pub enum Sent {
     Stale(EventId),
 }
 
-/// Messages around an anchor, the oldest first.
+/// A page of messages around an anchor, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The messages, each with the reader's flags.
@@ -218,7 +218,7 @@ pub struct Page {
     pub found_newest: bool,
 }
 
-/// The state that a write to messages was decided on.
+/// The realm position and message revisions that a message write was decided on.
 ///
 /// The store compares it inside the transaction that writes. When the realm's rules or one of the messages have changed
 /// since, it writes nothing, brings the realm in memory forward, and returns [`Written::Unchanged`]; the caller reads
@@ -251,7 +251,7 @@ pub struct DecidedOnCopies {
     pub messages: Vec<MessageId>,
 }
 
-/// A change of one message, and of those that move with it.
+/// A change to one message, and to those that move with it.
 pub struct Edit {
     /// [`RealmSnapshot::changed`] of the state it was permitted on; when the realm has changed since, nothing is written.
     pub decided_at: EventId,
@@ -279,7 +279,7 @@ pub struct Edit {
     pub events: Vec<NewEvent>,
 }
 
-/// What became of an edit, a reaction or the like.
+/// The outcome of an edit, a reaction or another message write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// It is durable; its last event stands at this place.
@@ -333,7 +333,7 @@ pub struct Topic {
     pub max_id: MessageId,
 }
 
-/// Messages and what users made of them.
+/// The store of messages, flags and reactions.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
     /// Sends a message. Many are written in one transaction; each is answered after the commit that holds it.
@@ -433,8 +433,8 @@ pub trait MessageStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 }
 
-/// When users were last there. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a user who
-/// was there before.
+/// The store of users' last activity. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a
+/// user who was there before.
 ///
 /// What was noted is written down in the background, about once a second for all together, and other nodes read it
 /// then. A node that is killed loses the signs of life of that second; the next ones, a minute later, bring them back.
@@ -450,7 +450,7 @@ pub trait PresenceStore: Send + Sync {
     fn since(&self, batch: i64) -> Known;
 }
 
-/// Who is known to have been there.
+/// The presences that changed since a client's last request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
     /// Each user once.

@@ -29,7 +29,7 @@ const LISTED_S: i64 = 14 * 24 * 60 * 60;
 /// In an organization with more people nobody's return is told: a morning would wake everybody for everybody.
 const TOLD_PEOPLE_MAX: usize = 100;
 
-/// What someone does in front of a client.
+/// The status that a client reports: active or idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// Uses it.
@@ -121,7 +121,7 @@ pub fn note(
     Ok(())
 }
 
-/// What a client wants to know of everybody.
+/// A client's request for presence data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Question {
     /// In which form.
@@ -152,7 +152,7 @@ pub fn report<'a>(store: &dyn PresenceStore, realm: &'a RealmSnapshot, question:
 /// What clients are told who were told of nobody.
 const NOTHING_KNOWN: i64 = -1;
 
-/// Why there is nothing to say of someone.
+/// The reason why a user has no presence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPresence {
     /// There is no such user, or the account is closed.

@@ -4,13 +4,13 @@ use std::fmt;
 
 use crate::printable::unprintable;
 
-/// What is wrong with a form that somebody filled in: at least one problem, in the order of the fields.
+/// The validation errors of a form: at least one, in the order of the fields.
 ///
 /// It prints as its first problem, which is what a client shows that knows of no fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
-/// One thing that is wrong.
+/// A validation error of one form field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The field; `None` where several do not go together.

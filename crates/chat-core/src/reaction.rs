@@ -5,7 +5,7 @@ use crate::id::UserId;
 use crate::message::{Message, Reaction, ReactionType};
 use crate::snapshot::RealmSnapshot;
 
-/// An emoji as a request names it.
+/// An emoji as a reaction request names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Asked<'a> {
     /// By its name.

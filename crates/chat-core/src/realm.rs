@@ -23,7 +23,7 @@ pub struct Realm {
     pub emblems: Emblems,
 }
 
-/// Choices of a realm that rules ask for. The defaults are those of a new realm.
+/// The settings of a realm that permission rules depend on. The defaults are those of a new realm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own that an owner makes")]

@@ -18,7 +18,7 @@ use crate::snapshot::RealmSnapshot;
 /// Messages that go in one transaction.
 const AT_ONCE: usize = 200;
 
-/// Old messages.
+/// The store operations that delete expired messages.
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
     /// The oldest messages of a channel or a set of users that were sent before that time in unix seconds, the oldest

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::DAY_S;
 use crate::user::User;
 
-/// What a user is in the organization, from the most to the least powerful; "at least" is `<=`.
+/// A user's role in the organization, from most to least powerful; "at least" is `<=`.
 ///
 /// # Source
 /// Specification, "Organization roles".
@@ -54,7 +54,8 @@ impl TryFrom<i64> for Role {
     }
 }
 
-/// Who may do something. The numbers of the wire differ from setting to setting and live with the wire.
+/// A policy of the older kind: the roles that have a permission. The numbers of the wire differ from setting to setting
+/// and live with the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {

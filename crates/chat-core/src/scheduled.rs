@@ -20,7 +20,7 @@ pub const MAX_SCHEDULED: usize = 1_000;
 /// Not specified; the number of the existing server.
 pub const MAX_LATE_S: i64 = 600;
 
-/// A message that waits for its time, or failed at it.
+/// A scheduled message, waiting or failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scheduled {
     /// Its number.
@@ -45,7 +45,7 @@ pub struct Scheduled {
     pub revision: EventId,
 }
 
-/// Where a scheduled message goes.
+/// The destination of a scheduled message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// To a channel, under a topic.
@@ -54,8 +54,8 @@ pub enum Target {
     Direct(Vec<UserId>),
 }
 
-/// What a scheduled message becomes; what is `None` stays. What `to` means depends on the kind of place, and when that
-/// is not given, on the message: [`Revision::read`].
+/// An update of a scheduled message; fields that are `None` stay. What `to` means depends on the kind of place, and
+/// when that is not given, on the message: [`Revision::read`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision<T = Receiver> {
     /// The kind of place, when it is given.
@@ -70,7 +70,7 @@ pub struct Revision<T = Receiver> {
     pub due_s: Option<i64>,
 }
 
-/// A kind of place.
+/// The type of a scheduled message's destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A channel.
@@ -79,7 +79,7 @@ pub enum Kind {
     Direct,
 }
 
-/// A place without its topic.
+/// The recipient of a scheduled message, without a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Receiver {
     /// A channel.
@@ -284,7 +284,7 @@ fn others(users: &[UserId], sender: UserId) -> Vec<UserId> {
     if others.is_empty() { vec![sender] } else { others }
 }
 
-/// How the waiting of a message ends.
+/// The way in which a scheduled message stops waiting.
 #[derive(Debug, Clone)]
 pub enum End {
     /// It goes out.
@@ -298,7 +298,7 @@ pub enum End {
     },
 }
 
-/// What became of an [`End`].
+/// The outcome of ending a scheduled message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
     /// It is durable.
@@ -312,7 +312,7 @@ pub enum Settled {
     Gone,
 }
 
-/// Messages that wait for their time.
+/// The store of scheduled messages.
 #[async_trait]
 pub trait ScheduledStore: Send + Sync {
     /// Keeps a message, whose number and revision are given here, and tells its sender. `None` when they have

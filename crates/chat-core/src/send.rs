@@ -149,7 +149,7 @@ pub fn under_topic(realm: &RealmSnapshot, topic: &str) -> Result<(), SendError> 
     if mandatory && topic == NO_TOPIC { Err(SendError::TopicRequired) } else { Ok(()) }
 }
 
-/// Whom a message mentions at once.
+/// The wildcard mention of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wildcard {
     /// Everybody in the channel.

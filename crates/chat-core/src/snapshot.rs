@@ -22,7 +22,7 @@ type Map<K, V> = Arc<HashMap<K, V>>;
 type ItemKey = (ItemKind, i64);
 type UserItemKey = (UserItemKind, String);
 
-/// The realm at one place of its log.
+/// The state of the realm at one position of its log.
 #[derive(Debug, Clone, Default)]
 pub struct RealmSnapshot {
     at: EventId,
@@ -49,7 +49,7 @@ pub struct RealmSnapshot {
     muted_by: Map<String, BTreeSet<UserId>>,
 }
 
-/// What a store read, of which a snapshot is made.
+/// The state that a store read, from which a snapshot is made.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// The last place of the log that is in it.

@@ -26,7 +26,7 @@ use crate::user::User;
 /// Not specified; the number of the existing server.
 pub const MAX_HEARERS: usize = 100;
 
-/// Somebody began to write, or stopped.
+/// A typing notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Typing {
     /// Who.
@@ -37,7 +37,7 @@ pub struct Typing {
     pub to: Place,
 }
 
-/// Began or stopped.
+/// The operation of a typing notification: start or stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
@@ -58,7 +58,7 @@ impl Op {
     }
 }
 
-/// Where a message that is being written would go.
+/// The destination of the message that a user is typing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -209,7 +209,7 @@ fn allows(realm: &RealmSnapshot, user_id: UserId, setting: &str) -> bool {
     settings.and_then(|settings| settings.get(setting)).and_then(Value::as_bool) != Some(false)
 }
 
-/// Hands on who is typing, from memory to memory.
+/// Distributes typing notifications between nodes, in memory only.
 ///
 /// Whoever waits is told at once. A queue whose client asks again within a few seconds gets what was told meanwhile;
 /// after that it is forgotten, as clients forget it. Nothing of it outlives the node, and nothing is owed to who comes
@@ -222,7 +222,7 @@ pub trait TypingFeed: Send + Sync {
     fn take(&self, queue_id: &str) -> Told;
 }
 
-/// What was told of who is typing.
+/// The typing notifications since a position, and the new position.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
     /// The events; they have no place in the log, and their number there is 0.

@@ -16,7 +16,7 @@ use crate::limits::{MAX_EMAIL_CHARS, MAX_FULL_NAME_CHARS, MAX_TIMEZONE_CHARS, MI
 use crate::printable::unprintable;
 use crate::role::Role;
 
-/// A person or bot, as everybody in the realm may know them. Secrets are elsewhere: see [`ApiKey`].
+/// A user account, human or bot, as the realm's members may see it. Secrets are elsewhere: see [`ApiKey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// Their number.
@@ -45,7 +45,7 @@ pub struct User {
     pub address_visibility: AddressVisibility,
 }
 
-/// What makes a user a bot.
+/// The properties of a bot account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bot {
     /// Its kind.
@@ -140,7 +140,7 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
     }
 }
 
-/// A text that is no name of a time zone.
+/// The text is not the name of a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid timezone: Value error, Not a recognized time zone")]
 pub struct UnknownTimezone;
@@ -162,7 +162,7 @@ pub fn timezone(written: &str) -> Result<&str, UnknownTimezone> {
     if fits { Ok(written) } else { Err(UnknownTimezone) }
 }
 
-/// A text that is no address of a user.
+/// The text is not an e-mail address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Enter a valid email address.")]
 pub struct MalformedEmail;
@@ -190,7 +190,7 @@ pub fn email(written: &str) -> Result<&str, MalformedEmail> {
     if fits { Ok(address) } else { Err(MalformedEmail) }
 }
 
-/// A password that is too easily found.
+/// The password is too short or too common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("The password is too weak.")]
 pub struct WeakPassword;

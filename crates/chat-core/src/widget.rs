@@ -21,7 +21,7 @@ pub const MAX_SUBMESSAGES: usize = 2_000;
 /// The one kind of submessage there is.
 pub const KIND: &str = "widget";
 
-/// A part of a message that came after it, or with it.
+/// A submessage: a part of a widget message such as a vote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submessage {
     /// The place in the log at which it came; that of its message for the one that came with it.
@@ -271,7 +271,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Submessages of messages that exist.
+/// The store of submessages.
 #[async_trait]
 pub trait WidgetStore: Send + Sync {
     /// Adds to a message, which was read in a realm of that [`RealmSnapshot::changed`](crate::snapshot::RealmSnapshot::changed), and tells its readers.

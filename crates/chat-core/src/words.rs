@@ -70,7 +70,7 @@ pub struct SearchCache {
     folded: OnceLock<[String; 2]>,
 }
 
-/// A message with the words that were found in it marked.
+/// A message with its search matches highlighted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
     /// Its HTML.
@@ -83,7 +83,7 @@ pub struct Marked {
 const MARK: &str = "<span class=\"highlight\">";
 const MARK_END: &str = "</span>";
 
-/// What someone looks for.
+/// The words of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sought {
     stems: BTreeSet<String>,

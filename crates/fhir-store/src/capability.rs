@@ -14,7 +14,7 @@ use crate::definitions;
 use crate::key::ResourceType;
 use crate::search::{Catalog, Kind, Outline};
 
-/// What can be searched for of one type.
+/// The search parameters and includes of one resource type, for the CapabilityStatement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searchable {
     /// The type.

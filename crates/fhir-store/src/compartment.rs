@@ -25,7 +25,7 @@ const VERSION: &str = "/_history/";
 /// A path of elements from the root of a resource to a reference.
 pub type Path = &'static [&'static str];
 
-/// How resources of a type come into a patient's compartment.
+/// The rule by which resources of a type belong to a patient's compartment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
     /// Patients: each is in its own. One that another is linked to is not in that one's: a link says

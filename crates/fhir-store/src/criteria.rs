@@ -23,7 +23,7 @@ pub struct Criteria {
     pub sought: Option<Box<Sought>>,
 }
 
-/// A search that decides on a write.
+/// A search that decides on a conditional write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sought {
     /// What is searched for; only its clauses say anything.

@@ -21,7 +21,7 @@ pub struct Filter {
     pub value: FilterValue,
 }
 
-/// The right side of a filter: the text a request carried.
+/// The value of a filter: the text that a request carried.
 ///
 /// A query string has no types, so the text equals a JSON string that reads the same, and also
 /// the boolean or the number it spells. Strings are compared case-sensitively.

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::ports::Stored;
 use crate::selection::Selection;
 
-/// What made a version.
+/// The interaction that made a version: create, update or delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The first version, or the first after a deletion.
@@ -64,7 +64,7 @@ impl Default for Window {
     }
 }
 
-/// Where in a history a version stands. Later versions are smaller places: they come first.
+/// The position of a version in a history. Later versions are smaller places: they come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// When it was made, unix microseconds.
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-/// The text is no place in a history.
+/// The text is not a position in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a place in a history is taken from the link of a page")]
 pub struct NotAPlace;
@@ -124,7 +124,7 @@ pub struct HistoryPage {
     pub next: Option<Place>,
 }
 
-/// Makes a page of versions that arrive newest first; the rules of a page in one place for every engine.
+/// Builds a page from versions that arrive newest first, with the same rules for every engine.
 #[derive(Debug)]
 pub struct Pager<'a> {
     query: &'a HistoryQuery,
@@ -133,7 +133,7 @@ pub struct Pager<'a> {
     looked_at: usize,
 }
 
-/// Whether a pager wants more versions.
+/// The demand of a pager: more versions, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// The next one.

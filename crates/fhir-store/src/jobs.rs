@@ -18,7 +18,7 @@ use crate::ports::StoreError;
 /// does not keep the others waiting.
 pub const OPEN_JOBS_MAX: u32 = 10;
 
-/// What a job is to do, with everything it needs but the resources: whoever takes it up needs nothing else.
+/// The work of a job, complete but for the resources.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -39,7 +39,7 @@ impl Work {
     }
 }
 
-/// Which addresses a job answers at.
+/// The endpoint at which a job was started and is polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     /// `$export-status`.
@@ -59,7 +59,7 @@ pub struct NewJob {
     pub work: Work,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
     /// Nobody has begun.
@@ -111,7 +111,7 @@ pub struct JobFile {
 #[error("{OPEN_JOBS_MAX} jobs of this client have not ended: wait for one, or cancel it")]
 pub struct TooManyJobs;
 
-/// What ending a job did.
+/// The outcome of ending a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It had not ended: whoever works on it stops at the next step.
@@ -120,7 +120,7 @@ pub enum Ending {
     Deleted,
 }
 
-/// Where jobs are kept.
+/// The store of jobs.
 #[async_trait]
 pub trait JobStore: Send + Sync {
     /// Puts a job in the queue.

@@ -9,7 +9,7 @@ use crate::bundle::{BundleFault, EntryFault};
 use crate::ports::{SearchRefused, WriteFault};
 use crate::query::QueryFault;
 
-/// How bad an issue is.
+/// The severity of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The call was not even tried.
@@ -38,7 +38,7 @@ impl Severity {
 /// The registry that the `error`s of OAuth are in.
 const OAUTH_ERRORS: &str = "https://www.iana.org/assignments/oauth-parameters";
 
-/// A kind of failure: the words every outcome of it shares.
+/// The kind of an issue: its code and default text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// `OperationOutcome.id`, the short name programs look at.
@@ -155,7 +155,7 @@ impl Issue {
     }
 }
 
-/// An `OperationOutcome` to be written.
+/// An `OperationOutcome`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     id: Option<&'static str>,

@@ -27,7 +27,7 @@ use crate::selection::{Reach, Selection};
 use crate::shape::{self, ShapeFault, ShapeProblem};
 use crate::validate;
 
-/// Which resource a write is about.
+/// The resource that a write targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The resource to write.
@@ -49,7 +49,7 @@ impl Target {
     }
 }
 
-/// What to do for one write.
+/// The action that one write of a transaction takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// Store the first version, or the first one after a deletion.
@@ -89,7 +89,7 @@ impl Decision {
     }
 }
 
-/// What has to be looked up before a write can be resolved.
+/// The lookup that a conditional write needs before it can be planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition<'a> {
     /// What is found meets these.

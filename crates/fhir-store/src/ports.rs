@@ -25,7 +25,7 @@ use crate::shape::ShapeFault;
 pub use search::{Counting, Matches, Referring, SearchQuery, SearchRefused, SearchStore};
 pub use text::StoredText;
 
-/// A resource as a store keeps it.
+/// A stored resource with its version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// Type and id.
@@ -97,7 +97,7 @@ pub(crate) fn last_updated(updated_us: i64) -> String {
     format!("{at:.6}")
 }
 
-/// What a store knows under a key.
+/// The result of looking up a resource key: found, deleted or unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lookup<S = Stored> {
     /// The current version.
@@ -173,7 +173,7 @@ pub struct Write {
     pub kept: KeptMembers,
 }
 
-/// Paths of members, each a list of names.
+/// Paths of members that a write preserves when its document omits them.
 pub type KeptMembers = &'static [&'static [&'static str]];
 
 impl Write {
@@ -191,7 +191,7 @@ impl Write {
     }
 }
 
-/// What a write does.
+/// The operation of a write: create, update, patch or delete.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// Make a resource that is not there yet.
@@ -234,7 +234,7 @@ pub enum IfMatch {
     Version(i64),
 }
 
-/// The text is not an `If-Match` this store understands.
+/// The text is not a valid `If-Match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("If-Match and If-None-Match are `*` or one entity tag such as `W/\"1\"`")]
 pub struct NotAnIfMatch;
@@ -261,7 +261,7 @@ impl FromStr for IfMatch {
     }
 }
 
-/// What a write did.
+/// The outcome of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Written {
     /// The resource was not there (or deleted) and is now.
@@ -439,7 +439,7 @@ pub trait ResourceStore: Send + Sync {
 /// goes to the log and never to a caller.
 pub type EngineError = Box<dyn Error + Send + Sync>;
 
-/// The store failed. What it prints is fit for anybody; the source is not.
+/// A storage operation failed. What it prints is fit for anybody; the source is not.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The engine cannot be used at the moment: it cannot be reached, has no room, or takes no writes. The same call may

@@ -12,7 +12,7 @@ use crate::key::{ResourceId, ResourceKey};
 /// What may stand beside the target in a reference. An object with anything else is no reference.
 const COMPANIONS: [&str; 7] = ["display", "type", "identifier", "extension", "_reference", "_display", "_type"];
 
-/// Where a reference points, as its text in FHIR says.
+/// The target of a reference, as its text states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target<'a> {
     /// `Type/id` or `Type/id/_history/version`.

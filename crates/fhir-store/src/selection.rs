@@ -22,7 +22,7 @@ pub use criterion::{Coded, Criterion, Token, UnsupportedCriterion};
 pub use ownership::{GroupOwnership, OrganizationIdentifier};
 pub use scoped::Scoped;
 
-/// The resources of one type that a caller reaches.
+/// The resources of one type that a caller may access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
     /// All of them.
@@ -32,7 +32,7 @@ pub enum Selection {
     Within(Arc<[Region]>),
 }
 
-/// A part of the resources of a type: those that meet everything this says.
+/// One alternative of an access filter: resources that meet all its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
     /// Only what is in this compartment.
@@ -41,7 +41,7 @@ pub struct Region {
     pub criteria: Vec<Criterion>,
 }
 
-/// What the writer of a resource reaches.
+/// The resources that a writer may access, as a write checks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// What a condition may find.

@@ -12,7 +12,7 @@ use crate::limits;
 /// Most faults reported of one body; the rest would tell the writer nothing new.
 const MAX_FAULTS: usize = 20;
 
-/// One thing that is wrong with a body.
+/// One error in a request body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{expression}: {problem}")]
 pub struct ShapeFault {
@@ -22,7 +22,7 @@ pub struct ShapeFault {
     pub problem: ShapeProblem,
 }
 
-/// What is wrong at one place of a body.
+/// The kind of error in a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeProblem {
     /// A resource, and its `meta`, are JSON objects.

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// far below it.
 pub const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What to do with `${NAME}` in the texts of a bundle.
+/// The handling of `${NAME}` in the texts of a bundle.
 pub enum Variables<'a> {
     /// They are texts like any other. SQL and templates have uses for them, so this is the default.
     Leave,

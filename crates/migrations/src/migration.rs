@@ -13,7 +13,7 @@ pub struct Migration {
     pub status: Status,
 }
 
-/// What a migration does (specification, Migration resource).
+/// The action of a migration (specification, Migration resource).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// `far-migration-fhir-package-install`.
@@ -29,7 +29,7 @@ pub enum Action {
     },
 }
 
-/// How SQL is run: the parameter `execution-type`.
+/// The way in which SQL is run: the parameter `execution-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Execution {
     /// `in-transaction`: together with the row that says it ran. The default.
@@ -38,7 +38,7 @@ pub enum Execution {
     NotInTransaction,
 }
 
-/// Where a migration stands.
+/// The status of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// `to-run`.
@@ -47,7 +47,7 @@ pub enum Status {
     Done,
 }
 
-/// What is wrong with a migration's document.
+/// The error in a migration's document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MigrationFault {
     /// `action` is missing or none of the known ones.

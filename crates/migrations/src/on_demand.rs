@@ -33,7 +33,7 @@ pub struct SqlScriptRecord {
     pub applied_us: i64,
 }
 
-/// What became of a script.
+/// The outcome of applying a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
     /// It was run now.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Reports what is being done. A clone is a handle on the same report.
+/// Reports what a migration is doing. A clone is a handle on the same report.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<Mutex<String>>);
 

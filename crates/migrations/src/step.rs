@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::migration::Status;
 use crate::package::{PackageId, PackageRefused, PreparedInstall};
 
-/// One write of a transaction, and what happens with it.
+/// One write of a transaction with its migration's effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// What is written. Of a migration that is to run this is the document as it was sent, with the
@@ -19,7 +19,7 @@ pub struct Step {
     pub effect: Option<Effect>,
 }
 
-/// What a migration does, with everything from outside at hand: nothing of it waits for a network.
+/// The effect of a migration, with everything downloaded: running it needs no network.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Runs SQL.
@@ -85,7 +85,7 @@ pub struct SqlRefused {
     pub place: SqlPlace,
 }
 
-/// A place in SQL of several statements.
+/// A position in SQL of several statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlPlace {
     /// The statement, from 1; 0 when the text as a whole is meant.

@@ -13,7 +13,7 @@ use crate::policy::{Subject, Verdict};
 use crate::ports::StoreError;
 use crate::reach::Reach;
 
-/// What a caller wants to do.
+/// A request to the resource endpoints, as access rules see it.
 #[derive(Clone, Copy)]
 pub struct AccessRequest<'a> {
     /// The resource type and the interaction a scope must permit; `None` for what no SMART scope
@@ -74,7 +74,7 @@ pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {
     resource_type == "AccessPolicy" && asks_database(resource)
 }
 
-/// The caller may.
+/// The permission to carry out an [`AccessRequest`], with the limits that scopes put on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
     /// Whether the caller is an administrator, which is the bootstrap client alone. Not specified who
@@ -87,7 +87,7 @@ pub struct Allowed {
     pub reach: Reach,
 }
 
-/// The caller may not.
+/// The reason why a caller may not carry out an [`AccessRequest`].
 #[derive(Debug, thiserror::Error)]
 pub enum Denied {
     /// Nobody called, and no policy is open to everyone: 401.

@@ -40,8 +40,8 @@ struct Claims {
     jti: Option<Value>,
 }
 
-/// Which check an assertion failed. Every one is `invalid_client` to the caller; the text names the
-/// check and the values that are no secret, because an opaque refusal is the field's first complaint.
+/// The check that a client assertion failed. Every one is `invalid_client` to the caller; the text names the check and
+/// the values that are no secret, because an opaque refusal is the field's first complaint.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AssertionFault {
     /// Not a compact JWS within the size limit.
@@ -138,7 +138,7 @@ pub enum AssertionFault {
     Replayed,
 }
 
-/// The key an assertion names.
+/// The key that a client assertion names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WantedKey<'a> {
     /// The `kid`.
@@ -155,7 +155,7 @@ impl WantedKey<'_> {
     }
 }
 
-/// What an operator wants to see of a refused assertion, beside the fault.
+/// The details of a refused assertion that an operator needs beside the error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// The `sub`, shortened to printable text.

@@ -31,7 +31,7 @@ pub enum Credentials<'a> {
     None,
 }
 
-/// An id with its secret.
+/// A client id with its client secret.
 pub struct Secret {
     /// The pair as sent, and, when it differs, with both halves percent-decoded: RFC 6749, section
     /// 2.3.1 asks for that encoding, most clients leave it out.
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The request does not say clearly who calls: `invalid_request`.
+/// The request does not identify its caller unambiguously: `invalid_request`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsFault {
     /// More than one method (RFC 6749, section 2.3).
@@ -138,7 +138,7 @@ pub enum Rejection {
     NotPublic,
 }
 
-/// A client that proved who it is.
+/// A client that has authenticated.
 #[derive(Debug, Clone)]
 pub struct Authenticated {
     /// The client at the version the proof was checked against.
@@ -149,7 +149,7 @@ pub struct Authenticated {
     pub method: Method,
 }
 
-/// How a client authenticates.
+/// A method of client authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// `private_key_jwt`.

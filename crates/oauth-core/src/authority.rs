@@ -36,7 +36,7 @@ const PENDING: &str = "authorization-pending";
 /// Where the key of form tokens is kept there.
 const FORMS: &str = "csrf";
 
-/// Everything a rule of this crate needs besides the request.
+/// The authorization server: the stores, keys and settings that its rules need beside a request.
 pub struct Authority {
     /// Addresses and defaults.
     pub settings: Settings,
@@ -84,7 +84,7 @@ pub struct Stores {
     pub audit: Arc<dyn AuditSink>,
 }
 
-/// What the operator gives an [`Authority`] besides its stores.
+/// The configuration of the authorization server beside its stores.
 pub struct Setup {
     /// Addresses and defaults.
     pub settings: Settings,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::client::GrantType;
 use crate::ports::Hash;
 
-/// What one authorization gives, and what its code is bound to.
+/// The scopes, person and patient of one authorization, and the values that its code is bound to.
 ///
 /// Made when a code is issued, stored with it and with the family of tokens it is redeemed for
 /// ([`IssuedCode`](crate::ports::IssuedCode), [`TokenFamily`](crate::ports::TokenFamily)), and never
@@ -51,7 +51,7 @@ pub struct Authorization {
     pub context: LaunchContext,
 }
 
-/// The launch context as the app is told it (SMART App Launch 2.2.0, "Launch context arrives with your
+/// The launch context that an app receives with its token (SMART App Launch 2.2.0, "Launch context arrives with your
 /// `access_token`").
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchContext {

@@ -11,7 +11,7 @@ use crate::person::Person;
 use crate::ports::{Standing, StandingQuery, StoreError};
 use crate::token::claims::AccessClaims;
 
-/// A token that is good now.
+/// An access token that is valid now.
 #[derive(Debug, Clone)]
 pub struct VerifiedToken {
     /// What it says.

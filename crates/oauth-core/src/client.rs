@@ -66,7 +66,7 @@ pub struct Client {
     pub token_exchange: MemberSettings,
 }
 
-/// What a Client's registration says of a grant that gives tokens of a person.
+/// The settings of a Client for grants that give tokens of a person.
 #[derive(Debug)]
 pub struct MemberSettings {
     /// The kind of access token.
@@ -125,7 +125,7 @@ impl GrantType {
     }
 }
 
-/// What kind of access token a Client gets under one grant.
+/// The format and lifetime of the access tokens that a Client gets under one grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenProfile {
     /// JWT or opaque.
@@ -140,7 +140,7 @@ pub struct TokenProfile {
     pub refuses_assertions: bool,
 }
 
-/// `token_format`.
+/// The format of an access token: the registration's `token_format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TokenFormat {
     /// `jwt`.

@@ -14,7 +14,7 @@ use crate::env::Env;
 use crate::person::Person;
 use crate::ports::{AuditAction, AuditRecord, MemberGrant, PatientSummary, StoreError, TokenFamily};
 
-/// What is taken back.
+/// The app to disconnect: by the grant of a person, or by the client id of an app without a consent page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
     /// What the person allowed on the page: the id of the grant.
@@ -23,7 +23,7 @@ pub enum Held {
     Direct(String),
 }
 
-/// How an app was let in.
+/// The way in which an app was authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LetIn {
     /// The person allowed it on the page.
@@ -34,7 +34,7 @@ pub enum LetIn {
     Issuer,
 }
 
-/// One app that a person lets see something.
+/// An app that a person has given access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectedApp {
     /// What is taken back.

@@ -4,7 +4,7 @@ use aws_lc_rs::hmac;
 
 use crate::jose::{base64url, from_base64url};
 
-/// The key of form tokens: one per deployment, so that any node takes the form another one gave.
+/// The key of CSRF tokens: one per deployment, so that each node accepts the forms of the others.
 pub struct FormKey(hmac::Key);
 
 impl FormKey {

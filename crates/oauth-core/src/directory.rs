@@ -34,7 +34,7 @@ pub struct Organization {
     pub resource: Value,
 }
 
-/// The copies of one node.
+/// The cache of registrations (Clients, Organizations, Users, policies) of one node.
 pub struct Directory {
     store: Arc<dyn PartyStore>,
     base_url: String,

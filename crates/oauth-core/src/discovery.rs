@@ -11,7 +11,7 @@ use crate::document::StaticDocument;
 use crate::settings::Settings;
 use crate::smart_style;
 
-/// The documents and the addresses rules compare with.
+/// The discovery documents, and the addresses that rules compare with.
 #[derive(Debug)]
 pub struct Documents {
     /// `/.well-known/smart-configuration`, also under `/fhir`.

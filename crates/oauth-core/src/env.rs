@@ -3,7 +3,7 @@
 //! No rule of this crate reads a clock or a generator of its own: the caller makes one [`Env`] per
 //! request and passes it first. Tests pass a fixed instant and a seeded generator.
 
-/// What a rule may know of the world outside its arguments.
+/// The time and the source of randomness of one request.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     /// Microseconds since the UNIX epoch.

@@ -17,7 +17,7 @@ use crate::policy::{PolicySays, Subject};
 use crate::ports::{StandingQuery, StoreError};
 use crate::token::claims::AccessClaims;
 
-/// Who is supposed to call.
+/// The caller that an explanation assumes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Supposed<'a> {
     /// The Client.
@@ -50,7 +50,7 @@ pub enum SuppositionFault {
     Store(#[from] StoreError),
 }
 
-/// What a decision was made from.
+/// The facts from which an access decision was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// Whether the caller has scopes that bind it.

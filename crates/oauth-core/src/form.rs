@@ -1,13 +1,13 @@
 //! The parameters of a form, read by the rules of RFC 6749, section 3.2: a parameter without a value
 //! is one that was not sent, and none may be sent twice.
 
-/// Decoded parameters in the order they were sent.
+/// The decoded fields of a form in the order in which they were sent.
 #[derive(Clone, Default)]
 pub struct Form {
     pairs: Vec<(String, String)>,
 }
 
-/// A parameter was sent twice.
+/// A form field was sent twice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the parameter {0} is given more than once")]
 pub struct Repeated(pub String);

@@ -38,7 +38,7 @@ pub const STALE_MAX_S: i64 = 3600;
 /// Most addresses remembered.
 const URIS_MAX: u64 = 10_000;
 
-/// The key sets of one node.
+/// The cache of clients' key sets on one node.
 pub struct JwksCache {
     fetch: Arc<dyn JwksFetch>,
     slots: Cache<String, Arc<Slot>>,

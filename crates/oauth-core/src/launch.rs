@@ -129,7 +129,7 @@ pub struct LaunchUri {
     pub launch_uri: String,
 }
 
-/// Who asks for a launch, for the audit.
+/// The EHR that requests a launch, for the audit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ehr<'a> {
     /// The Client, or the bootstrap administrator.

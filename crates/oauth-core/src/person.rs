@@ -6,7 +6,7 @@ use crate::jose::sha256;
 use crate::ports::{Hash, Versioned};
 use crate::secret::SecretHash;
 
-/// Somebody who can sign in.
+/// A user who can sign in.
 #[derive(Debug, Clone)]
 pub struct Person {
     /// The id of the User, the `sub` of its tokens.
@@ -42,7 +42,7 @@ pub struct Person {
     pub document: Value,
 }
 
-/// The resource that is the person.
+/// The FHIR resource that represents a user: a Patient, Practitioner or RelatedPerson.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FhirUser {
     /// `Patient`, `RelatedPerson`, `Practitioner`, `PractitionerRole` or `Person`.

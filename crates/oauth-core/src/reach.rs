@@ -10,7 +10,7 @@
 
 use smart_scopes::{Context, Interaction, Permission, ScopeQuery, ScopeSet};
 
-/// What a request may touch of the type it is about.
+/// The part of a resource type that scopes open to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
     /// Everything, as far as scopes are concerned: the caller has none, or one of them leaves nothing
@@ -20,7 +20,7 @@ pub enum Reach {
     Parts(Vec<Part>),
 }
 
-/// What one scope leaves open.
+/// The restriction that one scope puts on a resource type: a compartment, a search, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// The id of the patient whose compartment it is confined to.

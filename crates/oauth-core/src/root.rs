@@ -4,8 +4,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::jose::sha256;
 
-/// The client that may call everything, so that the first Client can be registered. It lives in the
-/// configuration alone: changing the setting changes the secret, and no stored document names it.
+/// The bootstrap administrator: the client that may call everything, so that the first Client can be registered. It
+/// lives in the configuration alone: changing the setting changes the secret, and no stored document names it.
 #[derive(Clone)]
 pub struct RootClient {
     id: String,

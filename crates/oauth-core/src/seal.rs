@@ -8,10 +8,8 @@ use zeroize::Zeroizing;
 
 use crate::env::Env;
 
-/// Seals and opens private keys under the key-encryption secret: AES-256-GCM with a key derived by
-/// Argon2id from the secret and a salt that is stored with each value, so that a guessable secret is at
-/// least dear to guess. The key derived last is kept, and what is sealed next is sealed under its salt:
-/// opening all keys of a deployment costs one derivation (some 15 ms and 19 MiB), not one each.
+/// Encrypts and decrypts private signing keys. The key derived last is kept, and what is sealed next is sealed under
+/// its salt: opening all keys of a deployment costs one derivation (some 15 ms and 19 MiB), not one each.
 pub struct Sealer {
     secret: SecretString,
     derived: Mutex<Option<Derived>>,
@@ -22,7 +20,7 @@ struct Derived {
     key: Arc<LessSafeKey>,
 }
 
-/// The sealed key could not be opened, or sealing failed.
+/// A private signing key could not be encrypted or decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The library refused.

@@ -110,7 +110,7 @@ pub enum HashError {
     Argon2(String),
 }
 
-/// A stored text that is no hash of this server.
+/// The stored text is not a hash that this server made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stored text is no secret hash of this server")]
 pub struct NotAHash;

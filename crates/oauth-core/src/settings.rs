@@ -8,7 +8,7 @@ use crate::password::PASSWORD_MIN_CHARS;
 use crate::secret_attempts::SECRET_ATTEMPTS;
 use crate::session::SESSION_LIFETIME_S;
 
-/// Addresses and defaults, fixed at start.
+/// The base address and the default lifetimes, fixed at start.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `{base_url}` of the specification and the `iss` of every token; no trailing slash.

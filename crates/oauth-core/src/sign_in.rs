@@ -43,7 +43,7 @@ pub struct Attempt<'a> {
     pub app: Option<&'a str>,
 }
 
-/// Somebody signed in.
+/// A user who has signed in.
 #[derive(Debug)]
 pub struct SignedIn {
     /// The value of the session cookie; only its hash is stored.
@@ -54,7 +54,7 @@ pub struct SignedIn {
     pub user_id: String,
 }
 
-/// Nobody signed in.
+/// The reason why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInFault {
     /// No such person, or another password: only the log says which.

@@ -10,7 +10,7 @@ use crate::authority::Authority;
 use crate::caller::{Caller, Identity};
 use crate::identity::PersonClaims;
 
-/// The answer of the endpoint.
+/// The response of the user-info endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UserInfo {
     /// The same as in the id token.

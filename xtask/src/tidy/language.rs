@@ -37,7 +37,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/attempt-limits", 5),
     ("crates/auth-http", 155),
     ("crates/auth-storage", 215),
-    ("crates/chat-core", 510),
+    ("crates/chat-core", 461),
     ("crates/chat-http", 270),
     ("crates/chat-storage", 200),
     ("crates/fhir-store", 150),

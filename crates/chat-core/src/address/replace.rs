@@ -41,7 +41,7 @@ pub enum ReplaceError {
     Expired,
 }
 
-/// Somebody who would have another address.
+/// A request to change a user's e-mail address.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The address, as typed.

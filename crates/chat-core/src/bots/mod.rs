@@ -164,7 +164,7 @@ pub fn kept_by<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Resul
     Ok(user)
 }
 
-/// What of a bot shall be different.
+/// The properties of a bot to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Update {
     /// Its name, as typed.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::id::UserId;
 use crate::ports::StoreError;
 
-/// What became of texts that should be kept.
+/// The outcome of storing values for a bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// They are durable.
@@ -14,12 +14,12 @@ pub enum Kept {
     TooMuch(i64),
 }
 
-/// There is nothing under one of the keys.
+/// One of the requested keys is not in the bot's storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Key does not exist.")]
 pub struct KeyMissing;
 
-/// What programs keep. It can be large and is read rarely, so no node has it in memory.
+/// The key-value storage of bots. It can be large and is read rarely, so no node has it in memory.
 #[async_trait]
 pub trait BotStorage: Send + Sync {
     /// Keeps texts under their keys, each key once, in place of those that were there: all or nothing. With the keys,

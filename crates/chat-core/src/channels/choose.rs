@@ -8,7 +8,7 @@ use crate::change::{Change, Commit};
 use crate::channel::Subscription;
 use crate::id::ChannelId;
 
-/// One choice.
+/// One change of a subscription's property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// The color, as written.

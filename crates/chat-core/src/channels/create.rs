@@ -10,7 +10,7 @@ use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserGroupId};
 use crate::membership::may_create;
 
-/// How open a channel shall be, in the three words of the wire.
+/// The visibility of a channel to create, as the API's three parameters state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Openness {
     /// Only subscribers see it.
@@ -38,7 +38,7 @@ impl Openness {
     }
 }
 
-/// How long a channel keeps its messages.
+/// The time for which a channel keeps its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Retention {
     /// As long as the realm does.
@@ -62,7 +62,7 @@ impl Retention {
     }
 }
 
-/// What all channels made by one request are like.
+/// The settings that all channels created by one request share.
 #[derive(Debug, Clone, Copy)]
 pub struct Manner {
     /// Who sees them.

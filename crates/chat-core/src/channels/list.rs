@@ -7,7 +7,7 @@ use crate::channel::{Channel, Privacy};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// A group of channels one can ask for.
+/// A set of channels that `GET /streams` can include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// Those all users but guests see; guests get none of them.

@@ -34,7 +34,7 @@ use crate::object::channel::Figures;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What a decision about channels stands on.
+/// The realm, the caller and the realm data that decisions about channels use.
 #[derive(Debug, Clone, Copy)]
 pub struct Env<'a> {
     /// The realm.

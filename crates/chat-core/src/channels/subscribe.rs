@@ -16,7 +16,7 @@ use crate::object::subscription::unchosen;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// A channel somebody wants to enter.
+/// A channel to subscribe to, created when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Its name.
@@ -27,7 +27,7 @@ pub struct Wanted {
     pub description: String,
 }
 
-/// Whose subscriptions change.
+/// The users whose subscriptions change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principals {
     /// The caller's.
@@ -64,7 +64,7 @@ impl Principals {
     }
 }
 
-/// The wish to enter channels.
+/// A request to subscribe users to channels.
 #[derive(Debug, Clone)]
 pub struct Subscribing {
     /// The channels; those that do not exist are made.
@@ -77,7 +77,7 @@ pub struct Subscribing {
     pub all_or_nothing: bool,
 }
 
-/// What became of it. Users are named by their addresses.
+/// The outcome of a request to subscribe. Users are named by their addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subscribed {
     /// The channels each user is newly in.

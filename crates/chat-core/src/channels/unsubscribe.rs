@@ -12,7 +12,7 @@ use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
 use crate::membership::may_remove_others;
 use crate::user::User;
 
-/// What became of the wish to leave. A name stands once for each user.
+/// The outcome of a request to unsubscribe. A name stands once for each user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unsubscribed {
     /// The channels that were left.

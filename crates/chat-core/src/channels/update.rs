@@ -8,7 +8,7 @@ use crate::id::{ChannelId, UserGroupId};
 use crate::membership::may_create;
 use crate::snapshot::RealmSnapshot;
 
-/// What shall be different. `None` leaves it.
+/// The properties of a channel to change. `None` leaves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Update {
     /// The name.

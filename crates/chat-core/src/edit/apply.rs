@@ -13,7 +13,7 @@ use crate::realm::Rules;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What a text says beside its words.
+/// A rendered text: its HTML, properties, flags of receivers and uploads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
     /// The HTML.
@@ -58,7 +58,7 @@ pub fn companions(
     Ok(moving.into_iter().map(|(id, _)| id).collect())
 }
 
-/// What surrounds an edit.
+/// The context of an edit: its rendered text, the messages that move, the links of the topic and the time.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
     /// What the new text says; only where the text changes.

@@ -10,7 +10,7 @@ use crate::send::{SendError, Wildcard, with_wildcard};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// The new text of a message, rendered.
+/// The new content of an edited message, rendered.
 #[derive(Debug)]
 pub struct Rewriting<'a> {
     realm: &'a RealmSnapshot,

@@ -9,7 +9,7 @@ use crate::snapshot::RealmSnapshot;
 /// The one special emoji: its name and its code, as existing clients spell them.
 const SPECIAL: &str = "zulip";
 
-/// An emoji that somebody chose.
+/// An emoji that a request names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The name it was chosen by.
@@ -20,7 +20,7 @@ pub struct Choice {
     pub kind: ReactionType,
 }
 
-/// Why nobody can choose an emoji.
+/// The reason why a request does not name an emoji.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     /// None has the name.

@@ -53,7 +53,7 @@ impl Emoji {
     }
 }
 
-/// How a character looks when no variation selector follows it.
+/// The default presentation of an emoji character that no variation selector follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presentation {
     /// As an emoji.

@@ -7,7 +7,7 @@ pub(super) const EMOJI_SELECTOR: char = '\u{fe0f}';
 const JOINER: char = '\u{200d}';
 const KEYCAP: char = '\u{20e3}';
 
-/// What stands at the start of a text.
+/// The emoji sequence at the start of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequence {
     /// The emoji, or `None` when the characters belong together but mean no emoji of the table

@@ -10,7 +10,7 @@ use crate::message::{Flag, Recipient};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{User, fold};
 
-/// What a queue was registered with.
+/// The filter of an event queue: event types, narrow and capabilities of its client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
@@ -28,7 +28,7 @@ pub struct Filter {
     pub capabilities: BTreeSet<Capability>,
 }
 
-/// What a client understands or asked for, where it decides which of two events it gets.
+/// A capability that a client declared and that selects between forms of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capability {
@@ -56,7 +56,7 @@ pub enum Capability {
     UserTopic,
 }
 
-/// A term of a queue's narrow.
+/// A term of an event queue's narrow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueTerm {
@@ -78,7 +78,7 @@ pub enum QueueTerm {
     IsResolved,
 }
 
-/// A term that a queue's narrow cannot have.
+/// The operator is not supported in an event queue's narrow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Operator {0} not supported.")]
 pub struct UnsupportedOperator(pub String);

@@ -13,7 +13,7 @@ use super::{Audience, Body, Gate, NewEvent};
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::mark::Mark;
 
-/// A flag, and the messages.
+/// A flag change and the messages that it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flagged {
     /// The flag, and what became of it.
@@ -22,7 +22,7 @@ pub struct Flagged {
     pub places: Vec<FlaggedIn>,
 }
 
-/// Those of one place, or of all where clients are not told of places.
+/// The messages of a flag change in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Logged")]
 pub struct FlaggedIn {
@@ -71,7 +71,7 @@ fn write_steps<S: Serializer>(messages: &[MessageId], serializer: S) -> Result<S
     }))
 }
 
-/// Where messages are.
+/// The topic or the direct-message users of a message whose flag changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {

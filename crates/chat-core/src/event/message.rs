@@ -7,7 +7,7 @@ use crate::id::{EventId, UserId};
 use crate::message::{Flag, Message};
 use crate::object::message::Scene;
 
-/// A message as it was sent, with what was true of its sender and its receivers then.
+/// The event of a new message, with the sender's and recipients' data at the time of sending.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MessageEvent {
     /// The message. Its number, its revision and the number of a new set of users are given when it is written.
@@ -26,7 +26,7 @@ pub struct MessageEvent {
     pub local: Option<Local>,
 }
 
-/// What messages say about their sender.
+/// The sender's fields in a message object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
     /// Their address.
@@ -39,7 +39,7 @@ pub struct Sender {
     pub has_gravatar: bool,
 }
 
-/// Where a message went, in words.
+/// The `display_recipient` of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DisplayRecipient {
@@ -71,7 +71,7 @@ pub struct TopicLinkText {
     pub url: String,
 }
 
-/// What a client calls a message it sent, to recognise it when it comes back.
+/// The identifier that a client gave a message which it sent, for local echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Local {
     /// The queue that is told.
@@ -80,7 +80,7 @@ pub struct Local {
     pub local_id: String,
 }
 
-/// A form in which a message is written.
+/// The form of a message object: raw or rendered content, avatar form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// HTML, or else what was typed.

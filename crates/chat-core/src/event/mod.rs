@@ -29,7 +29,7 @@ use crate::object::message::flag_names;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// Who an event is for.
+/// The users who receive an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Audience {
@@ -136,7 +136,7 @@ fn reads_any(
     })
 }
 
-/// Which queues of a receiver get an event.
+/// The condition that a queue of a receiver must meet to get an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -151,7 +151,7 @@ pub enum Gate {
     Both([(Capability, bool); 2]),
 }
 
-/// An event that has no place in the log yet.
+/// An event that has not been written to the log yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewEvent {
     /// Who it is for.
@@ -163,7 +163,7 @@ pub struct NewEvent {
     pub body: Body,
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
@@ -214,7 +214,7 @@ impl NewEvent {
     }
 }
 
-/// A place in the log: what changed there and what was told. Shared by everything that reads it.
+/// A record of the log: its changes and its events. Shared by everything that reads it.
 #[derive(Debug)]
 pub struct EventRecord {
     /// The place.
@@ -324,7 +324,7 @@ pub(crate) fn add(event: &mut Value, more: Value) {
     }
 }
 
-/// A queue and its owner, as an event is written for them.
+/// The queue and the user for whom an event is serialized.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     /// The owner.

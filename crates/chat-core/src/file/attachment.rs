@@ -13,7 +13,7 @@ pub const MAX_MESSAGES_TOLD: i64 = 100;
 /// Uploads that one message can use.
 pub const MAX_ATTACHMENTS: usize = 100;
 
-/// An upload that is to be written down; its bytes are kept already.
+/// An upload to record; its bytes are stored already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAttachment {
     /// Where its bytes are.
@@ -32,7 +32,7 @@ pub struct NewAttachment {
     pub picture: Option<Picture>,
 }
 
-/// What is known of an upload that is a picture.
+/// The dimensions and format of an uploaded image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Picture {
     /// Its width, in pixels.
@@ -108,7 +108,7 @@ pub fn thumbnail_of(media_type: &str) -> &'static str {
     if media_type == "image/jpeg" { opaque } else { any }
 }
 
-/// What happened to an upload.
+/// A change of an upload, for the `attachment` event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happened {
     /// It came.
@@ -138,7 +138,7 @@ fn tell(owner_id: UserId, op: &str, attachment: &Value, used_bytes: i64) -> NewE
     NewEvent::plain(Audience::users([owner_id]), event)
 }
 
-/// Leave to fetch a file for a while without saying who one is.
+/// A temporary permission to fetch a file without authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     /// What it is recognised by; the ticket itself is not kept.
@@ -149,7 +149,7 @@ pub struct Ticket {
     pub until_s: i64,
 }
 
-/// Uploads.
+/// The store of upload records.
 #[async_trait]
 pub trait AttachmentStore: Send + Sync {
     /// Writes an upload down and tells its owner. `None`, and nothing is written, when all uploads together would

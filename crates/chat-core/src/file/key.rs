@@ -7,7 +7,8 @@ use super::PathId;
 /// Letters and digits of the names of files.
 const NAME_CHARS: usize = 32;
 
-/// Where a file is kept: folders and a name with slashes between. Made of names of ours, so it leads nowhere else.
+/// The storage key of a file: folders and a name, separated by slashes. Made of names of ours, so it leads nowhere
+/// else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileKey(String);
 

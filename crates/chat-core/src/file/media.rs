@@ -1,6 +1,6 @@
 //! What a file is, judged by what is in it and never by what its sender says.
 
-/// What browsers are told of a file.
+/// The media type of a file and how a browser may show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
     /// The media type.
@@ -9,7 +9,7 @@ pub struct Media {
     pub showing: Showing,
 }
 
-/// How a browser may treat a file.
+/// The disposition of a file in a browser: inline or attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Showing {
     /// In place, where nothing in it runs.

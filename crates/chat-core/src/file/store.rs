@@ -8,12 +8,12 @@ use bytes::Bytes;
 
 use super::FileKey;
 
-/// The store of files failed.
+/// An operation of the file store failed.
 #[derive(Debug, thiserror::Error)]
 #[error("the store of files failed: {0}")]
 pub struct FileError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Where the bytes of files are. Every node reaches the same.
+/// The store of file contents. Every node reaches the same.
 #[async_trait]
 pub trait FileStore: Send + Sync {
     /// Keeps a small file; it replaces one of that key.

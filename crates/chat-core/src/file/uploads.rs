@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Attachment, PathId, Picture};
 use crate::id::AttachmentId;
 
-/// Uploads that a text links and its writer may read. A text that links others says nothing to them: who reads it may
-/// not read those for its sake.
+/// The uploads that a text links and that its author may read. A text that links others says nothing to them: who reads
+/// it may not read those for its sake.
 #[derive(Debug, Clone, Default)]
 pub struct Uploads(BTreeMap<PathId, Attachment>);
 

@@ -128,7 +128,7 @@ pub fn subgroups_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth) -> V
     }
 }
 
-/// How far a question about a group goes.
+/// The depth of a membership query: direct members, or subgroups too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// To what stands in the group itself.

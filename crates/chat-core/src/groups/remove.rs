@@ -10,7 +10,7 @@ use crate::id::UserGroupId;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// How another group builds on a group.
+/// A use of a user group by a setting or another group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
     /// It lies inside these groups.

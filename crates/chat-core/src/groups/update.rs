@@ -9,7 +9,7 @@ use crate::id::UserGroupId;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What of a group shall be different.
+/// The properties of a user group to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Update {
     /// Its name, as typed.
@@ -20,7 +20,7 @@ pub struct Update {
     pub can_mention: Option<SettingChange>,
 }
 
-/// A permission that shall be another.
+/// A change of a user group's permission setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingChange {
     /// What it shall be.

@@ -106,7 +106,7 @@ pub struct ImportedEdit {
 /// The reactions to a message, in the order they were given.
 pub type Reactions = (MessageId, Vec<Reaction>);
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// What the export is recognised by.
@@ -119,7 +119,7 @@ pub struct Mark {
     pub report: Report,
 }
 
-/// What became of a step.
+/// The outcome of an import step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// It is durable, with the mark.
@@ -128,7 +128,7 @@ pub enum Step {
     Refused,
 }
 
-/// The database that an organization is imported into.
+/// The database into which an organization is imported.
 ///
 /// Every step takes the mark as it is after it, and is refused unless the mark before is that of the step before.
 #[async_trait]

@@ -14,7 +14,7 @@ use crate::role::{Policy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, User};
 
-/// What an invitation shall give.
+/// The role, channels and lifetime of an invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// Minutes for which it holds; `None` for ever.
@@ -29,7 +29,7 @@ pub struct Terms {
     pub notifies_inviter: bool,
 }
 
-/// The wish to invite people.
+/// A request to invite people by e-mail.
 #[derive(Debug, Clone)]
 pub struct Inviting {
     /// Their addresses, as [`super::addresses`] reads them.
@@ -40,7 +40,7 @@ pub struct Inviting {
     pub terms: Terms,
 }
 
-/// Somebody who was not invited.
+/// An invitee who was not invited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The address, as typed.
@@ -49,7 +49,7 @@ pub struct Skipped {
     pub because: SkippedBecause,
 }
 
-/// Why somebody was not invited.
+/// The reason why an invitee was not invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SkippedBecause {
     /// There is an account of that address.
@@ -79,7 +79,7 @@ impl SkippedBecause {
     }
 }
 
-/// Some or all were not invited.
+/// The failure of a request in which not all invitees were invited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{because}")]
 pub struct Unsent {
@@ -89,7 +89,7 @@ pub struct Unsent {
     pub skipped: Vec<Skipped>,
 }
 
-/// Why some or all were not invited.
+/// The reason why not all invitees were invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnsentBecause {
     /// Some addresses are none, or none of the realm's; nobody was invited.
@@ -111,7 +111,7 @@ pub enum UnsentBecause {
     DailyLimit,
 }
 
-/// What became of an invitation of several.
+/// The outcome of inviting several people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invited {
     /// Who was not invited, and why.

@@ -15,7 +15,7 @@ use crate::user::{self, ApiKey, PasswordHash, fold};
 /// Seconds in which a confirmation that is asked for again is not sent again: two clicks are one wish.
 const SAME_WISH_S: i64 = 60;
 
-/// Why an invitation opens nothing.
+/// The reason why an invitation link cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// There is none of that number and secret.
@@ -44,7 +44,7 @@ pub enum JoinError {
     Account(#[from] AccountError),
 }
 
-/// Somebody who joins.
+/// The data of a person who joins by an invitation.
 #[derive(Debug, Clone)]
 pub struct Joining {
     /// The link they have.
@@ -57,7 +57,7 @@ pub struct Joining {
     pub api_key: ApiKey,
 }
 
-/// Somebody who gives the address they would join with.
+/// A request to join by a reusable link, with the e-mail address to join with.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
     /// The link they have, which is for anybody.

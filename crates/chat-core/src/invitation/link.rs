@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::ports::StoreError;
 use crate::user::{ApiKey, KeyHash, KeyHasher};
 
-/// The secret of a link: 32 letters and digits, as an API key has.
+/// The secret part of an invitation link: 32 letters and digits, as in an API key.
 ///
 /// Of a link that was sent to an address nothing but the hash is kept. One that anybody may use is shown again to those
 /// who manage it, so the table of such links has it, encrypted.
@@ -48,12 +48,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A text that is no link of an invitation.
+/// The text is not an invitation link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no link of an invitation")]
 pub struct MalformedLink;
 
-/// What a link says: which invitation it opens, and the secret that does. The number is in it so that nothing has to be
+/// A parsed invitation link: the id of the invitation, and its secret. The number is in it so that nothing has to be
 /// looked for by a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -88,7 +88,7 @@ impl Link {
     }
 }
 
-/// Where the secrets of links are kept that are shown again.
+/// The store of invitation secrets that can be shown again.
 #[async_trait]
 pub trait LinkStore: Send + Sync {
     /// The secrets of all links that anybody may use who has them, with the numbers of their invitations.

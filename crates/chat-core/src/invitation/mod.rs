@@ -46,7 +46,7 @@ const REMEMBERED_S: i64 = 30 * DAY_S;
 /// Most invitations that one commit forgets.
 const FORGOTTEN_AT_ONCE: usize = 100;
 
-/// What a decision about invitations stands on.
+/// The realm, the caller, the address and the limit that decisions about invitations use.
 #[derive(Debug, Clone, Copy)]
 pub struct Env<'a> {
     /// The realm.
@@ -59,7 +59,7 @@ pub struct Env<'a> {
     pub daily_limit: usize,
 }
 
-/// An invitation, open or over.
+/// An invitation, open or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
     /// Who invites.
@@ -86,7 +86,7 @@ pub struct Invitation {
     pub ended: Option<(Ended, i64)>,
 }
 
-/// Who is invited.
+/// The person whom an invitation is for: an e-mail address, or anyone with the link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Invitee {
@@ -103,7 +103,7 @@ pub enum Invitee {
     },
 }
 
-/// How an invitation ended before its time.
+/// The way in which an invitation ended before it expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {

@@ -3,7 +3,7 @@
 use super::linkifier::Linkifier;
 use crate::id::{ChannelId, UserGroupId, UserId};
 
-/// Everything besides the text that decides what a message means.
+/// The names, settings and realm data that decide how a text is rendered.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The names of the realm.
@@ -20,7 +20,7 @@ pub struct Context<'a> {
     pub default_code_language: Option<&'a str>,
 }
 
-/// What becomes of `:)` and the like.
+/// The handling of emoticons such as `:)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Emoticons {
     /// They stay as typed.
@@ -29,7 +29,7 @@ pub enum Emoticons {
     Translate,
 }
 
-/// What becomes of links to pictures the realm stores.
+/// The handling of links to uploaded images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImagePreviews {
     /// They stay links.
@@ -38,7 +38,8 @@ pub enum ImagePreviews {
     Show,
 }
 
-/// Names of the realm. Answers come from memory: a message may ask for hundreds.
+/// The names of users, groups and channels, for mentions and links. Answers come from memory: a message may ask for
+/// hundreds.
 pub trait Directory {
     /// The full name of a user who may be mentioned.
     fn user(&self, id: UserId) -> Option<&str>;
@@ -62,7 +63,7 @@ pub trait Directory {
     fn realm_emoji(&self, name: &str) -> Option<&str>;
 }
 
-/// A directory of nobody, for text without a realm.
+/// A directory without names, for text outside a realm.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmptyDirectory;
 

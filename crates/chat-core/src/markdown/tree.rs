@@ -216,7 +216,7 @@ pub enum Inline {
     BadTime(String),
 }
 
-/// Whether a mention notifies those it names.
+/// The kind of a mention: one that notifies, or a silent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loudness {
     /// It does.
@@ -225,7 +225,7 @@ pub enum Loudness {
     Silent,
 }
 
-/// Whom a wildcard mention means.
+/// The users whom a wildcard mention addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// Everyone in the channel or conversation.

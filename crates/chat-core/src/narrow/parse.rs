@@ -9,7 +9,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::words::Sought;
 
-/// What stands to the right of an operator.
+/// The operand of a narrow term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     /// A text.
@@ -38,7 +38,7 @@ impl Operand {
     }
 }
 
-/// A narrow that asks for nothing that can be.
+/// A narrow that cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid narrow operator: {desc}")]
 pub struct BadNarrow {

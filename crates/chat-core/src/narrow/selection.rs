@@ -11,7 +11,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::words::Sought;
 
-/// The messages a reader asks for, bounded by what they may have.
+/// The messages that match a narrow, limited to those that the reader may read.
 ///
 /// What they may have of a channel is looked up where a message of it is judged, not for all channels beforehand: a
 /// search finds messages in a few of the hundreds that somebody is in.
@@ -233,7 +233,7 @@ impl Selection {
     }
 }
 
-/// Which messages of a channel a reader may have.
+/// The range of a channel's messages that a reader may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds<'a>(Option<&'a [Span]>);
 

@@ -9,7 +9,7 @@ use crate::personal::topic::{self, TopicPolicy};
 use crate::snapshot::RealmSnapshot;
 use crate::words::{SearchCache, Sought};
 
-/// One condition; all conditions of a narrow hold at once.
+/// A term of a narrow; all terms hold at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
     /// What is asked.
@@ -18,7 +18,7 @@ pub struct Term {
     pub negated: bool,
 }
 
-/// What a term asks of a message.
+/// The condition of a narrow term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// It is in the channel.
@@ -59,7 +59,7 @@ pub enum Condition {
     InHome(UserId),
 }
 
-/// What a message may have in it.
+/// The operand of the `has` operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Has {
     /// An upload.
@@ -72,7 +72,7 @@ pub enum Has {
     Reaction,
 }
 
-/// What terms look at in a message.
+/// The fields of a message that narrow terms look at.
 #[derive(Debug, Clone)]
 pub struct Candidate<'m> {
     /// Its number.
@@ -94,7 +94,7 @@ pub struct Candidate<'m> {
     pub wording: Option<Wording<'m>>,
 }
 
-/// The text of a message, as typed and as HTML.
+/// The content of a message, as typed and as HTML.
 #[derive(Debug, Clone)]
 pub struct Wording<'m> {
     content: Cow<'m, str>,

@@ -3,7 +3,7 @@
 use crate::id::MessageId;
 use crate::limits::MAX_WINDOW;
 
-/// Where a window of messages is looked for.
+/// The anchor of a message window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     /// At a message, or where it would be.
@@ -19,7 +19,7 @@ pub enum Anchor {
 /// The anchor the wire gives for "after the last".
 pub const NEWEST: MessageId = MessageId(10_000_000_000_000_000);
 
-/// Some messages around an anchor.
+/// A number of messages before and after an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Where.
@@ -32,7 +32,7 @@ pub struct Window {
     pub include_anchor: bool,
 }
 
-/// Why a window cannot be.
+/// The reason why a message window is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     /// Nobody said where.

@@ -8,7 +8,7 @@ use crate::channel::{Channel, PostPolicy, Privacy};
 use crate::id::{ChannelId, MessageId};
 use crate::limits::DAY_S;
 
-/// What the messages of channels come to: the part of a channel's object that is not in the realm's memory.
+/// The message statistics in a channel's object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
     first: HashMap<ChannelId, MessageId>,

@@ -17,7 +17,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::widget;
 use crate::words::Marked;
 
-/// A message with what was or is true of its sender and its place.
+/// A message with the data about its sender and recipient that its object includes.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     /// The message.
@@ -226,7 +226,7 @@ pub fn flag_names(flags: &[Flag]) -> impl Iterator<Item = &'static str> {
     flags.iter().map(|flag| flag.name()).chain(everybody.then_some("wildcard_mentioned"))
 }
 
-/// What a reader is told of a message beside what all are.
+/// The fields of a message object that differ by reader.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extras<'a> {
     /// The reader's flags.

@@ -15,7 +15,7 @@ const ACTIVE_WITHIN_S: i64 = 70;
 /// The only client there is in the older form.
 const CLIENT: &str = "website";
 
-/// How presence is told.
+/// The format of presence data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Two times, by the number of the user.
@@ -24,7 +24,7 @@ pub enum Form {
     Legacy,
 }
 
-/// What a client is told of everybody.
+/// The presence of all users, in the format of the request.
 #[derive(Debug)]
 pub struct Report<'a> {
     /// By user.

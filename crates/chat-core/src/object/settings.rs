@@ -7,7 +7,7 @@ use crate::id::UserId;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What a preference is about, for clients older than the object that holds them all.
+/// The group of a user setting for clients older than the `user_settings` object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// How things look.
@@ -18,7 +18,7 @@ pub enum Family {
     Other,
 }
 
-/// What a user has who chose nothing.
+/// The default values of user settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
     /// Yes or no.

@@ -10,7 +10,7 @@ use crate::id::{ChannelId, UserId};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What a reader asked to find in a subscription.
+/// The optional fields of a subscription object that a client asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wish {
     /// `null` where the reader follows their own settings; else what those say.

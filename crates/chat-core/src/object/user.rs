@@ -12,7 +12,7 @@ use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{BotKind, User, fold};
 
-/// What of a user is shown.
+/// The fields of a user object that are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a part of the object that is there or not")]
 pub struct UserForm {
@@ -72,7 +72,7 @@ pub fn user(realm: &RealmSnapshot, user: &User, form: UserForm) -> Value {
     shown
 }
 
-/// A user's picture.
+/// The addresses of a user's avatar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Avatar {
     /// Where it is.

@@ -9,7 +9,7 @@ use crate::object::settings;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What somebody did in a topic; each is all of those before it too.
+/// An action of a user in a topic, from least to most involved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deed {
     /// Took part: gave a reaction, say.
@@ -36,7 +36,7 @@ impl Deed {
     }
 }
 
-/// Something that happened in a topic.
+/// An event in a topic that may change how users follow it.
 #[derive(Debug, Clone, Copy)]
 pub struct Happening<'a> {
     /// The channel.

@@ -27,7 +27,7 @@ const PRESENCE: &str = "presence_enabled";
 /// Specification, `PATCH /realm/user_settings_defaults`, by what it does not name.
 const PERSONAL: [&str; 3] = ["default_language", "enable_login_emails", "enable_marketing_emails"];
 
-/// A preference and what it shall be: of the type [`SETTINGS`] has for it.
+/// A user setting and its new value, of the type that [`SETTINGS`] states.
 pub type Chosen = (&'static str, Value);
 
 /// Why preferences stay as they are.
@@ -77,7 +77,7 @@ pub(crate) fn fitting(scope: Scope, columns: &Map<String, Value>) -> (Map<String
     (chosen, refused)
 }
 
-/// For whom something is chosen.
+/// The target of a setting change: one user, or the realm's defaults for new users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// For the user who chooses.
@@ -206,7 +206,7 @@ fn merged(before: Option<&Value>, news: &[Chosen]) -> Value {
     Value::Object(document)
 }
 
-/// What a preference can be beyond its type.
+/// The allowed values of a user setting beyond its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     /// Everything of its type.

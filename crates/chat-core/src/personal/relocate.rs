@@ -11,7 +11,7 @@ use crate::user::User;
 /// Users whose choice moves in one commit; the rest follows in the next.
 const AT_ONCE: usize = 200;
 
-/// A topic that is gone from where it was, because all of it is somewhere else.
+/// A topic that moved completely to another place.
 #[derive(Debug, Clone, Copy)]
 pub struct Move<'a> {
     /// Where it was.

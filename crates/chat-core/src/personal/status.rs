@@ -14,7 +14,7 @@ use crate::reaction::Asked;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// What shall be different. What is not given stays as it is.
+/// The fields of a user's status to change. What is not given stays as it is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wish<'a> {
     /// The words; an empty text clears them.

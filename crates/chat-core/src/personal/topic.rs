@@ -13,7 +13,7 @@ use crate::object::item;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// How a user follows a topic: the wire's `visibility_policy`.
+/// The visibility policy of a topic for a user: the API's `visibility_policy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TopicPolicy {
     /// 0: as its channel.
@@ -47,7 +47,7 @@ pub enum Place<'a> {
     Name(&'a str),
 }
 
-/// A topic and how it shall be followed.
+/// A topic and the visibility policy to set.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'a> {
     /// Where.

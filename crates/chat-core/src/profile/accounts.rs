@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// A site with accounts.
+/// A type of external account, such as a code-hosting site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Account {
     /// The word it is asked for with: `subtype` of a field's data.

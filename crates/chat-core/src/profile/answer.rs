@@ -17,7 +17,7 @@ use crate::printable::{unprintable, unprintable_in_text};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// An answer, as it was sent.
+/// The value of a custom profile field, as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A text.
@@ -26,7 +26,7 @@ pub enum Answer {
     People(Vec<UserId>),
 }
 
-/// Why an answer is none. What is named first is the field.
+/// The reason why a profile field's value is not valid. What is named first is the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// There is no such field.

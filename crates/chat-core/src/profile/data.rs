@@ -9,7 +9,7 @@ use super::kind::FieldKind;
 use crate::limits::MAX_FIELD_DATA_CHARS;
 use crate::markdown::Url;
 
-/// What belongs to a field, as it was sent: texts, and objects of texts.
+/// The `field_data` of a custom profile field.
 pub type FieldData = Map<String, Value>;
 
 /// What stands for the name of an account in the pattern of an address.

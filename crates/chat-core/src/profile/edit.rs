@@ -17,7 +17,7 @@ use crate::printable::unprintable;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// A field to be made.
+/// A custom profile field to create.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewField {
     /// The question, as typed. A field of a known account is called as that account is.
@@ -76,7 +76,7 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewField, commit: &mut
     Ok(id)
 }
 
-/// What of a field shall be different.
+/// The properties of a custom profile field to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Update {
     /// The question, as typed.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of answer a field wants.
+/// The type of a custom profile field.
 ///
 /// # Source
 /// Specification, "Custom profile field", for the numbers.

@@ -23,7 +23,7 @@ use crate::change::ItemKind;
 use crate::limits::{MAX_FIELD_HINT_CHARS, MAX_FIELD_NAME_CHARS, MAX_PROFILE_FIELDS, MAX_SUMMARY_FIELDS};
 use crate::snapshot::RealmSnapshot;
 
-/// A question about users, as it is kept and shown.
+/// A custom profile field.
 ///
 /// # Source
 /// Specification, "Custom profile field".

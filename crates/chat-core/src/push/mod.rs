@@ -32,7 +32,7 @@ pub const SENT_KEPT_S: i64 = 30 * 24 * 3_600;
 /// servers have it.
 pub const REMOVED_AT_ONCE: usize = 200;
 
-/// Whose telephones it is one of.
+/// The push service that a device belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceKind {
     /// Notified through APNs.
@@ -126,7 +126,7 @@ fn is_base64(token: &str) -> bool {
     token.len().is_multiple_of(4) && digits.bytes().all(is_digit)
 }
 
-/// The devices of users, and how far messages have been looked through for notifications.
+/// The store of push devices and of the position up to which notifications were sent.
 #[async_trait]
 pub trait PushStore: Send + Sync {
     /// Keeps a device; one that is known is the newest from now on. Of more than [`DEVICES_MAX`] the oldest goes.
@@ -162,7 +162,7 @@ pub trait PushStore: Send + Sync {
     async fn forget_sent_before(&self, before_s: i64) -> Result<u64, StoreError>;
 }
 
-/// What a notification is for.
+/// The purpose of a push notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// People are to see a message, at once.
@@ -173,7 +173,7 @@ pub enum Purpose {
     Test,
 }
 
-/// A notification for the devices of one user.
+/// A push notification for the devices of one user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     /// The user.
@@ -188,7 +188,7 @@ pub struct Notice {
     pub apple: Value,
 }
 
-/// The service that notifies telephones.
+/// The service that delivers push notifications.
 #[async_trait]
 pub trait Bouncer: Send + Sync {
     /// Makes a device known there.

@@ -14,7 +14,7 @@ const CONTENT_MAX_CHARS: usize = 200;
 /// The number of the organization: a database holds one.
 const REALM_ID: i64 = 1;
 
-/// Which server a notification comes from.
+/// The server and realm that a push notification names.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     /// The server's own address, without a slash at the end.

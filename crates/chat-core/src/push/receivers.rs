@@ -13,7 +13,7 @@ use crate::presence::OFFLINE_AFTER_S;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// Why someone is notified.
+/// The reason for which a user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// It was written to them.

@@ -12,7 +12,7 @@ use crate::patch;
 use crate::ports::{IfMatch, NotAnIfMatch, Operation, PatchDocument, Precondition, Write};
 use crate::query::{self, QueryFault};
 
-/// How the entries of a Bundle hang together.
+/// The processing mode of a Bundle: batch or transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleKind {
     /// Each entry on its own.
@@ -31,7 +31,7 @@ pub struct BundleRequest {
     pub entries: Vec<Result<EntryRequest, EntryFault>>,
 }
 
-/// What one entry asks for.
+/// The request of one Bundle entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntryRequest {
     /// A write.
@@ -40,7 +40,7 @@ pub enum EntryRequest {
     Read(ReadRequest),
 }
 
-/// A read that one entry asks for.
+/// A read request of a Bundle entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReadRequest {
     /// The current version of a resource.
@@ -133,7 +133,7 @@ impl EntryFault {
     }
 }
 
-/// What is wrong with an entry.
+/// The kind of error in a Bundle entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryProblem {
     /// The entry, or its `request`, is no object.

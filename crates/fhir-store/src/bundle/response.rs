@@ -72,7 +72,7 @@ fn entry(resource: Option<Value>, response: Map<String, Value>) -> Value {
     Value::Object(entry)
 }
 
-/// What the links of a list are made of.
+/// The parts of the paging links of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<'a> {
     /// The address of the list without its query: `{base_url}/fhir/Client`.

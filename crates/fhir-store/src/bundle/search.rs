@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::key::ResourceKey;
 
-/// Why a resource stands in the answer.
+/// The `search.mode` of a result entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchMode {
     /// It is what was asked for.

@@ -23,7 +23,7 @@ const MAX_CODES: usize = 20_000;
 /// Longest chain of value sets that include each other.
 const MAX_INCLUDES: usize = 8;
 
-/// Where installed value sets and code systems come from.
+/// The source of installed value sets and code systems.
 #[async_trait]
 pub trait Canonicals: Send + Sync {
     /// The resource of a type with this url, in this version or, where none is asked for, the newest one.

@@ -19,7 +19,7 @@ const ALSO_NDJSON: [&str; 2] = ["application/ndjson", "ndjson"];
 /// Most values of one parameter. Not specified; a thousand patients are a list, more are a Group.
 const VALUES_MAX: usize = 1000;
 
-/// What a request asks for, as far as it can be read without knowing who asks.
+/// The parameters of a bulk export request, before the caller's access is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// `_type`, in the order sent, each once; `None` where it is not sent.

@@ -28,12 +28,12 @@ pub struct Row<'a> {
     pub text: &'a str,
 }
 
-/// What is stored is no resource.
+/// The stored row is not a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stored resource cannot be read")]
 pub struct UnreadableRow;
 
-/// Decides of the rows of one type which are part of an export, and writes them.
+/// Selects the rows of one type that belong to an export, and writes their lines.
 #[derive(Debug)]
 pub struct Lines<'a> {
     kind: ResourceType,

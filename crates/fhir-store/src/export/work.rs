@@ -14,7 +14,7 @@ use crate::selection::{Criterion, GroupOwnership, Region, Scoped, Selection, Uns
 /// Parameters of a search that all have to hold, decoded.
 pub type Query = Vec<(String, String)>;
 
-/// An export, as its job keeps it.
+/// The work of an export job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportWork {
     /// The types to write, each once, in the order of their files.
@@ -46,7 +46,7 @@ pub struct TypeWork {
     pub ownership: Option<GroupOwnership>,
 }
 
-/// What queries are read with.
+/// The context in which export queries are parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     /// `{base_url}/fhir`, without a slash at the end.
@@ -55,7 +55,7 @@ pub struct Terms<'a> {
     pub now_us: i64,
 }
 
-/// Whose resources an export holds.
+/// The patients whose resources an export holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subjects {
@@ -67,7 +67,7 @@ pub enum Subjects {
     These(BTreeSet<String>),
 }
 
-/// What is left of a resource.
+/// The elements of a resource that an export keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {

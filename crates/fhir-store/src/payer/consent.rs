@@ -35,7 +35,7 @@ pub enum Constraint {
     Persistence,
 }
 
-/// Whose consent is asked when an export is written.
+/// The party whose consent an export requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConsentRule {
@@ -45,7 +45,7 @@ pub enum ConsentRule {
     OptIn(Requester),
 }
 
-/// What a Consent is judged by.
+/// The facts by which a Consent is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<'a> {
     /// Who asks.

@@ -13,7 +13,7 @@ use crate::export::{Asked, Shape};
 const CLAIMS_US: i64 = 1826 * 24 * 3600 * 1_000_000;
 const PREFIX: &str = "hl7.fhir.us.davinci-pdex#";
 
-/// What an export is for.
+/// The purpose of a Da Vinci export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportType {
     /// The next payer of the members, who have allowed it.

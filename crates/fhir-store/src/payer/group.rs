@@ -29,7 +29,7 @@ pub const OWNERS: [Path; 3] = [
 /// How long a provider's Group is for, in microseconds: 30 days.
 const TREATMENT_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
-/// What became of a member.
+/// The outcome of matching one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

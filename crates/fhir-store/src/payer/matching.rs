@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Known, MatchKind, Member, each, referred, text};
 
-/// Whether a member has to be named by an identifier that the patient has, or by the subscriber's id of a coverage.
+/// The rule whether a member must be named by an identifier of the patient or of a coverage.
 ///
 /// Not specified. Name, birth date and gender are known to many, so a match by them alone tells everyone who may ask
 /// whether a person is a member here.
@@ -21,7 +21,7 @@ pub enum IdentifierRule {
     Optional,
 }
 
-/// How patients are compared with members.
+/// The rules by which patients are compared with members.
 #[derive(Clone, Copy, Debug)]
 pub struct MatchTerms<'a> {
     /// Which match is asked for.
@@ -32,7 +32,7 @@ pub struct MatchTerms<'a> {
     pub identifier: IdentifierRule,
 }
 
-/// What has to agree.
+/// The demographic fields that must agree in a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demographics {
     family: String,

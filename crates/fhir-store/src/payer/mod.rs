@@ -34,7 +34,7 @@ pub use sent::{Member, SentFault};
 /// in one piece.
 pub const MEMBERS_MAX: usize = 5000;
 
-/// Which kind of match is asked for.
+/// The kind of a match operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchKind {
@@ -44,7 +44,7 @@ pub enum MatchKind {
     Provider,
 }
 
-/// The organization that asks.
+/// The organization that requests a match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requester {
     /// The system of its identifier, as its claim says it.
@@ -71,7 +71,7 @@ pub struct MatchWork {
     pub identifier: IdentifierRule,
 }
 
-/// What is stored about the people who were asked for.
+/// The stored records about the members of a match request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Patients with their ids, by their birth dates.
@@ -98,7 +98,7 @@ impl Known {
     }
 }
 
-/// Where members are looked up.
+/// The store operations of member matching.
 #[async_trait]
 pub trait PayerStore: Send + Sync {
     /// What is stored about these people, in two statements however many there are.

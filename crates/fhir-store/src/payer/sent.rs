@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::member_identifier::{HREX, MemberIdentifier, UNIQUE_MEMBER};
 use super::{MEMBERS_MAX, each, text};
 
-/// One member as the asking organization knows them.
+/// A member as the requesting organization submitted it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
     /// `MemberPatient`.
@@ -17,7 +17,7 @@ pub struct Member {
     pub consent: Option<Value>,
 }
 
-/// A request that is no list of members.
+/// The request does not contain a valid list of members.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SentFault {
     /// The body is something else.

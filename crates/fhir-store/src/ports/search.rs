@@ -29,7 +29,7 @@ pub struct SearchQuery {
     pub counting: Counting,
 }
 
-/// Whether all the matches of a search are counted.
+/// The way in which the matches of a search are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
     /// No: their number is told where the page shows it.
@@ -40,7 +40,7 @@ pub enum Counting {
     All,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matches {
     /// The matches of the page in their order.
@@ -68,7 +68,7 @@ pub enum SearchRefused {
     Closed,
 }
 
-/// What refers to resources.
+/// The selection of resources that refer to others, for `_revinclude`.
 #[derive(Clone, Copy, Debug)]
 pub struct Referring<'a> {
     /// The type that refers.

@@ -144,7 +144,7 @@ pub enum Test {
     Composite(Vec<Test>),
 }
 
-/// What the system of a code has to be.
+/// The condition on a code's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum System {
     /// Anything, also none.
@@ -155,7 +155,7 @@ pub enum System {
     Is(String),
 }
 
-/// How strings are compared.
+/// The comparison of strings: prefix, exact or contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextMatch {
     /// By the beginning, without case and accents.
@@ -166,7 +166,7 @@ pub enum TextMatch {
     Exact,
 }
 
-/// How URIs are compared.
+/// The comparison of URIs: exact, above or below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriMatch {
     /// To the letter.
@@ -177,7 +177,7 @@ pub enum UriMatch {
     Above,
 }
 
-/// What the unit of a quantity has to be.
+/// The condition on a quantity's unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Anything.
@@ -205,7 +205,7 @@ pub struct Sort {
     pub descending: bool,
 }
 
-/// Whether the number of matches is wanted.
+/// The value of `_total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Total {
     /// Nothing was said.
@@ -219,7 +219,7 @@ pub enum Total {
     Accurate,
 }
 
-/// How much of each resource is wanted.
+/// The value of `_summary`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Summary {
     /// All of it.

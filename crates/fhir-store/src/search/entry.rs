@@ -17,7 +17,7 @@ use super::target::{self, Target};
 use crate::key::ResourceType;
 use crate::{compartment, limits};
 
-/// A resource as search looks at it.
+/// A resource document prepared for indexing.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
     /// The resource type.

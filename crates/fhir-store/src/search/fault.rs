@@ -78,7 +78,7 @@ pub enum SearchFault {
     UnknownValueSet(String),
 }
 
-/// A parameter that was passed over.
+/// A search parameter that was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     /// As it stood in the query.

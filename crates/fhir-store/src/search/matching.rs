@@ -10,7 +10,7 @@ use crate::key::{ResourceKey, ResourceType};
 use crate::limits;
 use crate::ports::Stored;
 
-/// Where chains find other resources.
+/// Resolves references for chained searches.
 pub trait Resolver {
     /// The resource of this name.
     fn read(&self, key: &ResourceKey) -> Option<Stored>;
@@ -19,7 +19,7 @@ pub trait Resolver {
     fn all(&self, kind: &ResourceType) -> Vec<Stored>;
 }
 
-/// What a search asks for that the resource alone does not tell.
+/// A condition that the resource alone cannot decide.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
     /// A chain or `_has`, without a [`Resolver`].

@@ -95,7 +95,7 @@ pub struct Parameter {
     pub(super) expression: Expression,
 }
 
-/// What is said of a search parameter to those who may use it.
+/// The summary of a search parameter for the CapabilityStatement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// See [`Parameter::code`].
@@ -123,7 +123,7 @@ pub struct Component {
     pub(super) expression: Expression,
 }
 
-/// What an engine keeps beside a resource, so that no row repeats it.
+/// The column that an engine stores beside a resource, so that no index row repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// The id (`_id`).

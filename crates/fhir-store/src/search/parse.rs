@@ -18,7 +18,7 @@ pub(super) use date::period;
 pub(super) use decimal::Decimal;
 pub use result::{is_about_the_answer, view};
 
-/// What is done about a parameter that is not supported.
+/// The handling of unsupported search parameters: strict or lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Handling {
     /// It is passed over and told (`Prefer: handling=lenient`).
@@ -28,7 +28,7 @@ pub enum Handling {
     Strict,
 }
 
-/// What a query is read against.
+/// The context in which a query is parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The type that is searched.

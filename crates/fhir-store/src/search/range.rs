@@ -1,6 +1,6 @@
 //! Comparing ranges: what the prefixes of dates, numbers and quantities mean.
 
-/// What stands before a date, a number or a quantity.
+/// The comparison prefix of a date, number or quantity.
 ///
 /// # Source
 /// FHIR R4, Search, Prefixes.

@@ -33,7 +33,7 @@ const CODED: &[(&[&str], &str, Path)] = &[(
     &["category", "coding"],
 )];
 
-/// A condition on a resource.
+/// One condition of an access filter on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Criterion {
     /// On the codings of one element, which every engine decides without an index.

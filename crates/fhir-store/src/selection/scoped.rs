@@ -12,7 +12,7 @@ use super::criterion::UnsupportedCriterion;
 use crate::key::{ResourceKey, ResourceType};
 use crate::search::{self, Catalog, Clause, Document, Request, Search};
 
-/// A search that a resource has to meet.
+/// The search of a granular scope, which a resource must match.
 #[derive(Clone, Debug)]
 pub struct Scoped(Arc<Inner>);
 

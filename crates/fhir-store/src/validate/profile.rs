@@ -35,7 +35,7 @@ pub struct Profile {
     unjudged: Vec<(String, String)>,
 }
 
-/// The definition is none that a resource can be judged by.
+/// The definition is not a profile that resources can be validated against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAProfile {
     /// It is no `StructureDefinition` of a type.

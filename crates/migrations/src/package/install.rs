@@ -23,7 +23,7 @@ pub enum Intention {
     Transitive,
 }
 
-/// A package that is here and can be installed.
+/// A downloaded package that can be installed.
 #[derive(Debug, Clone)]
 pub struct PreparedPackage {
     /// Which.
@@ -50,7 +50,7 @@ impl PartialEq for PreparedPackage {
     }
 }
 
-/// Packages that are here with all they depend on, so that installing them makes no outbound request.
+/// Packages that are downloaded with all their dependencies, so that installing them needs no network.
 #[derive(Debug, Clone)]
 pub struct PreparedInstall {
     packages: Vec<PreparedPackage>,

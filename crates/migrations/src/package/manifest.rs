@@ -9,7 +9,7 @@ use super::limits;
 /// Where a package says what it is.
 pub(super) const FILE: &str = "package.json";
 
-/// What a package says of itself.
+/// The manifest of a package.
 ///
 /// # Source
 /// FHIR NPM package specification, package manifest.

@@ -12,7 +12,7 @@ use super::id::PackageId;
 use super::limits;
 use super::survey::Survey;
 
-/// A tarball that is here. It stays as it is while anybody holds it.
+/// A tarball that has been downloaded. It stays as it is while anybody holds it.
 pub trait Tarball: Send + Sync + Debug {
     /// Reads it from its beginning; several may do so at once.
     ///
@@ -21,7 +21,7 @@ pub trait Tarball: Send + Sync + Debug {
     fn open(&self) -> io::Result<Box<dyn Read + Send>>;
 }
 
-/// A package that is here, and was read to its end.
+/// A package that was downloaded and read completely.
 #[derive(Debug, Clone)]
 pub struct Fetched {
     tarball: Arc<dyn Tarball>,

@@ -10,7 +10,7 @@ use super::conformance::Conformance;
 use super::id::PackageId;
 use super::manifest::{self, Manifest};
 
-/// What a tarball holds.
+/// The contents of a tarball.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     /// What it says of itself.

@@ -28,7 +28,7 @@ pub enum AuthorizeFault {
     Store(#[from] StoreError),
 }
 
-/// Faults that are shown on a page, status 400.
+/// An authorization error that is shown on a page, with status 400, because the app cannot be trusted with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PageFault {
     /// `client_id` is missing, repeated, or nobody's.

@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::ports::PATIENTS_FOUND_MAX;
 use crate::ports::PatientSummary;
 
-/// What the wire knows of whoever sends a request.
+/// The user agent that sent a request: its session cookie and address.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Browser<'a> {
     /// The value of the session cookie.
@@ -15,7 +15,7 @@ pub struct Browser<'a> {
     pub address: Option<&'a str>,
 }
 
-/// What the browser does next.
+/// The next page of the browser, or its redirect to the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// It goes to the app.
@@ -113,7 +113,7 @@ pub struct AppCard {
     pub terms_uri: Option<String>,
 }
 
-/// One tick of the consent page.
+/// One check box of the consent page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsentItem {
     /// The value of the form field `scope`; unique on the page.
@@ -149,7 +149,7 @@ pub enum ItemGroup {
     Other,
 }
 
-/// What the person decided.
+/// The decision that a person sends from the consent page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// These values of the form field `scope` were ticked.

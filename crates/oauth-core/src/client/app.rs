@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A Client as an app.
+/// The description of a Client for pages: name, publisher and addresses.
 #[derive(Debug, Clone, Default)]
 pub struct App {
     /// `smart.name`, else `name`.

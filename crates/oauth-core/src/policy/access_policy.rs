@@ -43,7 +43,7 @@ pub struct AccessPolicy {
     pub policy_type: PolicyType,
 }
 
-/// A party a policy applies to.
+/// A client, user or operation that an access policy applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Link {
     /// The Client with this id.
@@ -54,7 +54,7 @@ pub enum Link {
     Operation(String),
 }
 
-/// What a policy judges.
+/// The kind of request that an access policy judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PolicyType {
     /// REST requests.

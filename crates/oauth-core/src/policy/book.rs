@@ -11,7 +11,7 @@ use super::issue::Issue;
 use super::{AccessPolicy, Link, PolicyType};
 use crate::ports::{PartyStore, PolicySet};
 
-/// The compiled policies of one revision.
+/// The compiled access policies of one revision.
 ///
 /// Judging costs what the policies of this caller cost; those of others are not looked at.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub struct PolicyBook {
     skipped: Vec<Skipped>,
 }
 
-/// A stored policy that does not compile. It allows nothing.
+/// A stored access policy that does not compile. It allows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The id of the policy.
@@ -34,7 +34,7 @@ pub struct Skipped {
     pub issues: Vec<Issue>,
 }
 
-/// Who calls, and what.
+/// The caller and the request that policies judge.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subject<'a> {
     /// The calling Client.
@@ -49,7 +49,7 @@ pub struct Subject<'a> {
     pub explicit: bool,
 }
 
-/// What one policy says to a request.
+/// The decision of one access policy about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicySays {
     /// The policy.
@@ -63,7 +63,7 @@ pub struct PolicySays {
     pub mismatches: Vec<Value>,
 }
 
-/// The answer of a [`PolicyBook`].
+/// The decision of all access policies about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// A policy passed.

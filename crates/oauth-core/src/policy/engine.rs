@@ -26,7 +26,7 @@ pub(super) const UNSUPPORTED_ENGINES: [(&str, &str); 5] = [
     ("smart-on-fhir", "SMART scopes bind every token that carries them; no policy is needed for that"),
 ];
 
-/// How a policy decides.
+/// The engine that evaluates an access policy.
 #[derive(Debug, Clone)]
 pub enum Engine {
     /// Always passes.

@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 10_000;
 /// Most places of the request in a query.
 const MAX_PLACES: usize = 32;
 
-/// A query of a policy, read.
+/// The parsed SQL query of an access policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question(Vec<Part>);
 
@@ -28,7 +28,7 @@ enum Part {
     Name(Vec<String>),
 }
 
-/// A question with the values of a request: one SELECT, and what is bound to `$1` and on.
+/// The SQL query of an access policy with the values of a request: one SELECT and its bound values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundQuestion {
     /// What the writer of the policy wrote, with places for values and quoted names.

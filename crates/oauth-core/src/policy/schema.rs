@@ -22,7 +22,7 @@ const MAX_REGEX_BYTES: usize = 256 * 1024;
 /// What a schema may refer to.
 const DEFINITIONS: &str = "#/definitions/";
 
-/// A compiled schema.
+/// A compiled JSON Schema of an access policy.
 #[derive(Clone)]
 pub struct Schema {
     validator: Arc<Validator>,

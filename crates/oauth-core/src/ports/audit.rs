@@ -1,6 +1,6 @@
 //! What auditors will ask about, and where it is told.
 
-/// Something that happened and that an auditor will ask about. None of it is a secret, a token or a code.
+/// An event for the audit log. None of it is a secret, a token or a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
     /// Microseconds since the UNIX epoch.
@@ -32,7 +32,7 @@ pub struct AuditRecord {
     pub operation: Option<Box<AuditedOperation>>,
 }
 
-/// An operation of payers, as a record tells of it.
+/// A payer operation as the audit log records it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditedOperation {
     /// Its name.
@@ -103,8 +103,8 @@ impl AuditRecord {
     }
 }
 
-/// Where audit records go. Recording never waits and never fails: what cannot be kept is counted and
-/// logged by whoever implements this.
+/// The receiver of audit records. Recording never waits and never fails: what cannot be kept is counted and logged by
+/// whoever implements this.
 pub trait AuditSink: Send + Sync {
     /// Takes a record.
     fn record(&self, record: AuditRecord);

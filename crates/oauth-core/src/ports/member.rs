@@ -31,7 +31,7 @@ pub struct BrowserSession {
     pub expires_s: i64,
 }
 
-/// What a person lets an app do for a patient, and what the person refused it.
+/// The scopes that a person granted an app for a patient, and those that the person refused.
 ///
 /// Of a person who refused everything, or took the grant back, it keeps the refusals alone: `granted` is empty then,
 /// and nothing can be issued under it.
@@ -66,7 +66,7 @@ impl MemberGrant {
     }
 }
 
-/// Who stands before the authorization page, all of it true at one moment.
+/// The state of an authorization request: session, user, Client version and grants, read in one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Visit {
     /// The session of the cookie, unless it expired.
@@ -79,7 +79,7 @@ pub struct Visit {
     pub grants: Vec<MemberGrant>,
 }
 
-/// What is asked for a [`Visit`].
+/// The keys of an authorization state to load.
 #[derive(Debug, Clone, Copy)]
 pub struct VisitQuery<'a> {
     /// Of the session cookie's value, when there is one.
@@ -116,7 +116,7 @@ pub struct LaunchUse {
     pub expires_s: i64,
 }
 
-/// What a person decided just now.
+/// The grant that a person has just decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenGrant {
     /// What is to be stored.
@@ -134,7 +134,7 @@ impl GivenGrant {
     }
 }
 
-/// What became of [`MemberStore::issue_code`].
+/// The outcome of [`MemberStore::issue_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeIssue {
     /// The code, the grant and the use of the launch are durable.
@@ -145,7 +145,7 @@ pub enum CodeIssue {
     GrantChanged,
 }
 
-/// What one authorization gave.
+/// The tokens of one authorization.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenFamily {
     /// Random; the `sid` claim of its access tokens.
@@ -194,7 +194,7 @@ pub struct FirstTokens {
     pub refresh: Option<RefreshToken>,
 }
 
-/// A code as found.
+/// An authorization code as the store found it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundCode {
     /// As issued.
@@ -208,7 +208,7 @@ pub struct FoundCode {
     pub user_version: Option<i64>,
 }
 
-/// What became of [`MemberStore::redeem_code`].
+/// The outcome of [`MemberStore::redeem_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRedemption {
     /// The tokens are stored, and the code is used.
@@ -226,7 +226,7 @@ pub enum CodeRedemption {
     Unknown,
 }
 
-/// A refresh token as found, with everything its use is decided by, true at one moment.
+/// A refresh token as the store found it, with everything that decides on its use, read at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundRefresh {
     /// As issued.
@@ -245,7 +245,7 @@ pub struct FoundRefresh {
     pub policy_revision: i64,
 }
 
-/// The use of a refresh token.
+/// The rotation of a refresh token: the token used and its successor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rotation {
     /// Of the presented token.
@@ -261,7 +261,7 @@ pub struct Rotation {
     pub access: Option<OpaqueToken>,
 }
 
-/// What became of [`MemberStore::rotate_refresh_token`].
+/// The outcome of [`MemberStore::rotate_refresh_token`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RotationOutcome {
     /// The first use: the successor is stored.
@@ -276,7 +276,7 @@ pub enum RotationOutcome {
     Unknown,
 }
 
-/// Everything that is stored about what people let apps do. One method is one transaction.
+/// The store of sessions, grants, codes and token families. One method is one transaction.
 #[async_trait]
 pub trait MemberStore: Send + Sync {
     /// The Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at
@@ -339,7 +339,7 @@ pub trait MemberStore: Send + Sync {
     async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError>;
 }
 
-/// A patient, as far as pages show one.
+/// The fields of a patient that pages show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatientSummary {
     /// The Patient's id.
@@ -356,7 +356,7 @@ pub struct PatientSummary {
     pub address: Option<String>,
 }
 
-/// An identifier of a patient, as far as pages show one.
+/// An identifier of a patient that pages show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatientNumber {
     /// Whether it is of a type that payers give to members.

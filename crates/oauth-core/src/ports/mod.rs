@@ -21,8 +21,8 @@ pub use member::{
     PatientSummary, RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
 };
 
-/// Storage failed. The cause is logged once, where the failure becomes an answer; callers of the
-/// server never see it.
+/// A storage operation failed. The cause is logged once, where the failure becomes an answer; callers of the server
+/// never see it.
 #[derive(Debug, thiserror::Error)]
 #[error("storage failed: {0}")]
 pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
@@ -42,7 +42,7 @@ impl StoreError {
     }
 }
 
-/// A resource and the version it was read at.
+/// A resource document with the version at which it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versioned {
     /// Grows with every write of the resource; never reused, not even after a delete.
@@ -80,7 +80,7 @@ pub struct PolicySet {
     pub policies: Vec<(String, Value)>,
 }
 
-/// Whose standing is asked for.
+/// The token, client and user whose state is queried.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StandingQuery<'a> {
     /// The calling Client.
@@ -93,7 +93,7 @@ pub struct StandingQuery<'a> {
     pub family_id: Option<&'a str>,
 }
 
-/// The answer to a [`StandingQuery`], true at the moment of the statement.
+/// The current state of a token's client, user and revocation, as of the statement that read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Current version of the Client, `None` when it does not exist.
@@ -124,7 +124,7 @@ pub trait AdmissionStore: Send + Sync {
     async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError>;
 }
 
-/// A token request that asks for admission.
+/// The claim of a client assertion's `jti`, with the registrations whose current versions it asks for.
 #[derive(Debug, Clone)]
 pub struct Admission {
     /// The authenticated Client.
@@ -147,7 +147,7 @@ pub struct Nonce {
     pub expires_s: i64,
 }
 
-/// What admission found.
+/// The outcome of [`AdmissionStore::admit`]: the fate of the `jti` and the current versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admitted {
     /// Whether the nonce was claimed by this call.
@@ -158,7 +158,7 @@ pub struct Admitted {
     pub organization_version: Option<i64>,
 }
 
-/// The fate of a nonce.
+/// The outcome of claiming a `jti`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// There was no nonce to claim.
@@ -169,7 +169,7 @@ pub enum Claim {
     Replayed,
 }
 
-/// Tokens that need a row: opaque ones, and whatever was revoked.
+/// The store of opaque tokens and of revoked tokens.
 #[async_trait]
 pub trait TokenStore: Send + Sync {
     /// Stores an opaque access token of a Client, if that still is at `client_version`: the token was decided on what

@@ -61,7 +61,7 @@ impl Sealed {
     }
 }
 
-/// What secrets on their way in are judged and hashed by.
+/// The rules and the hasher for secrets in resources that are written.
 pub struct Sealing<'a> {
     /// Time and randomness.
     pub env: &'a Env<'a>,

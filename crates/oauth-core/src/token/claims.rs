@@ -4,7 +4,7 @@ use b2b_claim::Claim;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What an access token says, whether it is a JWT or the row behind an opaque token.
+/// The claims of an access token, whether a JWT or the row of an opaque token.
 ///
 /// # Source
 /// Specification, Access token claim; RFC 7519, section 4; RFC 9068, section 2.2 for `client_id`.

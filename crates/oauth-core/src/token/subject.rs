@@ -35,7 +35,8 @@ struct Claims {
     box_user: Option<Value>,
 }
 
-/// Which check the token of another issuer failed. Every one is `invalid_request` (RFC 8693, section 2.2.2).
+/// The check that the subject token of a token exchange failed. Every one is `invalid_request` (RFC 8693, section
+/// 2.2.2).
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SubjectFault {
     /// Not a compact JWS within the size limit.

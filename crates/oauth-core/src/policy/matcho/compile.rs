@@ -18,7 +18,7 @@ const MAX_REGEXES: usize = 64;
 /// Most segments of a path.
 const MAX_SEGMENTS: usize = 16;
 
-/// What is wrong with a pattern, and where in it.
+/// An error in a matcho pattern, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} (at {})", if path.is_empty() { "the top" } else { path })]
 pub struct PatternFault {
